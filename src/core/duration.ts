@@ -1,0 +1,8 @@
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of a duration as operators write it (`250ms`, `5s`, `10m`, `1h`), or undefined when it is none. */
+export function parseDurationMs(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  if (match === null) return undefined;
+  return Number(match[1]) * (UNITS[match[2] ?? ''] ?? 0);
+}
