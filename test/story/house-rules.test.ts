@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const CHECKOUT = resolve(import.meta.dirname, '../..');
+const RULES = [
+  '.dependency-cruiser.cjs',
+  '.gitignore',
+  'biome.json',
+  'lint',
+  'package.json',
+  'tsconfig.json',
+];
+
+/** A small tree that keeps every rule. Each case below adds files that break one. */
+const LAWFUL = {
+  'src/core/index.ts': `export { core } from './core.ts';\n`,
+  'src/core/core.ts': `export const core = Date.now();\n`,
+  'src/http/index.ts': `export { core as http } from '../core/index.ts';\n`,
+  'src/routing/index.ts': `export { core as routing } from '../core/index.ts';\n`,
+  'src/upstream/index.ts': `import { Pool } from 'undici';\nimport { http } from '../http/index.ts';\n\nexport const upstream = [http, Pool];\n`,
+  'src/server/index.ts': `export { upstream as server } from '../upstream/index.ts';\n`,
+  'src/admin/index.ts': `export const admin = new Date(0);\n`,
+  'src/app.ts': `export { server as app } from './server/index.ts';\n`,
+  'src/cli/index.ts': `import { app } from '../app.ts';\n\nconsole.log(app);\n`,
+  'src/main.ts': `import './cli/index.ts';\n`,
+  'test/support/help.ts': `export const help = 1;\n`,
+};
+
+let tree: string;
+
+beforeAll(async () => {
+  tree = await mkdtemp(join(tmpdir(), 'weir-rules-'));
+  for (const name of RULES) await cp(join(CHECKOUT, name), join(tree, name), { recursive: true });
+  await symlink(join(CHECKOUT, 'node_modules'), join(tree, 'node_modules'));
+});
+
+afterAll(() => rm(tree, { recursive: true }));
+
+describe('the floors', () => {
+  it('let a lawful tree pass', async () => {
+    expect(await brokenFloors({})).toEqual([]);
+  });
+
+  it.each<[rule: string, what: string, files: Readonly<Record<string, string>>]>([
+    ['floors-core', 'a higher floor', { 'src/core/up.ts': `import '../http/index.ts';\n` }],
+    ['floors-routing', 'a neighbour', { 'src/routing/side.ts': `import '../http/index.ts';\n` }],
+    ['floors-http', 'a neighbour above it', { 'src/http/side.ts': `import '../upstream/index.ts';\n` }],
+    [
+      'floors-server',
+      'a neighbour of a higher floor',
+      { 'src/server/side.ts': `import '../admin/index.ts';\n` },
+    ],
+    ['floors-app', 'the bin', { 'src/app.ts': `import './main.ts';\n`, 'src/main.ts': '' }],
+    [
+      'floors-http',
+      'a type',
+      { 'src/http/type.ts': `import type { A } from '../app.ts';\n\nexport type B = A;\n` },
+    ],
+    ['floors-http', 'a re-export', { 'src/http/again.ts': `export * from '../app.ts';\n` }],
+    [
+      'floors-http',
+      'a late import',
+      { 'src/http/late.ts': `export const late = () => import('../app.ts');\n` },
+    ],
+    [
+      'floors-core',
+      'an unknown room',
+      { 'src/core/out.ts': `import '../new/index.ts';\n`, 'src/new/index.ts': '' },
+    ],
+    ['room-has-a-floor', 'a room without a floor', { 'src/new/index.ts': `import '../core/index.ts';\n` }],
+    ['door', 'another door', { 'src/http/window.ts': `import '../core/core.ts';\n` }],
+    ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],
+    ['runtime-dependencies', 'a development package', { 'src/core/dev.ts': `import 'autocannon';\n` }],
+    ['resolvable', 'a file that is not there', { 'src/core/gone.ts': `import './lost.ts';\n` }],
+    [
+      'resolvable',
+      'a package that is not there',
+      { 'src/core/gone.ts': `import 'no-such-package-at-all';\n` },
+    ],
+    ['no-cycle', 'a cycle', { 'src/core/a.ts': `import './b.ts';\n`, 'src/core/b.ts': `import './a.ts';\n` }],
+  ])('%s refuses %s', async (rule, _what, files) => {
+    expect(await brokenFloors(files)).toEqual([rule]);
+  });
+});
+
+describe('the linter', () => {
+  it('lets a lawful tree pass', async () => {
+    expect(await brokenLines({})).toEqual([]);
+  });
+
+  it.each([
+    'Date.now()',
+    'Date()',
+    'new Date()',
+    'performance.now()',
+    'process.hrtime.bigint()',
+    'Math.random()',
+  ])('refuses %s outside core/', async reading => {
+    expect(await brokenLines({ 'src/http/clock.ts': `export const x = ${reading};\n` })).toEqual(['plugin']);
+  });
+
+  it.each<[rule: string, line: string]>([
+    ['lint/suspicious/noExplicitAny', 'export const x: any = 1;\n'],
+    ['lint/style/noNonNullAssertion', 'export const f = (x: string | null): string => x!;\n'],
+    ['lint/suspicious/noTsIgnore', `// @ts-ignore\nexport const x: number = 'text';\n`],
+    ['lint/suspicious/noConsole', `console.log('here');\n`],
+    ['plugin', `export type X = import('../core/index.ts').Core;\n`],
+  ])('%s holds in src/', async (rule, line) => {
+    expect(await brokenLines({ 'src/http/line.ts': line })).toEqual([rule]);
+  });
+});
+
+/** Names of the dependency rules that the lawful tree breaks with these files added or replaced. */
+async function brokenFloors(files: Readonly<Record<string, string>>): Promise<string[]> {
+  await plant(files);
+  const report: unknown = JSON.parse(await run('depcruise', ['src', '--output-type', 'json']));
+  const violations = (report as { summary: { violations: { rule: { name: string } }[] } }).summary.violations;
+  return [...new Set(violations.map(violation => violation.rule.name))];
+}
+
+/** Names of the linter's rules that are broken. */
+async function brokenLines(files: Readonly<Record<string, string>>): Promise<string[]> {
+  await plant(files);
+  const report = await run('biome', ['lint', 'src', '--reporter=github']);
+  return [...report.matchAll(/^::error title=([^,]+),/gm)].map(([, rule]) => rule ?? '');
+}
+
+async function plant(files: Readonly<Record<string, string>>): Promise<void> {
+  await rm(join(tree, 'src'), { recursive: true, force: true });
+  for (const [name, text] of Object.entries({ ...LAWFUL, ...files })) {
+    await mkdir(dirname(join(tree, name)), { recursive: true });
+    await writeFile(join(tree, name), text);
+  }
+}
+
+/** What a tool writes, whether it is content or not: that is read from its report. */
+function run(tool: string, parameters: readonly string[]): Promise<string> {
+  const file = join(CHECKOUT, 'node_modules/.bin', tool);
+  return new Promise(done => {
+    execFile(file, parameters, { cwd: tree }, (_error, stdout) => done(stdout));
+  });
+}
