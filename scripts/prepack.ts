@@ -1,0 +1,32 @@
+// Runs before `npm pack`: compiles src/ to dist/ and puts the published manifest in the place of the working tree's,
+// which postpack.ts brings back. Compiling comes first: when it fails, nothing has changed. When npm itself dies between
+// the two, `node scripts/postpack.ts` brings the manifest back.
+import { spawnSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import { chmod, copyFile, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MANIFEST, publishedManifest, ROOT, replaceFile, WORKING_MANIFEST } from './manifest.ts';
+
+const DIST = join(ROOT, 'dist');
+
+await compile();
+await makeExecutable(join(DIST, 'main.js'));
+// COPYFILE_EXCL: a manifest that still waits there is the working tree's, and what stands in its place is not.
+await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
+const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));
+await replaceFile(MANIFEST, `${JSON.stringify(publishedManifest(working), null, 2)}\n`);
+
+async function compile(): Promise<void> {
+  await rm(DIST, { recursive: true, force: true });
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  const { status, error } = spawnSync(tsc, ['-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exit(1);
+}
+
+async function makeExecutable(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  if (!text.startsWith('#!/usr/bin/env node\n'))
+    throw new Error(`${file} does not begin with "#!/usr/bin/env node"`);
+  await chmod(file, 0o755);
+}

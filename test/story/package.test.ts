@@ -1,0 +1,122 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { access, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const CHECKOUT = resolve(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+let directory: string;
+/** A copy of the files that git tracks, with the installed packages linked in. */
+let tree: string;
+/** What `npm pack` made of it, unpacked. */
+let unpacked: string;
+/** Names of the files in the package. */
+let files: string[];
+let manifest: Record<string, unknown>;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'weir-package-'));
+  tree = join(directory, 'tree');
+  await copyTrackedFiles(tree);
+  await symlink(join(CHECKOUT, 'node_modules'), join(tree, 'node_modules'));
+  const tarball = await npmPack();
+  await run('tar', ['-xzf', tarball, '-C', directory]);
+  unpacked = join(directory, 'package');
+  files = (await run('tar', ['-tzf', tarball])).stdout
+    .trim()
+    .split('\n')
+    .map(name => name.replace('package/', ''));
+  manifest = JSON.parse(await readFile(join(unpacked, 'package.json'), 'utf8'));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+describe('the package', () => {
+  it('holds the compiled gateway, its configuration and what a reader needs', () => {
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'dist/main.js',
+        'config/gateway.yaml',
+        'README.md',
+        'LICENSE',
+        'CHANGELOG.md',
+        'SECURITY.md',
+      ]),
+    );
+  });
+
+  it('holds no source, test, tool or demo', () => {
+    expect(files.filter(name => /^(src|test|bench|scripts|lint)\/|demo|\.ts$/.test(name))).toEqual([]);
+  });
+
+  it('names what it needs to run and nothing else', async () => {
+    const working = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
+    expect(manifest['dependencies']).toEqual(working.dependencies);
+    for (const key of ['devDependencies', 'optionalDependencies', 'scripts', 'private']) {
+      expect(manifest).not.toHaveProperty(key);
+    }
+  });
+
+  it('has an executable of the name weir', async () => {
+    expect(manifest['bin']).toEqual({ weir: 'dist/main.js' });
+    expect((await stat(join(unpacked, 'dist/main.js'))).mode & 0o111).toBe(0o111);
+  });
+
+  it('runs with its dependencies alone', async () => {
+    await linkDependencies();
+    const version = await run('node', [join(unpacked, 'dist/main.js'), '--version']);
+    expect(version.stdout).toContain(String(manifest['version']));
+    const schema = await run('node', [join(unpacked, 'dist/main.js'), 'schema']);
+    expect(JSON.parse(schema.stdout)).toHaveProperty('properties');
+  });
+});
+
+describe('packing', () => {
+  it('leaves the manifest of the working tree as it was', async () => {
+    await expectManifestUntouched();
+  });
+
+  it('leaves it as it was when the build fails', async () => {
+    await writeFile(join(tree, 'src/broken.ts'), `export const broken: number = 'text';\n`);
+    await expect(npmPack()).rejects.toMatchObject({ stdout: expect.stringContaining('src/broken.ts') });
+    await expectManifestUntouched();
+  });
+});
+
+async function expectManifestUntouched(): Promise<void> {
+  expect(await readFile(join(tree, 'package.json'), 'utf8')).toBe(
+    await readFile(join(CHECKOUT, 'package.json'), 'utf8'),
+  );
+  await expect(access(join(tree, 'package.working.json'))).rejects.toThrow('ENOENT');
+}
+
+async function copyTrackedFiles(target: string): Promise<void> {
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: CHECKOUT, encoding: 'utf8' }).split('\0');
+  for (const name of tracked.filter(name => name !== '')) {
+    await mkdir(dirname(join(target, name)), { recursive: true });
+    await cp(join(CHECKOUT, name), join(target, name));
+  }
+}
+
+/** Packs the tree and returns the tarball's path. */
+async function npmPack(): Promise<string> {
+  // What the npm that runs the tests tells its scripts would point the inner one at this checkout.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
+  const { stdout } = await run(
+    'npm',
+    ['pack', '--silent', '--foreground-scripts', '--pack-destination', directory],
+    { cwd: tree, env },
+  );
+  return join(directory, stdout.trim().split('\n').at(-1) ?? '');
+}
+
+/** Links the packages that the manifest names, and no other, into the unpacked package. */
+async function linkDependencies(): Promise<void> {
+  for (const name of Object.keys(manifest['dependencies'] ?? {})) {
+    await mkdir(dirname(join(unpacked, 'node_modules', name)), { recursive: true });
+    await symlink(join(CHECKOUT, 'node_modules', name), join(unpacked, 'node_modules', name));
+  }
+}
