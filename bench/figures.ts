@@ -1,0 +1,18 @@
+/** What several measurements of one thing say together. */
+export interface Figure {
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** The figure of at least one value. */
+export function figureOf(values: readonly number[]): Figure {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const median = (at(sorted, Math.floor(middle)) + at(sorted, Math.ceil(middle))) / 2;
+  return { median, lowest: at(sorted, 0), highest: at(sorted, sorted.length - 1) };
+}
+
+function at(values: readonly number[], index: number): number {
+  return values[index] ?? Number.NaN;
+}
