@@ -1,5 +1,8 @@
 export { type Clock, systemClock } from './clock.ts';
 export { parseDurationMs } from './duration.ts';
 export { type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
+export type { ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
+export { type Random, systemRandom } from './random.ts';
+export { requestIdSource } from './request-id.ts';
 export { RpcCode } from './rpc-code.ts';

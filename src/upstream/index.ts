@@ -1,7 +1,6 @@
 export type { UpstreamOptions } from './options.ts';
 export type {
   AnswerSink,
-  BodyLength,
   BodySink,
   BodySource,
   Transport,
@@ -9,3 +8,4 @@ export type {
   UpstreamFailure,
   UpstreamRequest,
 } from './transport.ts';
+export { UndiciTransport } from './undici-transport.ts';

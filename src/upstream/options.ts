@@ -4,10 +4,6 @@ export interface UpstreamOptions {
   readonly port: number;
   /** For a connection to be made, name resolution included. */
   readonly connectTimeoutMs: number;
-  /** From the last byte of the request to the first of the answer. */
-  readonly firstByteTimeoutMs: number;
-  /** Between two bytes of the answer's body. */
-  readonly idleTimeoutMs: number;
   /** An idle connection is closed after this, or 1 s before the upstream's own `Keep-Alive: timeout`. */
   readonly keepAliveMs: number;
   /** A connection takes no further request at this age (less up to a fifth, by chance, so that not all go at once). */

@@ -1,7 +1,7 @@
 import type { Fields } from '../core/index.ts';
 
-/** How long a body is, as the framing headers say: no body, so many bytes, or unknown until it ends (chunked). */
-export type BodyLength = 0 | number | 'chunked';
+/** How long a body is, as the framing headers say: so many bytes, or unknown until it ends (chunked). */
+export type BodyLength = number | 'chunked';
 
 /** A request as it goes to the upstream. */
 export interface UpstreamRequest {
@@ -13,10 +13,16 @@ export interface UpstreamRequest {
   readonly bodyLength: BodyLength;
   /** Where the body comes from; null exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;
+  /** Milliseconds from the last byte of the request to the first of the answer. */
+  readonly firstByteTimeoutMs: number;
+  /** Milliseconds between two bytes of the answer's body. */
+  readonly idleTimeoutMs: number;
 }
 
 /** A body that waits to be read. */
 export interface BodySource {
+  /** Whether `start` was called: from then on the body cannot be sent a second time. */
+  readonly started: boolean;
   /** Lets the bytes flow into `sink`. Called at most once, when an upstream connection is held. */
   start(sink: BodySink): void;
   pause(): void;

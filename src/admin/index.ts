@@ -1,0 +1,1 @@
+export { AdminListener, type AdminView } from './admin-listener.ts';

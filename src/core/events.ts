@@ -1,0 +1,46 @@
+/** How an exchange ended. */
+export type Outcome =
+  /** The upstream's answer went out whole. */
+  | 'forwarded'
+  /** The gateway answered by itself: a refusal or an error. */
+  | 'answered'
+  /** The upstream's answer broke off, so the client's was broken off too. */
+  | 'truncated'
+  /** The client went away first. */
+  | 'abandoned';
+
+/** What is known of an exchange when its last byte has gone: for metrics and the access log, free of secrets. */
+export interface ExchangeRecord {
+  readonly requestId: string;
+  /** When the request's head had arrived, milliseconds since the epoch. */
+  readonly arrivedAtMs: number;
+  /** Counts this process's exchanges in the order of arrival, from 1: tells apart what one millisecond holds. */
+  readonly sequence: number;
+  readonly method: string;
+  /** The route as configured, null when none matched. */
+  readonly route: string | null;
+  readonly upstream: string | null;
+  readonly clientAddress: string;
+  /** Status of the answer, 0 when none was started. */
+  readonly status: number;
+  readonly outcome: Outcome;
+  /** Bytes of body taken in and given out. */
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  /** From the request's head to the last byte of the answer. */
+  readonly durationMs: number;
+  /** From the request's going out to the head of the upstream's answer; null when there was none. */
+  readonly upstreamMs: number | null;
+  /** Whether the request was sent a second time. */
+  readonly retried: boolean;
+  /** Why the gateway answered by itself: the error's message and, for faults, their cause. */
+  readonly error: { readonly message: string; readonly side: string; readonly cause: string | null } | null;
+}
+
+/** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */
+export interface ExchangeListener {
+  started(): void;
+  finished(record: ExchangeRecord): void;
+  /** A peer that is no trusted proxy sent forwarding headers; they were ignored. */
+  untrustedForwarding(): void;
+}

@@ -1,0 +1,38 @@
+import { STATUS_CODES } from 'node:http';
+import type { Fields, GatewayError } from '../core/index.ts';
+
+/** An answer that the gateway makes by itself, ready for the wire. */
+export interface RenderedAnswer {
+  readonly status: number;
+  readonly reason: string;
+  readonly fields: string[];
+  /** ASCII. */
+  readonly body: string;
+  readonly close: boolean;
+}
+
+/** The fields that every answer carries, whoever made it. */
+export function addOwnFields(fields: string[], requestId: string): void {
+  fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
+}
+
+/** The error object of the contract: `code` from google.rpc.Code, `message`, `details`. */
+export function renderError(error: GatewayError, requestId: string): RenderedAnswer {
+  const body = asciiJson({ code: error.rpcCode, message: error.message, details: [] });
+  const fields = jsonFields(body, error.fields);
+  addOwnFields(fields, requestId);
+  return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
+}
+
+/** Exactly `application/json`: clients of this header family compare for equality. */
+function jsonFields(body: string, more: Fields): string[] {
+  return ['Content-Type', 'application/json', 'Content-Length', String(body.length), ...more];
+}
+
+/** JSON in ASCII, so that a character is a byte whatever encoding writes it. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

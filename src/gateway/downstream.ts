@@ -1,0 +1,34 @@
+import type { Fields } from '../core/index.ts';
+import type { BodySource } from '../upstream/index.ts';
+
+/**
+ * The client's side of an exchange, as a listener offers it: one request, and the way to answer it. The gateway knows
+ * nothing of Node's objects behind it.
+ */
+export interface Downstream {
+  readonly method: string;
+  /** The request target as it came. */
+  readonly target: string;
+  /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
+  readonly httpMinor: number;
+  readonly fields: Fields;
+  readonly scheme: 'http' | 'https';
+  /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
+  readonly peer: string;
+  /** Bytes of the request's body that have been read. */
+  readonly bytesReceived: number;
+  /** The request's body; `maxBytes` null: no limit. Called at most once, and only where the framing says there is one. */
+  body(maxBytes: number | null): BodySource;
+
+  /** Answers at once, in one write; every character of the body is one byte. */
+  answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void;
+  /** An interim answer. */
+  info(status: number, fields: Fields): void;
+  /** Starts an answer whose body follows; the fields say its length, or it goes out chunked. */
+  head(status: number, reason: string, fields: Fields): void;
+  /** False: the client is slower; wait for `Exchange.drained`. */
+  write(chunk: Buffer): boolean;
+  end(trailers: Fields): void;
+  /** Breaks the answer off, so that the client cannot take what it got for the whole. */
+  abort(): void;
+}

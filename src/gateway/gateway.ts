@@ -1,0 +1,101 @@
+import { GatewayError } from '../core/index.ts';
+import { type RenderedAnswer, renderError } from './answers.ts';
+import type { Downstream } from './downstream.ts';
+import { Exchange } from './exchange.ts';
+import { forward } from './forwarder.ts';
+import type { Gate } from './gate.ts';
+import { gatesOf } from './gates.ts';
+import { type GatewayParts, GatewayState } from './gateway-state.ts';
+import { recordOf, refusalRecord } from './ledger.ts';
+import { internalFault } from './problems.ts';
+
+/** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
+export class Gateway {
+  readonly #state: GatewayState;
+  readonly #gates: readonly Gate[];
+
+  constructor(parts: GatewayParts) {
+    this.#state = new GatewayState(parts);
+    this.#gates = gatesOf(this.#state);
+  }
+
+  /** Exchanges in flight. */
+  get inFlight(): number {
+    return this.#state.inFlight;
+  }
+
+  /** Begins an exchange. Never throws; the answer may be under way when it returns. */
+  accept(downstream: Downstream): Exchange {
+    const state = this.#state;
+    const exchange = new Exchange(
+      downstream,
+      state.snapshot,
+      ++state.sequence,
+      state.clock.epochMs(),
+      state.clock.monotonicMs(),
+    );
+    state.inFlight++;
+    state.listener.started();
+    return exchange;
+  }
+
+  /** Takes the exchange through the gates to its terminal. */
+  run(exchange: Exchange): void {
+    try {
+      const refusal = this.#passGates(exchange);
+      if (refusal !== null) exchange.answerError(refusal);
+      else this.#serve(exchange);
+    } catch (fault) {
+      this.fault(exchange, fault);
+    }
+  }
+
+  /** Something inside failed: the client hears that much, the log hears why. */
+  fault(exchange: Exchange, fault: unknown): void {
+    if (exchange.requestId === '') exchange.requestId = this.#state.nextRequestId();
+    exchange.terminal?.abandoned();
+    exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
+  }
+
+  /** The client sent something that ends its exchange, such as a body with broken framing. */
+  clientFault(exchange: Exchange, error: GatewayError): void {
+    exchange.terminal?.abandoned();
+    exchange.answerError(error);
+  }
+
+  /** The last byte has gone, or the client has. Called exactly once for each exchange. */
+  over(exchange: Exchange, delivered: boolean): void {
+    const state = this.#state;
+    if (!delivered) {
+      if (exchange.outcome !== 'truncated') exchange.outcome = 'abandoned';
+      exchange.terminal?.abandoned();
+    }
+    if (exchange.permitAddress !== null) state.addressPermits.giveBack(exchange.permitAddress);
+    if (exchange.permitUpstream !== null) state.upstreamPermits.giveBack(exchange.permitUpstream);
+    state.inFlight--;
+    state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
+  }
+
+  /** The answer to bytes that never became a request; it is counted and logged like any other. */
+  refuse(peer: string, error: GatewayError): RenderedAnswer {
+    const state = this.#state;
+    const requestId = state.nextRequestId();
+    state.listener.started();
+    state.listener.finished(refusalRecord(peer, error, requestId, ++state.sequence, state.clock.epochMs()));
+    return renderError(error, requestId);
+  }
+
+  #passGates(exchange: Exchange): GatewayError | null {
+    for (const gate of this.#gates) {
+      const refusal = gate(exchange);
+      if (refusal !== null) return refusal;
+    }
+    return null;
+  }
+
+  #serve(exchange: Exchange): void {
+    const { route, head } = exchange;
+    if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
+    forward(exchange, route, head, this.#state);
+  }
+}

@@ -1,0 +1,14 @@
+export type { RenderedAnswer } from './answers.ts';
+export type { Downstream } from './downstream.ts';
+export type { Exchange } from './exchange.ts';
+export { Gateway } from './gateway.ts';
+export type { GatewayParts } from './gateway-state.ts';
+export {
+  badRequest,
+  bodyTooLarge,
+  clientTooSlow,
+  headTooLarge,
+  methodNotSupported,
+  overloaded,
+  versionNotSupported,
+} from './problems.ts';

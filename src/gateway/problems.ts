@@ -1,0 +1,133 @@
+import { type Fields, GatewayError, RpcCode } from '../core/index.ts';
+
+/**
+ * Every answer that the gateway makes by itself, in one table. Messages are ASCII, never repeat what the client sent,
+ * and say what would help where something would.
+ */
+const RETRY_SOON: Fields = ['Retry-After', '1'];
+/** What is left of the methods when those that no resource has here are taken out. */
+const USUAL_METHODS: Fields = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'];
+
+/** The request cannot be read in one way only, so the connection cannot be trusted from here on. */
+export function badRequest(why: string): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Bad request: ${why}.`,
+    close: true,
+  });
+}
+
+export function methodNotSupported(): GatewayError {
+  return new GatewayError({
+    status: 405,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This method is not supported here.',
+    fields: USUAL_METHODS,
+    close: true,
+  });
+}
+
+export function clientTooSlow(): GatewayError {
+  return new GatewayError({
+    status: 408,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The request did not arrive in time.',
+    close: true,
+  });
+}
+
+export function bodyTooLarge(): GatewayError {
+  return new GatewayError({
+    status: 413,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The request body is larger than this route accepts.',
+    close: true,
+  });
+}
+
+export function expectationNotMet(): GatewayError {
+  return new GatewayError({
+    status: 417,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The only expectation supported is 100-continue.',
+    close: true,
+  });
+}
+
+export function headTooLarge(): GatewayError {
+  return new GatewayError({
+    status: 431,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The header section is too large or has too many fields.',
+    close: true,
+  });
+}
+
+export function versionNotSupported(): GatewayError {
+  return new GatewayError({
+    status: 505,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This listener speaks HTTP/1.1 and HTTP/1.0.',
+    close: true,
+  });
+}
+
+export function noRoute(): GatewayError {
+  return new GatewayError({
+    status: 404,
+    rpcCode: RpcCode.notFound,
+    side: 'client',
+    message: 'There is nothing at this path.',
+  });
+}
+
+export function internalFault(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 500,
+    rpcCode: RpcCode.internal,
+    side: 'gateway',
+    message: 'The gateway failed to handle this request.',
+    close: true,
+    cause,
+  });
+}
+
+/** Too much is in flight, in all or for this address or upstream. */
+export function overloaded(): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'gateway',
+    message: 'Too many requests are in flight. Try again shortly.',
+    fields: RETRY_SOON,
+    retrySafe: true,
+  });
+}
+
+export function upstreamFailed(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 502,
+    rpcCode: RpcCode.unavailable,
+    side: 'upstream',
+    message: 'The service behind the gateway failed to answer.',
+    cause,
+  });
+}
+
+export function upstreamTooSlow(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'upstream',
+    message: 'The service behind the gateway did not answer in time.',
+    cause,
+  });
+}

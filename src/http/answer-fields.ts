@@ -1,0 +1,56 @@
+import type { Fields } from '../core/index.ts';
+import { connectionTokens } from './connection-field.ts';
+import { NameTable } from './name-table.ts';
+
+/** What becomes of a field of an upstream's answer. */
+type AnswerRule = 'drop' | 'connection' | 'content-length' | 'trailer';
+
+const RULES = new NameTable<AnswerRule>([
+  // Hop-by-hop, RFC 9110, 7.6.1. Framing towards the client is written anew.
+  ['keep-alive', 'drop'],
+  ['proxy-connection', 'drop'],
+  ['proxy-authenticate', 'drop'],
+  ['transfer-encoding', 'drop'],
+  ['te', 'drop'],
+  ['upgrade', 'drop'],
+  // Written by the gateway on every answer.
+  ['x-request-id', 'drop'],
+  ['connection', 'connection'],
+  ['content-length', 'content-length'],
+  ['trailer', 'trailer'],
+]);
+
+/**
+ * The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added.
+ *
+ * @param status a 204 has no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would be a lie.
+ * @param chunked whether the body goes out chunked: only then can trailers follow, and may be announced.
+ */
+export function keepAnswerFields(fields: Fields, status: number, chunked: boolean): string[] {
+  const kept: string[] = [];
+  let named: readonly string[] | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    const rule = RULES.get(name);
+    if (rule === undefined || name.includes('_')) kept.push(name, value);
+    else if (rule === 'content-length') {
+      if (status !== 204 && !chunked) kept.push(name, value);
+    } else if (rule === 'trailer') {
+      if (chunked) kept.push(name, value);
+    } else if (rule === 'connection') {
+      const tokens = connectionTokens(value);
+      if (tokens.length > 0) named = named === null ? tokens : [...named, ...tokens];
+    }
+  }
+  return named === null ? kept : withoutNamed(kept, new Set(named));
+}
+
+function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (!named.has(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}

@@ -1,0 +1,99 @@
+import type { Fields } from '../core/index.ts';
+import { connectionTokens } from './connection-field.ts';
+import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
+
+/**
+ * What one pass over a request's header fields finds: the fields that the gateway itself reads, and `kept`, those that
+ * go to the upstream as they came.
+ */
+export class RequestHead {
+  /** Value of `Host`; null when absent. */
+  host: string | null = null;
+  authorization: string | null = null;
+  contentLength: string | null = null;
+  transferEncoding: string | null = null;
+  expect: string | null = null;
+  /** The last `X-Request-Id` of a trusted proxy. */
+  requestId: string | null = null;
+  /** Values of a trusted proxy's `X-Forwarded-For` lines in order. */
+  forwardedFor: string[] | null = null;
+  forwardedProto: string | null = null;
+  forwardedHost: string | null = null;
+  /** A field that may come once came twice; its name in lower case. */
+  doubled: FieldRule | null = null;
+  /** An untrusted peer sent fields that only trusted proxies may send. */
+  untrustedClaims = false;
+  kept: string[] = [];
+  #named: Set<string> | null = null;
+
+  constructor(fields: Fields, rules: ForwardingRules, trusted: boolean) {
+    const table = rules.table;
+    const kept = this.kept;
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const name = fields[i] as string;
+      const value = fields[i + 1] as string;
+      const rule = table.get(name);
+      if (rule === undefined) kept.push(name, value);
+      else if (rule !== 'drop') this.#read(rule, name, value, trusted);
+    }
+    if (this.#named !== null) this.#dropNamed(this.#named);
+  }
+
+  #read(rule: FieldRule, name: string, value: string, trusted: boolean): void {
+    // `Content_Length` and its like are no framing and no Host: they are dropped, not read.
+    if (name.includes('_')) return;
+    switch (rule) {
+      case 'host':
+        this.host = this.#once(rule, this.host, value);
+        break;
+      case 'authorization':
+        this.authorization = this.#once(rule, this.authorization, value);
+        break;
+      case 'content-length':
+        this.contentLength = this.#once(rule, this.contentLength, value);
+        break;
+      case 'transfer-encoding':
+        this.transferEncoding = this.#once(rule, this.transferEncoding, value);
+        break;
+      case 'expect':
+        this.expect = this.#once(rule, this.expect, value);
+        break;
+      case 'connection':
+        this.#connection(value);
+        break;
+      default:
+        if (trusted) this.#believe(rule, name, value);
+        else if (rule !== 'request-id') this.untrustedClaims = true;
+    }
+  }
+
+  #believe(rule: FieldRule, name: string, value: string): void {
+    if (rule === 'request-id') this.requestId = value;
+    else if (rule === 'forwarded-for') this.forwardedFor = [...(this.forwardedFor ?? []), value];
+    else if (rule === 'forwarded-proto') this.forwardedProto = value;
+    else if (rule === 'forwarded-host') this.forwardedHost = value;
+    else this.kept.push(name, value);
+  }
+
+  #once(rule: FieldRule, before: string | null, value: string): string {
+    if (before === null) return value;
+    this.doubled = rule;
+    return before;
+  }
+
+  /** RFC 9110, 7.6.1: a field that `Connection` names is meant for this hop only. */
+  #connection(value: string): void {
+    const tokens = connectionTokens(value);
+    if (tokens.length > 0) this.#named = new Set([...(this.#named ?? []), ...tokens]);
+  }
+
+  #dropNamed(named: ReadonlySet<string>): void {
+    if (named.has('authorization')) this.authorization = null;
+    const kept = this.kept;
+    this.kept = [];
+    for (let i = 0; i + 1 < kept.length; i += 2) {
+      const name = kept[i] as string;
+      if (!named.has(name.toLowerCase())) this.kept.push(name, kept[i + 1] as string);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Fields } from '../core/index.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** What the gateway says of a request to the upstream, beside the client's own fields. */
+export interface Provenance {
+  /** Value of `Host`. */
+  readonly host: string;
+  /** Address of the connection's other end. */
+  readonly peer: string;
+  readonly scheme: 'http' | 'https';
+  readonly httpMinor: number;
+  readonly requestId: string;
+  readonly passAuthorization: boolean;
+}
+
+/**
+ * The fields that go to the upstream: the client's that pass, then those that the gateway answers for. Takes over
+ * `head.kept`. `Via` is required of a gateway by RFC 9110, 7.6.3.
+ */
+export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
+  const fields = head.kept;
+  fields.push('Host', provenance.host);
+  if (head.authorization !== null && provenance.passAuthorization)
+    fields.push('Authorization', head.authorization);
+  fields.push(
+    'X-Forwarded-For',
+    head.forwardedFor === null ? provenance.peer : `${head.forwardedFor.join(', ')}, ${provenance.peer}`,
+    'X-Forwarded-Proto',
+    head.forwardedProto ?? provenance.scheme,
+    'X-Forwarded-Host',
+    head.forwardedHost ?? head.host ?? provenance.host,
+    'X-Request-Id',
+    provenance.requestId,
+    'Via',
+    provenance.httpMinor === 0 ? '1.0 weir' : '1.1 weir',
+  );
+  return fields;
+}

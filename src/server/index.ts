@@ -1,0 +1,1 @@
+export { HttpListener, type HttpListenerOptions } from './http-listener.ts';

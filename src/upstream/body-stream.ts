@@ -1,0 +1,26 @@
+import { Readable } from 'node:stream';
+import type { BodySource } from './transport.ts';
+
+/** A body source as the stream that undici reads. Destroying it leaves the client's connection alone. */
+export class BodyStream extends Readable {
+  readonly #source: BodySource;
+  #started = false;
+
+  constructor(source: BodySource) {
+    super();
+    this.#source = source;
+  }
+
+  override _read(): void {
+    if (this.#started) {
+      this.#source.resume();
+      return;
+    }
+    this.#started = true;
+    this.#source.start({
+      chunk: bytes => this.push(bytes),
+      end: () => this.push(null),
+      fail: () => this.destroy(new Error('the body broke off')),
+    });
+  }
+}

@@ -1,0 +1,183 @@
+import type { Client, Dispatcher } from 'undici';
+import { type Fields, firstValue } from '../core/index.ts';
+import { BodyStream } from './body-stream.ts';
+import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from './transport.ts';
+
+/** Answers up to this many bytes are handed on whole when they came in one piece. */
+const WHOLE_MAX_BYTES = 16_384;
+/** Interim answers before the final one; a server that sends more is not going to come to the point. */
+const MAX_INTERIM = 16;
+const TOO_MANY_INTERIM = 'too many interim answers';
+const NO_FIELDS: Fields = [];
+
+/** What has come of the answer so far. */
+type Phase =
+  /** Nothing but interim answers. */
+  | 'waiting'
+  /** The head, held back for a moment: a small answer mostly comes in the same packet and can leave in one write. */
+  | 'head-held'
+  /** The sink has the head. */
+  | 'streaming'
+  | 'over';
+
+/** One exchange on undici's dispatch: its handler events become calls on an `AnswerSink`. */
+export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
+  readonly #request: UpstreamRequest;
+  readonly #sink: AnswerSink;
+  readonly #onReused: boolean;
+  readonly #over: () => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  #aborted = false;
+  #phase: Phase = 'waiting';
+  #status = 0;
+  #reason = '';
+  #fields: string[] = [];
+  #bodyLength: number | null = null;
+  #heldBody = '';
+  #interim = 0;
+
+  constructor(request: UpstreamRequest, sink: AnswerSink, onReused: boolean, over: () => void) {
+    this.#request = request;
+    this.#sink = sink;
+    this.#onReused = onReused;
+    this.#over = over;
+  }
+
+  dispatchOn(client: Client): void {
+    const request = this.#request;
+    const length = request.bodyLength;
+    client.dispatch(
+      {
+        method: request.method as Dispatcher.HttpMethod,
+        path: request.target,
+        headers:
+          length === 0 || length === 'chunked'
+            ? (request.fields as string[])
+            : [...request.fields, 'Content-Length', String(length)],
+        body: request.body === null ? null : new BodyStream(request.body),
+        headersTimeout: request.firstByteTimeoutMs,
+        bodyTimeout: request.idleTimeoutMs,
+        // undici closes after each HEAD, in case the server sends a body; its parser would see such bytes on the idle
+        // connection and destroy it all the same.
+        reset: false,
+      },
+      this,
+    );
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort(new Error('the exchange was given up'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(new Error('the exchange was given up'));
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    reason?: string,
+  ): void {
+    const fields = latin1Fields(controller.rawHeaders as Buffer[]);
+    if (status < 200) {
+      if (++this.#interim > MAX_INTERIM) throw new Error(TOO_MANY_INTERIM);
+      this.#sink.info(status, fields);
+      return;
+    }
+    this.#status = status;
+    this.#reason = reason ?? '';
+    this.#fields = fields;
+    this.#bodyLength = answerLength(this.#request.method, status, fields);
+    this.#phase = 'head-held';
+    // What came in the same packet is parsed before any microtask runs: either the answer is whole by then, or its
+    // head must not wait for a body that may come much later.
+    if (this.#bodyLength !== 0) queueMicrotask(() => this.#release());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const whole = this.#bodyLength === null || this.#bodyLength === chunk.length;
+    if (this.#phase === 'head-held' && this.#heldBody === '' && whole && chunk.length <= WHOLE_MAX_BYTES) {
+      this.#heldBody = chunk.toString('latin1');
+      return;
+    }
+    if (this.#phase === 'head-held') this.#release();
+    if (this.#phase === 'streaming' && !this.#sink.data(chunk)) controller.pause();
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    const trailers = controller.rawTrailers as Buffer[] | null | undefined;
+    const hasTrailers = trailers !== null && trailers !== undefined && trailers.length > 0;
+    if (this.#phase === 'head-held' && hasTrailers) this.#release();
+    const whole = this.#phase === 'head-held';
+    this.#finish();
+    if (whole) this.#whole();
+    else this.#sink.end(hasTrailers ? latin1Fields(trailers) : NO_FIELDS);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    const started = this.#phase === 'head-held' || this.#phase === 'streaming';
+    if (this.#phase === 'head-held') this.#release();
+    this.#finish();
+    if (this.#aborted) return;
+    this.#sink.fail({
+      kind: this.#controller === null ? 'connect' : failureKind(error, started),
+      onReusedConnection: this.#onReused,
+      cause: error,
+    });
+  }
+
+  #whole(): void {
+    // An answer without a stated length gets one, now that it is known; a HEAD or 304 keeps what it said of the body.
+    if (this.#bodyLength === null) this.#fields.push('Content-Length', String(this.#heldBody.length));
+    this.#sink.whole(this.#status, this.#reason, this.#fields, this.#heldBody);
+  }
+
+  /** Gives the sink what was held back. */
+  #release(): void {
+    if (this.#phase !== 'head-held' || this.#aborted) return;
+    this.#phase = 'streaming';
+    this.#sink.head(this.#status, this.#reason, this.#fields, this.#bodyLength);
+    if (this.#heldBody === '') return;
+    if (!this.#sink.data(Buffer.from(this.#heldBody, 'latin1'))) this.#controller?.pause();
+  }
+
+  #finish(): void {
+    this.#phase = 'over';
+    this.#over();
+  }
+}
+
+/** Pairs of latin-1 strings without `Transfer-Encoding`, which undici has undone. */
+function latin1Fields(raw: readonly Buffer[]): string[] {
+  const fields: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] as Buffer).toString('latin1');
+    if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') continue;
+    fields.push(name, (raw[i + 1] as Buffer).toString('latin1'));
+  }
+  return fields;
+}
+
+/** Bytes of body that will follow, null where only its end tells. RFC 9112, 6.3. */
+function answerLength(method: string, status: number, fields: Fields): number | null {
+  if (method === 'HEAD' || status === 204 || status === 304) return 0;
+  const length = firstValue(fields, 'content-length');
+  return length === undefined ? null : Number(length);
+}
+
+/** undici's error codes: https://github.com/nodejs/undici/blob/main/docs/docs/api/Errors.md */
+function failureKind(error: Error & { code?: string }, started: boolean): UpstreamFailure['kind'] {
+  if (started) return 'truncated';
+  if (error.code === 'UND_ERR_HEADERS_TIMEOUT') return 'timeout';
+  if (error.message === TOO_MANY_INTERIM) return 'malformed';
+  if (error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
+  if (error.code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'malformed';
+  return 'reset';
+}

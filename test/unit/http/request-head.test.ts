@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { ForwardingRules, RequestHead } from '../../../src/http/index.ts';
+
+const rules = new ForwardingRules(['X-Corp-User']);
+const untrusted = (...fields: string[]) => new RequestHead(fields, rules, false);
+const trusted = (...fields: string[]) => new RequestHead(fields, rules, true);
+
+describe('what goes to the upstream', () => {
+  test('a field that nobody asks for passes in its own letter case, order and number', () => {
+    const fields = ['Accept', '*/*', 'x-A', '1', 'X-a', '2', 'Cookie', 'a=b', 'X-Under_score', 'ok'];
+    expect(untrusted(...fields).kept).toEqual(fields);
+  });
+
+  test('hop-by-hop fields stay behind', () => {
+    const hop = [
+      'Keep-Alive',
+      'Proxy-Connection',
+      'Proxy-Authorization',
+      'TE',
+      'Trailer',
+      'Upgrade',
+      'HTTP2-Settings',
+      'Expect',
+    ];
+    expect(untrusted(...hop.flatMap(name => [name, 'x'])).kept).toEqual([]);
+  });
+
+  test('fields that name another method or path stay behind', () => {
+    const overrides = [
+      'X-HTTP-Method-Override',
+      'X-Method-Override',
+      'X-HTTP-Method',
+      'X-Original-URL',
+      'x_rewrite_url',
+    ];
+    expect(trusted(...overrides.flatMap(name => [name, 'x'])).kept).toEqual([]);
+  });
+
+  test('fields that Connection names stay behind, in every spelling', () => {
+    const head = untrusted(
+      'X-Secret',
+      '1',
+      'Accept',
+      '*/*',
+      'Connection',
+      'close, x-SECRET',
+      'connection',
+      'X-Two',
+      'x-two',
+      '2',
+    );
+    expect(head.kept).toEqual(['Accept', '*/*']);
+  });
+
+  test('Authorization stays behind when Connection names it', () => {
+    expect(untrusted('Authorization', 'Bearer t', 'Connection', 'authorization').authorization).toBeNull();
+  });
+
+  test('claims about the origin pass from a trusted proxy only', () => {
+    const claims = [
+      'Forwarded',
+      'for=1.2.3.4',
+      'X-Real-IP',
+      '1.2.3.4',
+      'X-Forwarded-Port',
+      '1',
+      'X-Corp-User',
+      'root',
+      'Proxy',
+      'p',
+    ];
+    expect(untrusted(...claims).kept).toEqual([]);
+    expect(untrusted(...claims).untrustedClaims).toBe(true);
+    expect(trusted(...claims).kept).toEqual(claims);
+    expect(trusted(...claims).untrustedClaims).toBe(false);
+  });
+
+  test('underscore spellings of what the gateway writes or believes stay behind from everyone', () => {
+    const spelt = [
+      'X_Forwarded_For',
+      'X_Real_IP',
+      'X_Request_Id',
+      'Content_Length',
+      'X_Corp_User',
+      'X-Forwarded_Host',
+    ];
+    expect(trusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);
+    expect(untrusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);
+  });
+});
+
+describe('what the gateway reads', () => {
+  test('a trusted proxy is believed, line by line', () => {
+    const head = trusted(
+      'X-Forwarded-For',
+      '1.1.1.1',
+      'X-Forwarded-For',
+      '2.2.2.2',
+      'X-Forwarded-Proto',
+      'https',
+      'X-Forwarded-Host',
+      'h',
+      'X-Request-Id',
+      'id',
+    );
+    expect(head).toMatchObject({
+      forwardedFor: ['1.1.1.1', '2.2.2.2'],
+      forwardedProto: 'https',
+      forwardedHost: 'h',
+      requestId: 'id',
+    });
+  });
+
+  test('nobody else is', () => {
+    const head = untrusted(
+      'X-Forwarded-For',
+      '1.1.1.1',
+      'X-Forwarded-Proto',
+      'https',
+      'X-Forwarded-Host',
+      'h',
+      'X-Request-Id',
+      'id',
+    );
+    expect(head).toMatchObject({
+      forwardedFor: null,
+      forwardedProto: null,
+      forwardedHost: null,
+      requestId: null,
+    });
+  });
+
+  test('a request id alone is no claim about the origin', () => {
+    expect(untrusted('X-Request-Id', 'id').untrustedClaims).toBe(false);
+  });
+
+  test.each(['Host', 'Authorization', 'Content-Length', 'Transfer-Encoding', 'Expect'])(
+    '%s twice is noticed, even with one value',
+    name => {
+      expect(untrusted(name, 'x').doubled).toBeNull();
+      expect(untrusted(name, 'x', name.toLowerCase(), 'x').doubled).toBe(name.toLowerCase());
+    },
+  );
+});
