@@ -1,0 +1,21 @@
+/** One piece of a pattern between two slashes. */
+export type Segment =
+  /** Matches one segment of a path; `folded` is what `foldSegment` makes of it. */
+  | { readonly kind: 'literal'; readonly folded: string }
+  /** `{name}`: any one segment. */
+  | { readonly kind: 'parameter'; readonly name: string }
+  /** `**`: all segments that follow, or none. */
+  | { readonly kind: 'rest' };
+
+/**
+ * What a literal segment is compared by: percent-decoded and in lower case, so that a backend which reads `Things%3Aall` as
+ * `things:all` cannot be reached past the route of the latter. Null for what is not UTF-8: it equals no literal.
+ */
+export function foldSegment(canonical: string): string | null {
+  if (!canonical.includes('%')) return canonical.toLowerCase();
+  try {
+    return decodeURIComponent(canonical).toLowerCase();
+  } catch {
+    return null;
+  }
+}

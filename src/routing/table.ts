@@ -1,0 +1,145 @@
+import { findConflicts } from './conflicts.ts';
+import type { RoutePattern } from './pattern.ts';
+import { foldSegment } from './segment.ts';
+
+export interface RouteEntry<T> {
+  readonly pattern: RoutePattern;
+  readonly value: T;
+}
+
+export interface RouteMatch<T> {
+  readonly value: T;
+  /** What stands in the path for each parameter of the pattern, in order: as in the canonical path, not decoded. */
+  readonly params: readonly string[];
+}
+
+/** What is read of a path, segment by segment, leads from one node to the next. */
+interface Node<T> {
+  literals: Map<string, Node<T>> | null;
+  parameter: Node<T> | null;
+  /** Routes for a path that ends here. */
+  end: Choice<T> | null;
+  /** Routes that end in `**` here. */
+  rest: Choice<T> | null;
+  /** Parameters on the way here. */
+  readonly parameterCount: number;
+}
+
+/** The routes of one path. */
+interface Choice<T> {
+  readonly byMethod: Map<string, Found<T>>;
+  everyMethod: Found<T> | null;
+}
+
+/** A match whose parameters are filled in on the way back from the end of the path. */
+interface Found<T> {
+  readonly value: T;
+  readonly params: string[];
+}
+
+/**
+ * Finds the route of a request: the most specific path among the routes whose methods include its own, where segment by
+ * segment from the left a literal goes before a parameter and that before `**`. HEAD counts as GET unless a route of the same
+ * path names HEAD; of two routes of one path the one that names the method goes before the one for every method.
+ *
+ * A tree with a map for each node, written here because the well-kept routers decode and split paths in ways of their own:
+ * a route must be chosen by exactly the path that is sent upstream. Each node is tried at most once, and no segment longer
+ * than any literal is looked at, so the cost of a path is bounded by the table, not by the length of the path.
+ */
+export class RouteTable<T> {
+  readonly #root: Node<T> = newNode(0);
+  #longestLiteral = 0;
+
+  /** Throws when two entries match the same requests; whoever reads the configuration asks `findConflicts` before. */
+  constructor(entries: readonly RouteEntry<T>[]) {
+    for (const [first, second] of findConflicts(entries.map(entry => entry.pattern))) {
+      throw new Error(
+        `routes ${first} and ${second} match the same requests: ${entries[second]?.pattern.path}`,
+      );
+    }
+    for (const { pattern, value } of entries) this.#add(pattern, value);
+  }
+
+  /** `path`: canonical, as `parseTarget` returns it. Null when no route takes the request. */
+  find(method: string, path: string): RouteMatch<T> | null {
+    const last = path.length - 1;
+    return this.#walk(this.#root, method, path, 1, path.charCodeAt(last) === SLASH ? last : last + 1);
+  }
+
+  /** The match for what follows `start` (the first character of a segment) up to `end`, from `node` on. */
+  #walk(node: Node<T>, method: string, path: string, start: number, end: number): Found<T> | null {
+    if (start > end) {
+      const found = node.end === null ? null : choose(node.end, method);
+      if (found !== null) return found;
+    } else {
+      const slash = path.indexOf('/', start);
+      const found = this.#walkSegment(node, method, path, start, slash === -1 ? end : slash, end);
+      if (found !== null) return found;
+    }
+    return node.rest === null ? null : choose(node.rest, method);
+  }
+
+  #walkSegment(
+    node: Node<T>,
+    method: string,
+    path: string,
+    start: number,
+    stop: number,
+    end: number,
+  ): Found<T> | null {
+    if (node.literals !== null && stop - start <= this.#longestLiteral) {
+      const literal = node.literals.get(foldSegment(path.slice(start, stop)) ?? '');
+      const found = literal === undefined ? null : this.#walk(literal, method, path, stop + 1, end);
+      if (found !== null) return found;
+    }
+    if (node.parameter === null || start === stop) return null;
+    const found = this.#walk(node.parameter, method, path, stop + 1, end);
+    if (found !== null) found.params[node.parameterCount] = path.slice(start, stop);
+    return found;
+  }
+
+  #add(pattern: RoutePattern, value: T): void {
+    let node = this.#root;
+    for (const segment of pattern.segments) {
+      if (segment.kind === 'literal') node = this.#literalAfter(node, segment.folded);
+      else if (segment.kind === 'parameter') node = parameterAfter(node);
+    }
+    const place = pattern.segments.at(-1)?.kind === 'rest' ? 'rest' : 'end';
+    const choice = node[place] ?? { byMethod: new Map(), everyMethod: null };
+    node[place] = choice;
+    addToChoice(choice, pattern.methods, { value, params: new Array<string>(node.parameterCount) });
+  }
+
+  #literalAfter(node: Node<T>, folded: string): Node<T> {
+    // A path spells a character of a literal with at most nine of its own: three escaped bytes a UTF-16 unit.
+    this.#longestLiteral = Math.max(this.#longestLiteral, 9 * folded.length);
+    node.literals ??= new Map();
+    const next = node.literals.get(folded) ?? newNode(node.parameterCount);
+    node.literals.set(folded, next);
+    return next;
+  }
+}
+
+const SLASH = 0x2f;
+
+function newNode<T>(parameterCount: number): Node<T> {
+  return { literals: null, parameter: null, end: null, rest: null, parameterCount };
+}
+
+function parameterAfter<T>(node: Node<T>): Node<T> {
+  node.parameter ??= newNode(node.parameterCount + 1);
+  return node.parameter;
+}
+
+function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, found: Found<T>): void {
+  if (methods === null) choice.everyMethod = found;
+  for (const method of methods ?? []) choice.byMethod.set(method, found);
+  // A route that names HEAD overwrites this when it comes later, and is not overwritten when it came before.
+  if (methods?.includes('GET') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
+}
+
+function choose<T>(choice: Choice<T>, method: string): Found<T> | null {
+  const found = choice.byMethod.get(method) ?? choice.everyMethod;
+  if (found === null || found.params.length === 0) return found;
+  return { value: found.value, params: new Array<string>(found.params.length) };
+}

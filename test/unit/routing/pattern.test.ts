@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
+
+function mistake(path: string, methods: readonly string[] | null = null): string {
+  try {
+    parseRoutePattern(path, methods);
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
+  }
+  return 'none';
+}
+
+describe('a route pattern', () => {
+  test('is read into literals, parameters and the rest', () => {
+    expect(parseRoutePattern('/v1/Channels/{channel_id}/**', ['GET', 'POST'])).toEqual({
+      methods: ['GET', 'POST'],
+      path: '/v1/Channels/{channel_id}/**',
+      segments: [
+        { kind: 'literal', folded: 'v1' },
+        { kind: 'literal', folded: 'channels' },
+        { kind: 'parameter', name: 'channel_id' },
+        { kind: 'rest' },
+      ],
+      parameters: ['channel_id'],
+    });
+  });
+
+  test('may be the root, alone or with all below it', () => {
+    expect(parseRoutePattern('/', null).segments).toEqual([]);
+    expect(parseRoutePattern('/**', null).segments).toEqual([{ kind: 'rest' }]);
+  });
+
+  test('has the same segments with a trailing slash', () => {
+    expect(parseRoutePattern('/a/{b}/', null).segments).toEqual(parseRoutePattern('/a/{b}', null).segments);
+  });
+
+  test('names its parameters in order', () => {
+    expect(parseRoutePattern('/{b}/x/{a}/{_C3}', null).parameters).toEqual(['b', 'a', '_C3']);
+  });
+
+  test.each([
+    '/service.v1.Interactions/{method}',
+    "/v1/@me/a:b/(x),y=1/$a&b+c!'~-",
+    '/caf%C3%A9/%25/%3A/%20/%7B%7D/...',
+  ])('accepts %s', path => {
+    expect(mistake(path)).toBe('none');
+  });
+});
+
+describe('a mistake in a pattern says what to write instead', () => {
+  test.each([
+    ['', 'write "/"'],
+    ['v1/x', 'starts with "/": write "/v1/x"'],
+    ['/a//b', 'empty segment: write "/a/b"'],
+    ['//', 'empty segment: write "/"'],
+    ['/a/**/b', '"**" takes all that follows and can only come last: write "{name}" for one segment'],
+    ['/a/***', 'write "{name}" for one segment'],
+    ['/a/*', '%2A for the character in "*"'],
+    ['/a/x**', '"**" alone at the end'],
+    ['/a{b}', '"a{b}" mixes braces and text'],
+    ['/{a}{b}', 'a parameter is a whole segment'],
+    ['/{a', 'mixes braces'],
+    ['/a}', 'mixes braces'],
+    ['/{}', '"{}" is no parameter: write letters, digits and "_" in the braces'],
+    ['/{a-b}', 'no parameter'],
+    ['/{1a}', 'not a digit first'],
+    ['/{a}/{b}/{a}', 'two parameters are named "a"'],
+    ['/:id', 'write "{id}" for a parameter, or %3A'],
+    ['/a/./b', 'refuses the segment "."'],
+    ['/a/..', 'refuses the segment ".."'],
+    ['/a;x', 'leave out ";"'],
+    ['/a%3Bx', 'refuses %3B'],
+    ['/a?b=c', 'leave out "?" and what follows'],
+    ['/a#b', 'leave out "#" and what follows'],
+    ['/a\\b', 'write "/"'],
+    ['/a b', 'write %20 for the character " "'],
+    ['/a\tb', 'control characters'],
+    ['/caf\u00e9', 'write %C3%A9 for the character "\u00e9"'],
+    ['/\u{1f600}', 'write %F0%9F%98%80'],
+    ['/a[0]', 'write %5B for the character "["'],
+    ['/a%', 'write %25'],
+    ['/a%4', 'write %25'],
+    ['/a%zz', 'write %25'],
+    ['/a%41', 'with %41 decoded: write "A"'],
+    ['/%2e%2E', 'with %2e decoded: write "."'],
+    ['/%7e', 'with %7e decoded: write "~"'],
+    ['/a%2fb', 'refuses %2f'],
+    ['/a%5C', 'refuses %5C'],
+    ['/a%00', 'refuses %00'],
+    ['/a%0A', 'refuses %0A'],
+    ['/a%7F', 'refuses %7F'],
+    ['/a%3ab', 'write %3A for %3a'],
+    ['/a%FF', 'not UTF-8'],
+  ])('%j', (path, advice) => {
+    expect(mistake(path)).toContain(advice);
+    expect(mistake(path)).toContain(`path "${path}": `);
+  });
+
+  test.each([
+    [[], 'leave it out for every method'],
+    [['get'], 'upper case: write "GET" for "get"'],
+    [['GTE'], '"GTE" is not a method the gateway accepts'],
+    [['CONNECT'], '"CONNECT" is not'],
+    [['TRACE'], '"TRACE" is not'],
+    [['*'], 'or none for every method'],
+    [['GET', 'POST', 'GET'], '"GET" is named twice'],
+  ])('methods %j', (methods, advice) => {
+    expect(mistake('/', methods)).toContain(advice);
+  });
+
+  test('for any text there is a pattern or a PatternError', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.constantFrom('/', '{', '}', '*', '.', '%', '2', 'f', 'a', ';') }),
+    );
+    fc.assert(fc.property(text, text => void mistake(`/${text}`)));
+  });
+});

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { findConflicts, parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
+import {
+  referenceFind,
+  referenceParams,
+  requestMethod,
+  requestPath,
+  type WrittenRoute,
+  writtenRoute,
+} from './reference-matcher.ts';
+
+/** `GET,POST /v1/x` or `/v1/x`; the value of each route is what was written. */
+function tableOf(...lines: string[]): RouteTable<string> {
+  return new RouteTable(
+    lines.map(line => {
+      const [methods, path] = line.startsWith('/') ? [null, line] : line.split(' ');
+      return { pattern: parseRoutePattern(path ?? '', methods?.split(',') ?? null), value: line };
+    }),
+  );
+}
+
+function withoutConflicts(routes: readonly WrittenRoute[]): WrittenRoute[] {
+  const later = new Set(
+    findConflicts(routes.map(route => parseRoutePattern(route.path, route.methods))).map(pair => pair[1]),
+  );
+  return routes.filter((_, index) => !later.has(index));
+}
+
+describe('a route table', () => {
+  test('finds what trying every route would find', () => {
+    fc.assert(
+      fc.property(
+        fc.array(writtenRoute, { maxLength: 12 }).map(withoutConflicts),
+        fc.array(fc.tuple(requestMethod, requestPath), { minLength: 1, maxLength: 20 }),
+        (routes, requests) => {
+          const table = new RouteTable(
+            routes.map((route, value) => ({ pattern: parseRoutePattern(route.path, route.methods), value })),
+          );
+          for (const [method, path] of requests) {
+            const expected = referenceFind(routes, method, path);
+            const params = expected === null ? [] : referenceParams(routes[expected]?.path ?? '', path);
+            expect(table.find(method, path)).toEqual(expected === null ? null : { value: expected, params });
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('prefers a literal to a parameter and that to the rest, from the left', () => {
+    const table = tableOf(
+      '/v1/{a}/messages',
+      '/v1/users/{b}',
+      '/v1/users/**',
+      '/v1/**',
+      '/{a}/users/messages',
+    );
+    expect(table.find('GET', '/v1/users/messages')?.value).toBe('/v1/users/{b}');
+    expect(table.find('GET', '/v1/bots/messages')?.value).toBe('/v1/{a}/messages');
+    expect(table.find('GET', '/v1/users/1/2')?.value).toBe('/v1/users/**');
+    expect(table.find('GET', '/v2/users/messages')?.value).toBe('/{a}/users/messages');
+  });
+
+  test('comes back from a literal that leads nowhere', () => {
+    const table = tableOf('/a/b/c', '/a/{x}/d', '/{y}/b/e', '/**');
+    expect(table.find('GET', '/a/b/d')).toEqual({ value: '/a/{x}/d', params: ['b'] });
+    expect(table.find('GET', '/a/b/e')).toEqual({ value: '/{y}/b/e', params: ['a'] });
+    expect(table.find('GET', '/a/b/f')).toEqual({ value: '/**', params: [] });
+  });
+
+  test('gives a catch-all the methods that a more specific path does not name', () => {
+    const table = tableOf('GET /v1/things', '/v1/**');
+    expect(table.find('GET', '/v1/things')?.value).toBe('GET /v1/things');
+    expect(table.find('POST', '/v1/things')?.value).toBe('/v1/**');
+  });
+
+  test('prefers the route that names the method to the one for every method', () => {
+    const table = tableOf('/v1/things', 'POST /v1/things');
+    expect(table.find('POST', '/v1/things')?.value).toBe('POST /v1/things');
+    expect(table.find('GET', '/v1/things')?.value).toBe('/v1/things');
+  });
+
+  test('takes HEAD as GET, also before a catch-all that names HEAD', () => {
+    const table = tableOf('GET /v1/things', 'HEAD /v1/**');
+    expect(table.find('HEAD', '/v1/things')?.value).toBe('GET /v1/things');
+  });
+
+  test.each([
+    ['GET /a', 'HEAD /a'],
+    ['HEAD /a', 'GET /a'],
+  ])('gives HEAD to a route of its own when %s and %s are there', (...lines) => {
+    expect(tableOf(...lines).find('HEAD', '/a')?.value).toBe('HEAD /a');
+    expect(tableOf(...lines).find('GET', '/a')?.value).toBe('GET /a');
+  });
+
+  test('gives an unknown method to routes for every method only', () => {
+    const table = tableOf('GET,POST /a/b', '/a/{x}');
+    expect(table.find('BREW', '/a/b')).toEqual({ value: '/a/{x}', params: ['b'] });
+    expect(tableOf('GET /a').find('BREW', '/a')).toBeNull();
+  });
+
+  test('takes ** as no segment, one, or many', () => {
+    const table = tableOf('/v1/**');
+    for (const path of ['/v1', '/v1/', '/v1/a', '/v1/a/b/c/d'])
+      expect(table.find('GET', path)?.value).toBe('/v1/**');
+    expect(table.find('GET', '/v11')).toBeNull();
+    expect(table.find('GET', '/')).toBeNull();
+    expect(tableOf('/**').find('GET', '/')?.value).toBe('/**');
+  });
+
+  test('ignores one trailing slash, and never takes it for an empty parameter', () => {
+    const table = tableOf('/v1/things', '/v1/things/{id}');
+    expect(table.find('GET', '/v1/things/')?.value).toBe('/v1/things');
+    expect(table.find('GET', '/v1/things/7/')).toEqual({ value: '/v1/things/{id}', params: ['7'] });
+    expect(tableOf('/v1/things/{id}').find('GET', '/v1/things/')).toBeNull();
+    expect(tableOf('/{id}').find('GET', '/')).toBeNull();
+  });
+
+  test('matches literals in any letter case and keeps the case of parameters', () => {
+    const table = tableOf('/v1/Channels/{id}/messages');
+    expect(table.find('GET', '/V1/CHANNELS/aBc/Messages')?.params).toEqual(['aBc']);
+  });
+
+  test('takes an escape in a literal for the character that it stands for', () => {
+    const table = tableOf('/v1/things:all', '/v1/caf%C3%A9', '/v1/**');
+    for (const path of ['/v1/things:all', '/v1/things%3Aall', '/v1/%40/..x/a:b/']) {
+      expect(table.find('GET', path)?.value).toBe(
+        path.startsWith('/v1/things') ? '/v1/things:all' : '/v1/**',
+      );
+    }
+    expect(table.find('GET', '/v1/CAF%C3%89')?.value).toBe('/v1/caf%C3%A9');
+    expect(table.find('GET', '/v1/caf%E9')?.value).toBe('/v1/**');
+  });
+
+  test('returns parameters as they were sent', () => {
+    const table = tableOf('/v1/{a}/x/{b}');
+    expect(table.find('GET', '/v1/a%2Bb%25/x/%FF')?.params).toEqual(['a%2Bb%25', '%FF']);
+  });
+
+  test.each([1, 101, 8_000, 1_000_000])('takes a segment of %i characters like any other', length => {
+    const table = tableOf('/v1/{a}/messages', '/v1/**');
+    const value = 'm'.repeat(length);
+    expect(table.find('GET', `/v1/${value}/messages`)).toEqual({
+      value: '/v1/{a}/messages',
+      params: [value],
+    });
+  });
+
+  test('matches a long literal however it is spelt', () => {
+    const table = tableOf(`/${'%E2%82%AC'.repeat(50)}`);
+    expect(table.find('GET', `/${'%E2%82%AC'.repeat(50)}`)).not.toBeNull();
+  });
+
+  test('keeps the parameters of one request apart from those of the next', () => {
+    const table = tableOf('/a/{x}');
+    const first = table.find('GET', '/a/1');
+    table.find('GET', '/a/2');
+    expect(first?.params).toEqual(['1']);
+  });
+
+  test('does not let names of object members be routes', () => {
+    const table = tableOf('/a');
+    for (const name of ['__proto__', 'constructor']) expect(table.find(name, `/${name}`)).toBeNull();
+  });
+
+  test('finds its way in ten thousand routes', () => {
+    const lines = Array.from({ length: 10_000 }, (_, i) => `/v1/area${i % 100}/{id}/thing${i}`);
+    const table = tableOf(...lines);
+    expect(table.find('GET', '/v1/area99/7/thing9999')).toEqual({ value: lines[9_999], params: ['7'] });
+    expect(table.find('GET', '/v1/area98/7/thing9999')).toBeNull();
+  });
+
+  test('is not built from routes that match the same', () => {
+    expect(() => tableOf('/a/{x}', '/b', '/A/{y}/')).toThrow(
+      'routes 0 and 2 match the same requests: /A/{y}/',
+    );
+  });
+
+  test('without routes finds nothing', () => {
+    expect(tableOf().find('GET', '/')).toBeNull();
+  });
+});
