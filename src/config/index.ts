@@ -1,3 +1,6 @@
+export { formatHostPort } from './host-port.ts';
+export { gatewayJsonSchema, type JsonSchema } from './json-schema.ts';
+export { type LoadedRoute, type LoadOptions, type LoadResult, loadConfig } from './load.ts';
 export type {
   CapsModel,
   HostPort,
@@ -10,3 +13,4 @@ export type {
   UpstreamModel,
 } from './model.ts';
 export { formatProblem, type Problem, type Severity } from './problem.ts';
+export { didYouMean } from './suggest.ts';

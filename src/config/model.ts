@@ -54,6 +54,10 @@ export interface RouteModel {
   readonly authentication: 'none';
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
+  /** From the last byte of a request to the first of its answer. */
+  readonly firstByteTimeoutMs: number;
+  /** Between two bytes of an answer's body. */
+  readonly idleTimeoutMs: number;
   /** Largest request body; null: no limit. */
   readonly maxBodyBytes: number | null;
   /** Names of the path's parameters in order. */

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+
+import { AddressSet, ForwardingRules } from '../http/index.ts';
+import { parseRoutePattern, type RouteEntry, RouteTable } from '../routing/index.ts';
+import type { GatewayConfig, RouteConfig, UpstreamConfig } from './gateway-schema.ts';
+import { formatHostPort } from './host-port.ts';
+import type { RouteModel, Snapshot, UpstreamModel } from './model.ts';
+
+/** A snapshot, and its routes in the order of the file: what the table of the snapshot cannot list. */
+export interface Compiled {
+  readonly snapshot: Snapshot;
+  readonly routes: readonly RouteEntry<RouteModel>[];
+}
+
+/**
+ * Turns a configuration without mistakes into what the data plane reads.
+ *
+ * @param bytes the file it came from, for the snapshot's hash.
+ */
+export function compileGateway(config: GatewayConfig, bytes: Buffer, generation: number): Compiled {
+  const upstreams = new Map(
+    Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
+  );
+  const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  return {
+    routes,
+    snapshot: {
+      generation,
+      hash: createHash('sha256').update(bytes).digest('hex').slice(0, 16),
+      listen: config.listen,
+      trustedProxies: new AddressSet(config.trusted_proxies),
+      forwarding: new ForwardingRules(config.forwarding_headers),
+      upstreams: [...upstreams.values()],
+      routes: new RouteTable(routes),
+      timeouts: {
+        clientHeaderMs: config.timeouts.client_header,
+        clientBodyIdleMs: config.timeouts.client_body,
+        clientReadMs: config.timeouts.client_read,
+        keepAliveMs: config.timeouts.keep_alive,
+      },
+      caps: {
+        connections: config.caps.connections,
+        connectionsPerAddress: config.caps.connections_per_address,
+        requests: config.caps.requests,
+        requestsPerAddress: config.caps.requests_per_address,
+        headBytes: config.caps.head,
+        fields: config.caps.fields,
+      },
+      shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
+      log: config.log,
+    },
+  };
+}
+
+function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
+  const { host, port } = config.url;
+  // RFC 9110, 4.2.1 and 7.2: the default port is left out, as a client that was given this URL would do.
+  const authority = formatHostPort(config.url).replace(/:80$/, '');
+  return {
+    name,
+    options: {
+      host,
+      port,
+      connectTimeoutMs: config.timeouts.connect,
+      keepAliveMs: config.keep_alive,
+      maxAgeMs: config.max_connection_age,
+      maxHeadBytes: config.max_head,
+    },
+    hostHeader: config.host === 'upstream' ? authority : null,
+    passAuthorization: config.authorization === 'pass',
+    maxRequests: config.max_requests,
+  };
+}
+
+function compileRoute(
+  config: RouteConfig,
+  { upstreams: upstreamConfigs }: GatewayConfig,
+  upstreams: ReadonlyMap<string, UpstreamModel>,
+): RouteEntry<RouteModel> {
+  const upstream = upstreams.get(config.upstream);
+  const defaults = upstreamConfigs[config.upstream]?.timeouts;
+  if (upstream === undefined || defaults === undefined) {
+    throw new Error(`the route ${config.path} was not checked: there is no upstream ${config.upstream}`);
+  }
+  const pattern = parseRoutePattern(config.path, config.methods ?? null);
+  const value: RouteModel = {
+    id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
+    upstream,
+    authentication: config.authentication,
+    semicolons: config.semicolons,
+    firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
+    idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
+    maxBodyBytes: config.max_body,
+    parameters: pattern.parameters,
+  };
+  return { pattern, value };
+}

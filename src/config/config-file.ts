@@ -1,0 +1,117 @@
+import type { Environment } from './environment.ts';
+import { formatPath, type Path } from './path.ts';
+import { type Problem, type Severity, sortProblems } from './problem.ts';
+import { readConfigFile } from './read-file.ts';
+import { type Place, parseYamlText } from './yaml-text.ts';
+import { buildYamlTree, nodeAt, type YamlNode } from './yaml-tree.ts';
+
+/** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
+export type About = 'value' | 'key';
+
+/**
+ * One file of the configuration: what it says, where it says it, and what is wrong with it so far. The stages that read
+ * on add their problems by path; where something is broken already, nothing further is added.
+ */
+export class ConfigFile {
+  readonly name: string;
+  /** Of the file as it was read; empty when it could not be. */
+  readonly bytes: Buffer;
+  readonly #root: YamlNode | null;
+  readonly #problems: Problem[];
+  readonly #said = new Set<string>();
+
+  private constructor(name: string, bytes: Buffer, root: YamlNode | null, problems: Problem[]) {
+    this.name = name;
+    this.bytes = bytes;
+    this.#root = root;
+    this.#problems = problems;
+  }
+
+  /** Never throws: whatever keeps the file from being read is one of its problems. */
+  static async read(name: string, environment: Environment): Promise<ConfigFile> {
+    const read = await readConfigFile(name);
+    if (!read.ok) return new ConfigFile(name, Buffer.alloc(0), null, [read.problem]);
+    const { document, mistakes, placeOf } = parseYamlText(read.text);
+    const problems = mistakes.map(mistake => ({ ...mistake, file: name, severity: 'mistake' as const }));
+    if (document === null) return new ConfigFile(name, read.bytes, null, problems);
+    if (document.contents === null) {
+      const message = 'the file is empty, or all of it is commented out';
+      problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
+      return new ConfigFile(name, read.bytes, null, problems);
+    }
+    const tree = buildYamlTree(document, placeOf, environment);
+    problems.push(
+      ...tree.mistakes.map(mistake => ({ ...mistake, file: name, severity: 'mistake' as const })),
+    );
+    return new ConfigFile(name, read.bytes, tree.root, problems);
+  }
+
+  /** What the file means, or undefined when it cannot be told. */
+  get value(): unknown {
+    return this.#root === null || this.#root.broken ? undefined : this.#root.value;
+  }
+
+  get problems(): Problem[] {
+    return sortProblems(this.#problems);
+  }
+
+  get hasMistakes(): boolean {
+    return this.#problems.some(problem => problem.severity === 'mistake');
+  }
+
+  has(path: Path): boolean {
+    return this.#root !== null && nodeAt(this.#root, path).exact;
+  }
+
+  /** What stands at `path`, for a message: `"5 s"`, `2000`, `a map`. Never what a variable holds. */
+  shown(path: Path): string {
+    const found = this.#find(path);
+    if (found?.exact !== true || found.node.written === '') return 'nothing';
+    const { written, value } = found.node;
+    if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
+    const short = written.length > 60 ? `${written.slice(0, 60)}...` : written;
+    return typeof value === 'string' ? JSON.stringify(short) : short;
+  }
+
+  /** Whether the text at `path` is another than the one written: a variable was resolved. */
+  holdsVariable(path: Path): boolean {
+    const found = this.#find(path);
+    return found?.node.written?.includes('${') === true;
+  }
+
+  place(path: Path, about: About = 'value'): Place {
+    const found = this.#find(path);
+    if (found === undefined) return { line: 1, column: 1 };
+    const { node } = found;
+    // A key without a value has nothing else to point at.
+    const key = about === 'key' || node.written === '';
+    return (key ? node.keyPlace : null) ?? node.place;
+  }
+
+  add(
+    path: Path,
+    message: string,
+    options: { readonly about?: About; readonly severity?: Severity } = {},
+  ): void {
+    const found = this.#find(path);
+    if (found?.exact === true && found.node.broken && options.about !== 'key') return;
+    const { line, column } = this.place(path, options.about);
+    // Aliases bring the same lines to many places; what is wrong with them is said once.
+    const once = `${line}:${column}:${message}`;
+    if (this.#said.has(once)) return;
+    this.#said.add(once);
+    const prefix = formatPath(options.about === 'key' ? path.slice(0, -1) : path);
+    const text = prefix === '' ? message : `${prefix}: ${message}`;
+    this.#problems.push({
+      file: this.name,
+      line,
+      column,
+      message: text,
+      severity: options.severity ?? 'mistake',
+    });
+  }
+
+  #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {
+    return this.#root === null ? undefined : nodeAt(this.#root, path);
+  }
+}

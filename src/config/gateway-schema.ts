@@ -1,0 +1,214 @@
+import { METHODS } from 'node:http';
+import { z } from 'zod';
+
+import { network } from './network.ts';
+import {
+  duration,
+  fieldName,
+  hostPort,
+  hostPortOrOff,
+  routePath,
+  size,
+  sizeOrNone,
+  upstreamUrl,
+} from './scalars.ts';
+
+// The one definition of gateway.yaml: it validates, gives every default, and becomes the JSON Schema that editors use. A
+// default is written as the operator would write it (`prefault`), so that it passes through the same parser.
+
+const KIB = 1024;
+
+const listen = z.strictObject({
+  http: hostPort()
+    .prefault('0.0.0.0:8080')
+    .describe('Where clients connect: host:port. Port 0 takes a free one, which is logged.'),
+  admin: hostPortOrOff()
+    .prefault('127.0.0.1:9090')
+    .describe('Where metrics, health and status are served, for the inside only: host:port, or off.'),
+});
+
+const upstream = z.strictObject({
+  url: upstreamUrl().describe(
+    'Where the service is: http://host:port. The name is resolved anew at each connect.',
+  ),
+  host: choice(['client', 'upstream'])
+    .prefault('client')
+    .describe("The Host header it gets: the client's own, or the host of its url."),
+  authorization: choice(['pass', 'remove'])
+    .prefault('pass')
+    .describe("Whether it gets the client's Authorization header."),
+  timeouts: z
+    .strictObject({
+      connect: duration()
+        .prefault('2s')
+        .describe('For a connection to be made, name resolution included; then 502.'),
+      first_byte: duration()
+        .prefault('60s')
+        .describe('From the last byte of a request to the first of its answer; then 504.'),
+      idle: duration()
+        .prefault('60s')
+        .describe("Between two bytes of an answer's body; then the answer is broken off."),
+    })
+    .prefault({})
+    .describe('How long to wait for this upstream.'),
+  keep_alive: duration()
+    .prefault('4s')
+    .describe(
+      "An idle connection is closed after this, or 1s before the upstream's own Keep-Alive timeout. Keep it below the time after which the upstream closes.",
+    ),
+  max_connection_age: duration()
+    .prefault('5m')
+    .describe('A connection of this age takes no further request, so that a changed address is noticed.'),
+  max_requests: count(1_000_000)
+    .prefault(1024)
+    .describe('Requests in flight to this upstream; past them 503.'),
+  max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
+    .prefault('32KiB')
+    .describe('Largest header section of an answer; beyond it 502.'),
+});
+
+const route = z.strictObject({
+  path: routePath().describe(
+    'Which paths: /v1/things/{id} has a parameter that is one whole segment, /v1/** takes all that follows. The most specific route wins, order means nothing.',
+  ),
+  methods: z
+    .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
+    .min(1, { error: 'an empty list takes no request: leave out "methods" for every method' })
+    .refine(list => new Set(list).size === list.length, { error: 'a method is named twice' })
+    .optional()
+    .describe('Which methods; left out: every one. GET takes HEAD along.'),
+  upstream: z
+    .string({ error: 'expected the name of an upstream' })
+    .describe('The upstream that serves it, by name.'),
+  authentication: z
+    .literal('none', {
+      error: 'this gateway cannot check tokens yet, so each route has to say "authentication: none"',
+    })
+    .describe('Who may use it: none, everyone. The Authorization header is not looked at.'),
+  semicolons: choice(['refuse', 'pass'])
+    .prefault('refuse')
+    .describe(
+      'What becomes of a path with ";" or "%3B": 400, since services disagree about its meaning, or passed on.',
+    ),
+  max_body: sizeOrNone().prefault('none').describe('Largest request body; beyond it 413. none: no limit.'),
+  timeouts: z
+    .strictObject({
+      first_byte: duration().optional().describe("In place of the upstream's own first_byte."),
+      idle: duration().optional().describe("In place of the upstream's own idle."),
+    })
+    .prefault({})
+    .describe('Where this route needs other times than its upstream.'),
+});
+
+/** The shape of gateway.yaml. What one part says about another is checked apart from it, see cross-checks.ts. */
+export const gatewaySchema = z.strictObject({
+  listen: listen.prefault({}).describe('Where the gateway listens.'),
+  trusted_proxies: z
+    .array(network())
+    .prefault([])
+    .describe(
+      'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
+    ),
+  forwarding_headers: z
+    .array(fieldName())
+    .prefault([])
+    .describe(
+      'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like always are.',
+    ),
+  upstreams: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
+        error: 'write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+      }),
+      upstream,
+    )
+    .describe('The services behind the gateway, by name.'),
+  routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
+  timeouts: z
+    .strictObject({
+      client_header: duration()
+        .prefault('10s')
+        .describe('For a client to send the head of a request; then 408.'),
+      client_body: duration().prefault('30s').describe("Between two bytes of a request's body; then 408."),
+      client_read: duration()
+        .prefault('60s')
+        .describe('For a client to take in what was written to it; then its connection is closed.'),
+      keep_alive: duration()
+        .prefault('75s')
+        .describe(
+          'An idle client connection is kept for this long. Clients of rate-limited services pause for up to a minute: keep it at 65s or more.',
+        ),
+    })
+    .prefault({})
+    .describe('How long to wait for clients. There is no limit on a whole request.'),
+  caps: z
+    .strictObject({
+      connections: count(1_000_000).prefault(20_000).describe('Client connections at a time.'),
+      connections_per_address: count(1_000_000)
+        .prefault(1000)
+        .describe('Client connections of one address at a time.'),
+      requests: count(1_000_000).prefault(10_000).describe('Requests in flight at a time.'),
+      requests_per_address: count(1_000_000)
+        .prefault(1000)
+        .describe('Requests of one client address in flight at a time.'),
+      head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
+        .prefault('16KiB')
+        .describe('Largest header section of a request; beyond it 431.'),
+      fields: count(1000).prefault(200).describe('Most header fields of a request; beyond it 431.'),
+    })
+    .prefault({})
+    .describe(
+      'What one gateway takes on at most. Past a number of connections or requests the answer is 503 with Retry-After.',
+    ),
+  shutdown: z
+    .strictObject({
+      delay: duration({ zero: true })
+        .prefault('0s')
+        .describe(
+          'After SIGTERM the gateway says that it is not ready, and serves on for this long before it stops listening.',
+        ),
+      drain: duration({ zero: true })
+        .prefault('25s')
+        .describe('For requests in flight to finish after that; then they are broken off.'),
+    })
+    .prefault({})
+    .describe('How the gateway stops.'),
+  log: z
+    .strictObject({
+      level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .prefault('info')
+        .describe('The least severe lines that are written.'),
+      access: z
+        .boolean({ error: 'expected true or false' })
+        .prefault(true)
+        .describe('One line for each request.'),
+    })
+    .prefault({})
+    .describe('What is written to standard output, as one JSON object a line.'),
+});
+
+/** gateway.yaml with every default filled in: times in milliseconds, sizes in bytes. */
+export type GatewayConfig = z.output<typeof gatewaySchema>;
+export type UpstreamConfig = z.output<typeof upstream>;
+export type RouteConfig = z.output<typeof route>;
+
+/** Parts of the file on their own, so that one can be checked further while another is wrong. */
+export const listenSchema = listen;
+export const routeKeys = route.shape;
+
+function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
+  const list = words.map(word => `"${word}"`);
+  return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
+}
+
+/** A whole number from 1 to `most`. */
+function count(most: number) {
+  const error = `expected a whole number from 1 to ${most}`;
+  return z.int({ error }).min(1, { error }).max(most, { error });
+}
+
+/** CONNECT and TRACE never reach a route: the gateway refuses them. */
+function method() {
+  const routable = METHODS.filter(name => name !== 'CONNECT' && name !== 'TRACE');
+  return z.enum(routable, { error: 'expected a method such as GET or POST, in upper case' });
+}

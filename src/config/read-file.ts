@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+import type { Problem } from './problem.ts';
+
+/** Far beyond any configuration written by people; keeps a wrong path (a log, a device) from filling the memory. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+export type ReadResult =
+  | { readonly ok: true; readonly bytes: Buffer; readonly text: string }
+  | { readonly ok: false; readonly problem: Problem };
+
+/** Reads a configuration file as UTF-8. What keeps it from being read is a problem, never an exception. */
+export async function readConfigFile(file: string): Promise<ReadResult> {
+  let bytes: Buffer;
+  try {
+    bytes = await readAtMost(file, MAX_FILE_BYTES + 1);
+  } catch (error) {
+    return failed(file, whyUnreadable(file, error));
+  }
+  if (bytes.length > MAX_FILE_BYTES) {
+    return failed(file, 'the file is larger than 1 MiB: is this the right file?');
+  }
+  const badLine = firstLineThatIsNotUtf8(bytes);
+  if (badLine !== null) return failed(file, 'this line is not valid UTF-8: save the file as UTF-8', badLine);
+  return { ok: true, bytes, text: new TextDecoder().decode(bytes) };
+}
+
+/** Reads until the end or the cap: the size of a pipe such as /dev/stdin is not known beforehand. */
+async function readAtMost(file: string, cap: number): Promise<Buffer> {
+  await using handle = await open(file);
+  const buffer = Buffer.alloc(cap);
+  let length = 0;
+  while (length < cap) {
+    const { bytesRead } = await handle.read(buffer, length, cap - length, null);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+function whyUnreadable(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `no such file (${resolve(file)})`;
+    case 'EISDIR':
+      return 'this is a directory, expected a file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'the file may not be read: permission denied';
+    default:
+      return `the file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function firstLineThatIsNotUtf8(bytes: Buffer): number | null {
+  if (isUtf8(bytes)) return null;
+  // A line feed is never part of a longer sequence, so that each line can be judged alone.
+  let line = 1;
+  for (let start = 0; start < bytes.length; line++) {
+    const end = bytes.indexOf(0x0a, start);
+    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
+  return line;
+}
+
+function failed(file: string, message: string, line: number | null = null): ReadResult {
+  return { ok: false, problem: { file, line, column: line && 1, message, severity: 'mistake' } };
+}

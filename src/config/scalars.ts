@@ -1,0 +1,151 @@
+import { z } from 'zod';
+
+import { parseDurationMs } from '../core/index.ts';
+import { PatternError, parseRoutePattern } from '../routing/index.ts';
+import { parseHostPort } from './host-port.ts';
+import type { HostPort } from './model.ts';
+import { parseSizeBytes } from './size.ts';
+
+// The strings with a grammar that gateway.yaml is made of. Each has a regular expression for editors, which is generous,
+// and a parser that decides. A message that begins with "expected" gets the value as written added to it.
+
+/** Timers of Node run at once when their delay does not fit into 31 bits; a day is far from that and long enough. */
+const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
+
+/** A time such as `250ms`, read as milliseconds. `zero`: whether `0s` is a time (default no). */
+export function duration(options: { readonly zero?: boolean } = {}) {
+  const least = options.zero === true ? 0 : 1;
+  const error = 'expected a time such as 250ms, 5s, 10m or 1h';
+  return z
+    .string({ error })
+    .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
+    .transform((text, context) => {
+      const ms = parseDurationMs(text);
+      if (ms !== undefined && ms >= least && ms <= MAX_DURATION_MS) return ms;
+      return refuse(context, `expected a time from ${least}ms to 24h`);
+    });
+}
+
+/** A size such as `16KiB`, read as bytes. */
+export function size(options: { readonly least: number; readonly most: number; readonly range: string }) {
+  const error = SIZE_EXPECTED;
+  return z
+    .string({ error })
+    .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error, abort: true })
+    .transform((text, context) => {
+      const bytes = parseSizeBytes(text);
+      if (bytes !== undefined && bytes >= options.least && bytes <= options.most) return bytes;
+      return refuse(context, `expected a size ${options.range}`);
+    });
+}
+
+/** `none`, read as null, or a size read as bytes. */
+export function sizeOrNone() {
+  const error = `expected none or ${SIZE_EXPECTED.replace('expected ', '')}`;
+  return z
+    .string({ error })
+    .regex(/^(none|\d{1,9}(B|KiB|MiB|GiB))$/, { error, abort: true })
+    .transform((text, context) => {
+      if (text === 'none') return null;
+      return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
+    });
+}
+
+const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
+
+/** Where a listener listens, `0.0.0.0:8080`. */
+export function hostPort() {
+  const error = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+  return z
+    .string({ error })
+    .regex(HOST_PORT, { error, abort: true })
+    .transform((text, context) => parseHostPort(text) ?? refuse(context, error));
+}
+
+/** `off`, read as null, or where a listener listens. */
+export function hostPortOrOff() {
+  const error = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
+  return z
+    .string({ error })
+    .regex(new RegExp(`^off$|${HOST_PORT.source}`), { error, abort: true })
+    .transform((text, context): HostPort | null => {
+      if (text === 'off') return null;
+      return parseHostPort(text) ?? refuse(context, error);
+    });
+}
+
+const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
+
+/** An upstream's `http://host:port`, read as host and port. */
+export function upstreamUrl() {
+  const error = 'expected a URL such as http://api.internal:3000';
+  return z
+    .string({ error })
+    .regex(/^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+      error: whyNoUpstreamUrl,
+      abort: true,
+    })
+    .transform((text, context) => {
+      const place = parseHostPort(text.slice('http://'.length), 80);
+      return place === undefined || place.port === 0 ? refuse(context, error) : place;
+    });
+}
+
+/** Tells the near misses apart. Quotes nothing of the URL: it may hold a password. */
+function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
+  const text = String(input);
+  if (/^https:/i.test(text)) return 'TLS upstreams are not supported yet: write http://';
+  const rest = /^http:\/\/(.*)$/i.exec(text)?.[1];
+  if (rest === undefined) return 'expected a URL that starts with http://, such as http://api.internal:3000';
+  if (rest.includes('@'))
+    return 'a URL of an upstream holds no user or password: leave out all up to the "@"';
+  if (/[/?#]/.test(rest)) {
+    return 'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows';
+  }
+  return 'expected a URL such as http://api.internal:3000';
+}
+
+/** A route's path; what it may hold is said where patterns are read. */
+export function routePath() {
+  return z
+    .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
+    .superRefine((path, context) => {
+      try {
+        parseRoutePattern(path, null);
+      } catch (error) {
+        if (!(error instanceof PatternError)) throw error;
+        const message = error.message.replace(`path "${path}": `, '');
+        context.addIssue({ code: 'custom', message, params: { quotesValue: true } });
+      }
+    });
+}
+
+/** The name of a header field that `forwarding_headers` may list. */
+export function fieldName() {
+  const error = 'expected the name of a header field such as X-Real-IP';
+  // RFC 9110, 5.6.2 allows "*" in a name; nobody has one, and here it would look like a pattern.
+  return z
+    .string({ error })
+    .regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true })
+    .refine(name => !OF_THE_GATEWAY.has(name.toLowerCase()), {
+      error: 'the gateway itself reads this field of every request: leave it out',
+    });
+}
+
+const OF_THE_GATEWAY = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-request-id',
+]);
+
+function refuse(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}

@@ -1,0 +1,9 @@
+const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** Bytes of a size as operators write it (`512B`, `64KiB`, `10MiB`, `1GiB`), or undefined when it is none. */
+export function parseSizeBytes(text: string): number | undefined {
+  const match = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text);
+  if (match === null) return undefined;
+  const bytes = Number(match[1]) * (UNITS[match[2] ?? ''] ?? 0);
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}

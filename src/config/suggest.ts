@@ -1,0 +1,46 @@
+/**
+ * The candidate that `word` was probably meant to be, or undefined when none is near. Near is at most one slip in three
+ * characters (a missing, added, wrong or swapped one), letter case aside.
+ */
+export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+  const lower = word.toLowerCase();
+  let best: string | undefined;
+  let bestSlips = Math.min(3, Math.max(1, Math.floor(word.length / 3))) + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) >= bestSlips) continue;
+    const slips = countSlips(lower, candidate.toLowerCase());
+    if (slips < bestSlips) [best, bestSlips] = [candidate, slips];
+  }
+  return best;
+}
+
+/** `, did you mean "routes"?`, or nothing. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const candidate = suggest(word, candidates);
+  return candidate === undefined ? '' : `, did you mean "${candidate}"?`;
+}
+
+/** The edit distance in which swapping two neighbours is one slip ("optimal string alignment"). */
+function countSlips(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(
+        at(last, j) + 1,
+        at(row, j - 1) + 1,
+        at(last, j - 1) + (same ? 0 : 1),
+        swapped ? at(beforeLast, j - 2) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,85 @@
+import type { z } from 'zod';
+
+import type { ConfigFile } from './config-file.ts';
+import { type JsonSchema, schemaAt } from './json-schema.ts';
+import { formatPath, type Path } from './path.ts';
+import { didYouMean, suggest } from './suggest.ts';
+
+/**
+ * Holds what a file says against its schema and adds every mistake to the file.
+ *
+ * @param jsonSchema made of the same schema: it knows which keys there are.
+ * @returns the file's meaning with every default filled in, or undefined when its shape is wrong.
+ */
+export function validate<Schema extends z.ZodType>(
+  file: ConfigFile,
+  schema: Schema,
+  jsonSchema: JsonSchema,
+): z.output<Schema> | undefined {
+  const result = schema.safeParse(file.value, { error: inOurWords });
+  if (result.success) return result.data;
+  const issues = result.error.issues.map(issue => ({ issue, path: toPath(issue.path) }));
+  // A misspelt key leaves the one that was meant missing; one message about it is enough.
+  const meant = new Set<string>();
+  for (const { issue, path } of issues) {
+    if (issue.code === 'unrecognized_keys') addUnknownKeys(file, path, issue.keys, jsonSchema, meant);
+  }
+  for (const { issue, path } of issues) {
+    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
+  }
+  return undefined;
+}
+
+function addUnknownKeys(
+  file: ConfigFile,
+  path: Path,
+  keys: readonly string[],
+  jsonSchema: JsonSchema,
+  meant: Set<string>,
+): void {
+  const known = Object.keys(schemaAt(jsonSchema, path)?.properties ?? {});
+  for (const key of keys) {
+    const suggestion = suggest(key, known);
+    if (suggestion !== undefined) meant.add(formatPath([...path, suggestion]));
+    const hint = suggestion === undefined ? '' : `, did you mean "${suggestion}"?`;
+    file.add([...path, key], `unknown key "${key}"${hint}`, { about: 'key' });
+  }
+}
+
+function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
+  if (issue.code === 'invalid_key') {
+    const why = issue.issues[0]?.message ?? issue.message;
+    file.add(path, `"${path.at(-1)}" is no name: ${why}`, { about: 'key' });
+  } else if (!file.has(path)) {
+    file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
+  } else if (issue.code === 'custom' && issue.params?.quotesValue === true && file.holdsVariable(path)) {
+    file.add(path, 'with its variables resolved this is not what may stand here');
+  } else if (issue.message.startsWith('expected')) {
+    file.add(path, `${issue.message}, found ${file.shown(path)}${wordMeant(file, path, issue)}`);
+  } else {
+    file.add(path, issue.message);
+  }
+}
+
+function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value') return '';
+  return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
+}
+
+/** The messages of zod where the schema has none of its own. */
+const inOurWords: z.core.$ZodErrorMap = issue => {
+  if (issue.code !== 'invalid_type') return undefined;
+  switch (issue.expected) {
+    case 'object':
+    case 'record':
+      return 'expected a map of keys';
+    case 'array':
+      return 'expected a list';
+    default:
+      return undefined;
+  }
+};
+
+function toPath(path: readonly PropertyKey[]): Path {
+  return path.map(step => (typeof step === 'symbol' ? String(step) : step));
+}

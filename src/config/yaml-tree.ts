@@ -1,0 +1,185 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Pair,
+  type ParsedNode,
+  type Scalar,
+} from 'yaml';
+
+import { type Environment, resolveVariables } from './environment.ts';
+import type { Place, PlacedMistake, YamlText } from './yaml-text.ts';
+
+/** Aliases multiply: a few lines can stand for billions of values. No configuration needs as many as this. */
+const MAX_VALUES = 100_000;
+
+/** A value of a YAML file together with where, and how, it is written. */
+export interface YamlNode {
+  /** What it means: aliases followed, merge keys merged, variables resolved. Maps have no prototype. */
+  readonly value: unknown;
+  readonly place: Place;
+  /** Where its key is written; null in lists and at the top. */
+  readonly keyPlace: Place | null;
+  /** A scalar as it stands in the file, before variables were resolved; null for maps and lists. */
+  readonly written: string | null;
+  /** Of a map by key, of a list by index (`"0"`, `"1"`, ...). */
+  readonly children: ReadonlyMap<string, YamlNode>;
+  /** This value and all below it, each as often as aliases repeat it. */
+  readonly count: number;
+  /** A mistake was reported for this value itself, so that nothing further should be said about it. */
+  readonly broken: boolean;
+}
+
+export interface YamlTree {
+  readonly root: YamlNode;
+  readonly mistakes: readonly PlacedMistake[];
+}
+
+/** Builds the tree of a parsed document, or null where there is nothing to build: the document is empty or a bomb. */
+export function buildYamlTree(
+  document: Document.Parsed,
+  placeOf: YamlText['placeOf'],
+  environment: Environment,
+): YamlTree {
+  const builder = new TreeBuilder(placeOf, environment);
+  const root = builder.build(document.contents, null);
+  if (root.count > MAX_VALUES) {
+    builder.mistake(root.place, `aliases multiply this file to more than ${MAX_VALUES} values`);
+    return { root: { ...root, value: null, children: new Map(), broken: true }, mistakes: builder.mistakes };
+  }
+  return { root, mistakes: builder.mistakes };
+}
+
+/** The node at `path`, or the innermost one that exists on the way there. */
+export function nodeAt(
+  root: YamlNode,
+  path: readonly PropertyKey[],
+): { readonly node: YamlNode; readonly exact: boolean } {
+  let node = root;
+  for (const key of path) {
+    const child = node.children.get(String(key));
+    if (child === undefined) return { node, exact: false };
+    node = child;
+  }
+  return { node, exact: true };
+}
+
+class TreeBuilder {
+  readonly mistakes: PlacedMistake[] = [];
+  readonly #placeOf: YamlText['placeOf'];
+  readonly #environment: Environment;
+  /**
+   * What each anchor stands for at this point of the file; null while its own value is being built. An alias takes over
+   * the node as it was built, so that the work stays proportional to the file whatever the aliases multiply to.
+   */
+  readonly #anchors = new Map<string, YamlNode | null>();
+  #mergedKeys = 0;
+
+  constructor(placeOf: YamlText['placeOf'], environment: Environment) {
+    this.#placeOf = placeOf;
+    this.#environment = environment;
+  }
+
+  mistake(place: Place, message: string): void {
+    this.mistakes.push({ line: place.line, column: place.column, message });
+  }
+
+  build(node: ParsedNode | null, keyPlace: Place | null): YamlNode {
+    if (node === null) return leaf(null, '', keyPlace ?? { line: 1, column: 1 }, keyPlace);
+    const place = this.#placeOf(node.range[0]);
+    if (isAlias(node)) return this.#alias(node.source, place, keyPlace);
+    if (node.tag !== undefined) {
+      const tag = node.tag.replace('tag:yaml.org,2002:', '!!');
+      this.mistake(place, `the tag ${tag} has no meaning here: remove it`);
+      return { ...leaf(null, '', place, keyPlace), broken: true };
+    }
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, null);
+    const built = isScalar(node)
+      ? this.#scalar(node, place, keyPlace)
+      : this.#collection(node, place, keyPlace);
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, built);
+    return built;
+  }
+
+  #alias(name: string, place: Place, keyPlace: Place | null): YamlNode {
+    const target = this.#anchors.get(name);
+    if (target) return { ...target, place, keyPlace };
+    this.mistake(
+      place,
+      target === null
+        ? `the alias *${name} stands inside of what it stands for`
+        : `the alias *${name} has no anchor &${name} above it; a value that starts with "*" must be in quotes`,
+    );
+    return { ...leaf(null, '', place, keyPlace), broken: true };
+  }
+
+  #scalar(node: Scalar.Parsed, place: Place, keyPlace: Place | null): YamlNode {
+    if (typeof node.value !== 'string') return leaf(node.value, node.source, place, keyPlace);
+    const resolved = resolveVariables(node.value, this.#environment);
+    if (resolved.ok) return leaf(resolved.text, node.value, place, keyPlace);
+    for (const message of resolved.mistakes) this.mistake(place, message);
+    return { ...leaf(node.value, node.value, place, keyPlace), broken: true };
+  }
+
+  #collection(node: Exclude<ParsedNode, Scalar.Parsed>, place: Place, keyPlace: Place | null): YamlNode {
+    const children = new Map<string, YamlNode>();
+    if (isSeq(node)) {
+      for (const [index, item] of node.items.entries()) children.set(String(index), this.build(item, null));
+      const value = Array.from(children.values(), child => child.value);
+      return { value, place, keyPlace, written: null, children, count: countOf(children), broken: false };
+    }
+    const broken = isMap(node) && !this.#fillMap(node.items, children);
+    const value: Record<string, unknown> = Object.create(null);
+    for (const [key, child] of children) value[key] = child.value;
+    return { value, place, keyPlace, written: null, children, count: countOf(children), broken };
+  }
+
+  /** False when keys may be missing because a merge failed. */
+  #fillMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], children: Map<string, YamlNode>): boolean {
+    const merges: YamlNode[] = [];
+    for (const { key, value } of pairs) {
+      if (!isScalar(key)) continue; // reported by the parser
+      const keyPlace = this.#placeOf(key.range[0]);
+      const node = this.build(value, keyPlace);
+      if (key.value === '<<' && key.type === 'PLAIN') merges.push(node);
+      // zod passes over a member of this name, so that it could hold anything unseen.
+      else if (key.value === '__proto__') this.mistake(keyPlace, 'unknown key "__proto__"');
+      else if (!children.has(String(key.value))) children.set(String(key.value), node);
+    }
+    // Merged keys come last: those of the map itself win.
+    return merges.map(node => this.#merge(node, children)).every(Boolean);
+  }
+
+  /** `<<: *defaults` or `<<: [*a, *b]`, where the first wins. False when it cannot be done. */
+  #merge(node: YamlNode, children: Map<string, YamlNode>): boolean {
+    if (node.broken) return false;
+    const sources = Array.isArray(node.value) ? [...node.children.values()] : [node];
+    for (const source of sources) {
+      if (source.broken) return false;
+      if (source.written !== null || Array.isArray(source.value)) {
+        this.mistake(source.place, '"<<" merges maps, and this is none');
+        return false;
+      }
+      // Unlike an alias, a merge copies: it has to stop while it is going on.
+      this.#mergedKeys += source.children.size;
+      if (this.#mergedKeys > MAX_VALUES) {
+        this.mistake(source.place, `merging multiplies this file to more than ${MAX_VALUES} values`);
+        return false;
+      }
+      for (const [key, child] of source.children) if (!children.has(key)) children.set(key, child);
+    }
+    return true;
+  }
+}
+
+function leaf(value: unknown, written: string, place: Place, keyPlace: Place | null): YamlNode {
+  return { value, written, place, keyPlace, children: new Map(), count: 1, broken: false };
+}
+
+function countOf(children: ReadonlyMap<string, YamlNode>): number {
+  let count = 1;
+  for (const child of children.values()) count += child.count;
+  return count;
+}
