@@ -85,7 +85,7 @@ function addressCapacity(exchange: Exchange, state: GatewayState): GatewayError 
 function findRoute(exchange: Exchange): GatewayError | null {
   const { downstream, snapshot, head } = exchange;
   const target = parseTarget(downstream.target, head?.host ?? '');
-  if (typeof target === 'string') return badRequest(target);
+  if ('refused' in target) return badRequest(target.refused);
   exchange.path = target.path;
   exchange.query = target.query;
   const match = snapshot.routes.find(downstream.method, target.path);
