@@ -1,0 +1,105 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { hexGroups, ipv6Groups, ipv6Text, mappedIpv4 } from './ipv6.ts';
+
+/**
+ * The one spelling of an IP address: dotted IPv4, also where it came mapped into IPv6, or IPv6 as in RFC 5952. Takes what
+ * sockets report and what proxies write into `X-Forwarded-For`: brackets, a port and a zone are cut off. Null for anything
+ * else.
+ */
+export function normalizeAddress(text: string): string | null {
+  if (isIPv4(text) || USUAL_IPV6.test(text)) return text;
+  return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
+}
+
+/** What a normalized address counts as: IPv4 as itself, IPv6 as its /64, for a single host may have all of that. */
+export function addressKey(address: string): string {
+  if (!address.includes(':')) return address;
+  const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
+  return `${network}:/64`;
+}
+
+/**
+ * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families are kept apart: no IPv4
+ * address is in an IPv6 network, not even in `::/0`.
+ */
+export class AddressSet {
+  readonly #ipv4 = new BlockList();
+  readonly #ipv6 = new BlockList();
+  readonly #empty: boolean;
+
+  /** Throws an Error for an entry that is no address and no network; it says what to write instead. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) this.#add(entry);
+    this.#empty = entries.length === 0;
+  }
+
+  /** `address`: as `normalizeAddress` gives it. */
+  has(address: string): boolean {
+    if (this.#empty) return false;
+    return address.includes(':') ? this.#ipv6.check(address, 'ipv6') : this.#ipv4.check(address, 'ipv4');
+  }
+
+  #add(entry: string): void {
+    const [, address = '', digits] = /^([0-9A-Fa-f.:]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(entry) ?? [];
+    const bits = isIPv4(address) ? 32 : 128;
+    const prefix = digits === undefined ? bits : Number(digits);
+    if (isIP(address) === 0 || prefix > bits) {
+      throw new Error(`"${entry}" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`);
+    }
+    const mapped = bits === 128 ? mappedIpv4(ipv6Groups(address)) : null;
+    if (bits === 32) this.#ipv4.addSubnet(address, prefix, 'ipv4');
+    else if (mapped === null) this.#ipv6.addSubnet(address, prefix, 'ipv6');
+    else if (prefix >= 96) this.#ipv4.addSubnet(mapped, prefix - 96, 'ipv4');
+    else throw new Error(`"${entry}" is IPv4 written as IPv6: write it as IPv4, such as ${mapped}/32`);
+  }
+}
+
+/**
+ * The address that a request counts as coming from. `peer`: the socket's; it is the answer unless it is a trusted proxy. Then
+ * it is the right-most address of `X-Forwarded-For` that is not one (each proxy adds the address that it saw on the right);
+ * where all are trusted the left-most, and where an entry is no address the last valid one before it, from the right.
+ *
+ * `forwardedFor`: the values of all its lines in order. They are read from the right and no further than needed, so what a
+ * client puts in front of its own address costs nothing.
+ */
+export function clientAddress(peer: string, forwardedFor: readonly string[], trusted: AddressSet): string {
+  let address = normalizeAddress(peer) ?? peer;
+  if (forwardedFor.length === 0 || !trusted.has(address)) return address;
+  const list = forwardedFor.join(',');
+  for (let end = list.length; end > 0; ) {
+    const comma = list.lastIndexOf(',', end - 1);
+    const entry = list.slice(comma + 1, end).trim();
+    end = comma;
+    // RFC 9110, 5.6.1.2: empty elements of a list mean nothing.
+    if (entry === '') continue;
+    const before = normalizeAddress(entry);
+    if (before === null) return address;
+    address = before;
+    if (!trusted.has(address)) return address;
+  }
+  return address;
+}
+
+/** Eight groups, none zero, in canonical spelling: what most hosts have, and not worth taking apart. */
+const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;
+
+const FIRST_FOUR_GROUPS = /^(?:[0-9a-f]+:){4}/;
+
+function normalizeIpv6(text: string): string {
+  // What a socket that listens on both families reports of an IPv4 client.
+  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
+  const groups = ipv6Groups(text.replace(/%.*/s, ''));
+  return mappedIpv4(groups) ?? ipv6Text(groups);
+}
+
+/** Long enough for every address with brackets, zone and port; what is longer is not looked at. */
+const LONGEST_ENTRY = 80;
+
+/** `192.0.2.7:443`, `[2001:db8::7]` or `[2001:db8::7]:443`. */
+function withoutPort(text: string): string | null {
+  if (text.length > LONGEST_ENTRY) return null;
+  const match = /^(?:([0-9.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/.exec(text);
+  const [, ipv4 = '', ipv6 = ''] = match ?? [];
+  if (isIPv4(ipv4)) return ipv4;
+  return isIPv6(ipv6) ? normalizeIpv6(ipv6) : null;
+}

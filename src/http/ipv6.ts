@@ -1,0 +1,45 @@
+/** The eight 16-bit groups of an IPv6 address; `text`: one that `net.isIPv6` accepts, without a zone. */
+export function ipv6Groups(text: string): number[] {
+  const [head = '', tail] = withoutDots(text).split('::');
+  const first = groupsOf(head);
+  if (tail === undefined) return first;
+  const last = groupsOf(tail);
+  return [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last];
+}
+
+/** The canonical text (RFC 5952): lower case, no leading zeros, the first longest run of zero groups as `::`. */
+export function ipv6Text(groups: readonly number[]): string {
+  let start = 8;
+  let length = 1;
+  for (let i = 0; i < 8; i++) {
+    let run = 0;
+    while (groups[i + run] === 0) run++;
+    if (run > length) [start, length] = [i, run];
+  }
+  if (start === 8) return hexGroups(groups);
+  return `${hexGroups(groups.slice(0, start))}::${hexGroups(groups.slice(start + length))}`;
+}
+
+/** The IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or null. */
+export function mappedIpv4(groups: readonly number[]): string | null {
+  const [high = 0, low = 0] = groups.slice(6);
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some(group => group !== 0)) return null;
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map(group => Number.parseInt(group, 16));
+}
+
+/** `2001:db8:0:1` */
+export function hexGroups(groups: readonly number[]): string {
+  return groups.map(group => group.toString(16)).join(':');
+}
+
+/** `::192.0.2.7` with its last 32 bits as two groups. */
+function withoutDots(text: string): string {
+  if (!text.includes('.')) return text;
+  const start = text.lastIndexOf(':') + 1;
+  const [a = 0, b = 0, c = 0, d = 0] = text.slice(start).split('.').map(Number);
+  return `${text.slice(0, start)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+}

@@ -1,0 +1,288 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { AddressSet, addressKey, clientAddress, normalizeAddress } from '../../../src/http/address.ts';
+
+const ipv6 = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
+const ipv4Bits = fc.integer({ min: 0, max: 0xffff_ffff });
+
+function dotted(bits: number): string {
+  return [24, 16, 8, 0].map(shift => (bits >>> shift) & 255).join('.');
+}
+
+/** The canonical text by way of the URL parser, which follows RFC 5952 but for mapped addresses. */
+function canonicalIpv6(text: string): string {
+  return new URL(`http://[${text}]/`).hostname.slice(1, -1);
+}
+
+describe('a normalized address', () => {
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['192.0.2.7:443', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:192.0.2.7', '192.0.2.7'],
+    ['::ffff:c000:207', '192.0.2.7'],
+    ['0:0:0:0:0:ffff:192.0.2.7', '192.0.2.7'],
+    ['[::ffff:192.0.2.7]:80', '192.0.2.7'],
+    ['2001:DB8::1', '2001:db8::1'],
+    ['2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
+    ['2001:0:0:1:1:0:0:1', '2001::1:1:0:0:1'],
+    ['2a02:908:1234:5600:abcd:1234:5678:9abc', '2a02:908:1234:5600:abcd:1234:5678:9abc'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['[2001:db8::1]:65535', '2001:db8::1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['::', '::'],
+    ['::1', '::1'],
+    ['1::', '1::'],
+    ['64:ff9b::192.0.2.7', '64:ff9b::c000:207'],
+  ])('of %s is %s', (text, address) => {
+    expect(normalizeAddress(text)).toBe(address);
+  });
+
+  test.each([
+    ...[
+      '',
+      ' ',
+      'unknown',
+      '_hidden',
+      'example.com',
+      '192.0.2',
+      '192.0.2.256',
+      '192.0.2.07',
+      '0xc0.0.2.7',
+      '3221225991',
+    ],
+    ...[
+      '192.0.2.7:',
+      '192.0.2.7:http',
+      '192.0.2.7:123456',
+      ' 192.0.2.7',
+      '192.0.2.7 ',
+      '192.0.2.7, 192.0.2.8',
+    ],
+    ...[
+      '[192.0.2.7]',
+      '[::1',
+      '::1]',
+      '[::1]80',
+      '[]',
+      ':::',
+      '1:2:3:4:5:6:7',
+      '1::2::3',
+      '12345::',
+      '"::1"',
+    ],
+    ...['for=192.0.2.7', `[${'0'.repeat(1_000)}::1]`, '::ffff:192.0.2.7:80'],
+  ])('of %j there is none', text => {
+    expect(normalizeAddress(text)).toBeNull();
+  });
+
+  test('is the same for every spelling of an IPv6 address', () => {
+    fc.assert(
+      fc.property(ipv6, groups => {
+        const long = groups.map(group => group.toString(16).padStart(4, '0').toUpperCase()).join(':');
+        fc.pre(!long.startsWith('0000:0000:0000:0000:0000:FFFF'));
+        const canonical = canonicalIpv6(long);
+        expect(normalizeAddress(long)).toBe(canonical);
+        expect(normalizeAddress(canonical)).toBe(canonical);
+        expect(normalizeAddress(`[${long}]:1`)).toBe(canonical);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('stays as it is when it is normalized again', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'0123456789abcfF:.[]%') });
+    fc.assert(
+      fc.property(text, text => {
+        const address = normalizeAddress(text);
+        if (address !== null) expect(normalizeAddress(address)).toBe(address);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+describe('the key of an address', () => {
+  test('is an IPv4 address itself and the /64 of an IPv6 address', () => {
+    expect(addressKey('192.0.2.7')).toBe('192.0.2.7');
+    expect(addressKey('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
+    expect(addressKey('2001:db8::1')).toBe('2001:db8:0:0::/64');
+    expect(addressKey('::1')).toBe('0:0:0:0::/64');
+  });
+
+  test('is one for a thousand addresses of a /64', () => {
+    const keys = Array.from({ length: 1_000 }, (_, i) =>
+      addressKey(normalizeAddress(`2001:db8::${i.toString(16)}:1`) ?? ''),
+    );
+    expect(new Set(keys)).toEqual(new Set(['2001:db8:0:0::/64']));
+  });
+
+  test('is the same for two IPv6 addresses exactly when their first 64 bits are', () => {
+    const network = fc.array(fc.constantFrom(0, 1, 0x10, 0xdb8), { minLength: 4, maxLength: 4 });
+    const host = fc.array(fc.constantFrom(0, 1, 0xabcd), { minLength: 4, maxLength: 4 });
+    const key = (groups: number[]) =>
+      addressKey(canonicalIpv6(groups.map(group => group.toString(16)).join(':')));
+    fc.assert(
+      fc.property(network, network, host, host, (a, b, c, d) => {
+        expect(key([...a, ...c]) === key([...a, ...d])).toBe(true);
+        expect(key([...a, ...c]) === key([...b, ...d])).toBe(a.join() === b.join());
+      }),
+    );
+  });
+});
+
+describe('a set of addresses', () => {
+  test('holds what lies in its networks', () => {
+    const set = new AddressSet(['10.1.0.0/16', '192.0.2.7', '2001:db8::/32', '::1']);
+    for (const address of ['10.1.0.0', '10.1.255.255', '192.0.2.7', '2001:db8:ffff::1', '::1']) {
+      expect(set.has(address)).toBe(true);
+    }
+    for (const address of ['10.2.0.0', '10.0.255.255', '192.0.2.8', '2001:db9::', '::2']) {
+      expect(set.has(address)).toBe(false);
+    }
+  });
+
+  test('takes an IPv4 network for the same when it is written as IPv6', () => {
+    const set = new AddressSet(['::ffff:10.1.0.0/112', '::FFFF:c000:207']);
+    expect(set.has('10.1.2.3')).toBe(true);
+    expect(set.has('10.2.2.3')).toBe(false);
+    expect(set.has('192.0.2.7')).toBe(true);
+  });
+
+  test('keeps the families apart', () => {
+    expect(new AddressSet(['::/0']).has('10.1.2.3')).toBe(false);
+    expect(new AddressSet(['::/0']).has('2001:db8::1')).toBe(true);
+    expect(new AddressSet(['0.0.0.0/0']).has('::1')).toBe(false);
+    expect(new AddressSet(['0.0.0.0/0']).has('10.1.2.3')).toBe(true);
+  });
+
+  test('without entries, or asked for something else, holds nothing', () => {
+    expect(new AddressSet([]).has('10.1.2.3')).toBe(false);
+    expect(new AddressSet(['0.0.0.0/0', '::/0']).has('')).toBe(false);
+    expect(new AddressSet(['0.0.0.0/0', '::/0']).has('unix:')).toBe(false);
+  });
+
+  test('compares as many bits as the prefix says', () => {
+    fc.assert(
+      fc.property(ipv4Bits, fc.nat(32), fc.nat(31), (bits, prefix, flipped) => {
+        const other = (bits ^ (1 << flipped)) >>> 0;
+        const set = new AddressSet([`${dotted(bits)}/${prefix}`]);
+        expect(set.has(dotted(bits))).toBe(true);
+        expect(set.has(dotted(other))).toBe(31 - flipped >= prefix);
+      }),
+      { numRuns: 1_000 },
+    );
+    fc.assert(
+      fc.property(ipv6, fc.nat(128), fc.nat(127), (groups, prefix, flipped) => {
+        // Not a mapped address, neither before nor after the flip.
+        fc.pre(groups.slice(0, 5).filter(group => group !== 0).length > 1);
+        const text = (groups: number[]) => groups.map(group => group.toString(16)).join(':');
+        const other = groups.map((group, i) =>
+          i === flipped >> 4 ? group ^ (0x8000 >> (flipped & 15)) : group,
+        );
+        const set = new AddressSet([`${text(groups)}/${prefix}`]);
+        expect(set.has(canonicalIpv6(text(groups)))).toBe(true);
+        expect(set.has(canonicalIpv6(text(other)))).toBe(flipped >= prefix);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test.each([
+    ...[
+      '',
+      'x',
+      'example.com',
+      '10.1.0.0/',
+      '10.1.0.0/33',
+      '10.1.0.0/-1',
+      '10.1.0.0/016',
+      '10.1.0.0/16/16',
+      '10.1/16',
+    ],
+    ...['10.1.0.0/255.255.0.0', '::/129', '::1%eth0', '[::1]', '10.1.0.0:80', ' 10.1.0.0'],
+  ])('refuses %j and says what to write', entry => {
+    expect(() => new AddressSet(['10.0.0.0/8', entry])).toThrow(
+      `"${entry}" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`,
+    );
+  });
+
+  test('refuses a network that is partly IPv4', () => {
+    expect(() => new AddressSet(['::ffff:10.0.0.0/90'])).toThrow('write it as IPv4, such as 10.0.0.0/32');
+  });
+});
+
+describe('the address of a client', () => {
+  const trusted = new AddressSet(['10.1.0.0/16', '2001:db8::/32']);
+  const of = (peer: string, ...forwardedFor: string[]) => clientAddress(peer, forwardedFor, trusted);
+
+  test('is that of the peer, whatever an untrusted one claims', () => {
+    expect(of('192.0.2.7', '203.0.113.9')).toBe('192.0.2.7');
+    expect(of('::ffff:192.0.2.7', '203.0.113.9, 10.1.0.1')).toBe('192.0.2.7');
+    expect(clientAddress('10.1.0.1', ['203.0.113.9'], new AddressSet([]))).toBe('10.1.0.1');
+  });
+
+  test('is that of a trusted peer that forwards for nobody', () => {
+    expect(of('::ffff:10.1.0.1')).toBe('10.1.0.1');
+    expect(of('10.1.0.1', '')).toBe('10.1.0.1');
+  });
+
+  test('is the right-most one that is no trusted proxy', () => {
+    expect(of('10.1.0.1', '203.0.113.9')).toBe('203.0.113.9');
+    expect(of('::ffff:10.1.0.1', '192.0.2.66, 203.0.113.9, 10.1.7.7')).toBe('203.0.113.9');
+    expect(of('2001:db8::1', '2001:DB9::0:1,2001:db8::2')).toBe('2001:db9::1');
+    expect(of('10.1.0.1', '10.1.0.9, 203.0.113.9')).toBe('203.0.113.9');
+  });
+
+  test('is the left-most where all are trusted', () => {
+    expect(of('10.1.0.1', '10.1.0.3, 10.1.0.2')).toBe('10.1.0.3');
+  });
+
+  test('is the last valid one before an entry that is no address, from the right', () => {
+    expect(of('10.1.0.1', '203.0.113.9, unknown, 10.1.0.2')).toBe('10.1.0.2');
+    expect(of('10.1.0.1', '203.0.113.9, 999.1.1.1')).toBe('10.1.0.1');
+  });
+
+  test('may come with a port, brackets or as IPv6', () => {
+    expect(of('10.1.0.1', '203.0.113.9:5678')).toBe('203.0.113.9');
+    expect(of('10.1.0.1', '[2001:db9::7]:443')).toBe('2001:db9::7');
+    expect(of('10.1.0.1', '203.0.113.9 ,\t[::ffff:10.1.0.2]:80')).toBe('203.0.113.9');
+  });
+
+  test('is read from several lines as from one', () => {
+    expect(of('10.1.0.1', '192.0.2.66', '203.0.113.9, 10.1.0.3', '10.1.0.2')).toBe('203.0.113.9');
+    expect(of('10.1.0.1', '203.0.113.9', 'nonsense')).toBe('10.1.0.1');
+  });
+
+  test('does not change with empty elements', () => {
+    expect(of('10.1.0.1', ',203.0.113.9,, ,10.1.0.2,', '', ',')).toBe('203.0.113.9');
+    expect(of('10.1.0.1', ',,,')).toBe('10.1.0.1');
+  });
+
+  test('is found in ten thousand entries', () => {
+    const forged = '192.0.2.66, '.repeat(10_000);
+    expect(of('10.1.0.1', `${forged}203.0.113.9`)).toBe('203.0.113.9');
+    expect(of('10.1.0.1', ...new Array<string>(10_000).fill('192.0.2.66'), '203.0.113.9')).toBe(
+      '203.0.113.9',
+    );
+    expect(of('10.1.0.1', `203.0.113.9, ${'10.1.0.2, '.repeat(10_000)}10.1.0.3`)).toBe('203.0.113.9');
+    expect(of('10.1.0.1', `203.0.113.9${','.repeat(10_000)}`)).toBe('203.0.113.9');
+  });
+
+  test('does not depend on what stands left of it', () => {
+    const junk = fc
+      .array(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()), { maxLength: 5 })
+      .map(entries => entries.join(','));
+    fc.assert(
+      fc.property(junk, junk, (first, second) => {
+        expect(of('10.1.0.1', first, `${second},203.0.113.9, 10.1.0.2`)).toBe('203.0.113.9');
+      }),
+    );
+  });
+
+  test('of a peer without one is what the peer is called', () => {
+    expect(of('', '203.0.113.9')).toBe('');
+  });
+});
