@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Fields, GatewayError } from '../core/index.ts';
+import { RateLimitError } from './rate-limit-error.ts';
 
 /** An answer that the gateway makes by itself, ready for the wire. */
 export interface RenderedAnswer {
@@ -16,9 +17,11 @@ export function addOwnFields(fields: string[], requestId: string): void {
   fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
 }
 
-/** The error object of the contract: `code` from google.rpc.Code, `message`, `details`. */
+/** The error object of the contract (`code` from google.rpc.Code, `message`, `details`), or the rate-limit body. */
 export function renderError(error: GatewayError, requestId: string): RenderedAnswer {
-  const body = asciiJson({ code: error.rpcCode, message: error.message, details: [] });
+  const body = asciiJson(
+    error instanceof RateLimitError ? error.body : { code: error.rpcCode, message: error.message, details: error.details },
+  );
   const fields = jsonFields(body, error.fields);
   addOwnFields(fields, requestId);
   return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };

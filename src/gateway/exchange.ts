@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/index.ts';
 import type { RouteModel, Snapshot } from '../config/index.ts';
 import type { Fields, GatewayError, Outcome } from '../core/index.ts';
 import type { Framing, RequestHead } from '../http/index.ts';
@@ -28,7 +29,13 @@ export class Exchange {
   route: RouteModel | null = null;
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   params: readonly string[] = [];
+  /** Who sends, as a valid token says; null: its address is all that is known. */
+  caller: Caller | null = null;
+  /** The valid token itself. */
+  token: string | null = null;
   terminal: Terminal | null = null;
+  /** The last byte has gone, or the client has: nothing can be answered any more. */
+  over = false;
 
   status = 0;
   outcome: Outcome = 'abandoned';

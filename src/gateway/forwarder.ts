@@ -1,9 +1,10 @@
-import type { RouteModel } from '../config/index.ts';
-import type { Fields } from '../core/index.ts';
+import type { ForwardRoute } from '../config/index.ts';
+import type { Clock, Fields } from '../core/index.ts';
 import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type {
   AnswerSink,
   BodySource,
+  Transport,
   TransportCall,
   UpstreamFailure,
   UpstreamRequest,
@@ -17,7 +18,7 @@ import { bodyTooLarge, overloaded, upstreamFailed, upstreamTooSlow } from './pro
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /** The terminal that serves an exchange by its upstream: the request goes out, the answer streams back. */
-export function forward(exchange: Exchange, route: RouteModel, head: RequestHead, state: GatewayState): void {
+export function forward(exchange: Exchange, route: ForwardRoute, head: RequestHead, state: GatewayState): void {
   // 1. What the route and the upstream can take.
   const { upstream, maxBodyBytes } = route;
   if (maxBodyBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBodyBytes) {
@@ -42,7 +43,8 @@ export function forward(exchange: Exchange, route: RouteModel, head: RequestHead
       scheme: downstream.scheme,
       httpMinor: downstream.httpMinor,
       requestId: exchange.requestId,
-      passAuthorization: upstream.passAuthorization,
+      authorization: upstream.passAuthorization ? authorizationFor(exchange, route, head) : null,
+      identity: exchange.caller?.identityFields ?? [],
     }),
     bodyLength: exchange.bodyLength,
     body,
@@ -51,9 +53,18 @@ export function forward(exchange: Exchange, route: RouteModel, head: RequestHead
   };
 
   // 3. Out it goes.
-  const forwarding = new Forwarding(exchange, request, body, state);
+  const forwarding = new Forwarding(exchange, request, body, state.transportOf(upstream), state.clock);
   exchange.terminal = forwarding;
   forwarding.send();
+}
+
+/**
+ * What the upstream is told of the token: where the gateway looks at tokens, the valid one in the standard scheme, else
+ * nothing; where it does not, what the client sent.
+ */
+function authorizationFor(exchange: Exchange, route: ForwardRoute, head: RequestHead): string | null {
+  if (route.authentication === 'none') return head.authorizationForHop ? null : head.authorization;
+  return exchange.token === null ? null : `Bearer ${exchange.token}`;
 }
 
 /** One exchange under way between client and upstream. */
@@ -61,24 +72,25 @@ class Forwarding implements AnswerSink, Terminal {
   readonly #exchange: Exchange;
   readonly #request: UpstreamRequest;
   readonly #body: BodySource | null;
-  readonly #state: GatewayState;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
   #call: TransportCall | null = null;
   #answered = false;
   /** The client has as much as it can take for now. */
   #blocked = false;
 
-  constructor(exchange: Exchange, request: UpstreamRequest, body: BodySource | null, state: GatewayState) {
+  constructor(exchange: Exchange, request: UpstreamRequest, body: BodySource | null, transport: Transport, clock: Clock) {
     this.#exchange = exchange;
     this.#request = request;
     this.#body = body;
-    this.#state = state;
+    this.#transport = transport;
+    this.#clock = clock;
   }
 
   send(): void {
     const exchange = this.#exchange;
-    exchange.sentUpstreamAtMs = this.#state.clock.monotonicMs();
-    const transport = this.#state.transportOf((exchange.route as RouteModel).upstream);
-    this.#call = transport.send(this.#request, this);
+    exchange.sentUpstreamAtMs = this.#clock.monotonicMs();
+    this.#call = this.#transport.send(this.#request, this);
   }
 
   info(status: number, fields: Fields): void {
@@ -143,7 +155,7 @@ class Forwarding implements AnswerSink, Terminal {
 
   #begin(status: number, fields: Fields, chunked: boolean): string[] {
     this.#answered = true;
-    this.#exchange.answeredUpstreamAtMs = this.#state.clock.monotonicMs();
+    this.#exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
     const out = keepAnswerFields(fields, status, chunked);
     addOwnFields(out, this.#exchange.requestId);
     return out;

@@ -10,6 +10,7 @@ import {
 import type { Exchange } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
+import { authorise, identify } from './identify.ts';
 import {
   badRequest,
   expectationNotMet,
@@ -33,6 +34,10 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     exchange => addressCapacity(exchange, state),
     // Everything after depends on the route's policies.
     findRoute,
+    // Who sends: the limits and the upstream need to know. May wait for the issuer's keys.
+    exchange => identify(exchange, state),
+    // Last, so that requests without a valid token have drawn on their address before they are told.
+    authorise,
   ];
 }
 

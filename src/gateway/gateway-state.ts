@@ -1,7 +1,15 @@
 import type { Snapshot, UpstreamModel } from '../config/index.ts';
 import type { Clock, ExchangeListener } from '../core/index.ts';
+import type { Verifier } from '../auth/index.ts';
+import type { SignIn } from '../signin/index.ts';
 import type { Transport } from '../upstream/index.ts';
 import { Permits } from './permits.ts';
+
+/** What knows callers by their tokens, and signs users in. */
+export interface Identity {
+  readonly verifier: Verifier;
+  readonly signIn: SignIn;
+}
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -11,6 +19,8 @@ export interface GatewayParts {
   readonly nextRequestId: () => string;
   /** The transport to an upstream of the snapshot. */
   readonly transportOf: (upstream: UpstreamModel) => Transport;
+  /** Null: no identity provider is configured, and every route says `authentication: none`. */
+  readonly identity: Identity | null;
 }
 
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
@@ -19,6 +29,7 @@ export class GatewayState {
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly transportOf: (upstream: UpstreamModel) => Transport;
+  readonly identity: Identity | null;
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new Permits();
   snapshot: Snapshot;
@@ -31,5 +42,6 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.transportOf = parts.transportOf;
+    this.identity = parts.identity;
   }
 }

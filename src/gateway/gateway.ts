@@ -3,11 +3,12 @@ import { type RenderedAnswer, renderError } from './answers.ts';
 import type { Downstream } from './downstream.ts';
 import { Exchange } from './exchange.ts';
 import { forward } from './forwarder.ts';
-import type { Gate } from './gate.ts';
+import type { Gate, Verdict } from './gate.ts';
 import { gatesOf } from './gates.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
+import { serveSignIn } from './sign-in.ts';
 import { recordOf, refusalRecord } from './ledger.ts';
-import { internalFault } from './problems.ts';
+import { internalFault, unauthenticated } from './problems.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
@@ -42,9 +43,9 @@ export class Gateway {
   /** Takes the exchange through the gates to its terminal. */
   run(exchange: Exchange): void {
     try {
-      const refusal = this.#passGates(exchange);
-      if (refusal !== null) exchange.answerError(refusal);
-      else this.#serve(exchange);
+      const verdict = this.#passGates(exchange, 0);
+      if (!(verdict instanceof Promise)) this.#conclude(exchange, verdict);
+      else verdict.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
     } catch (fault) {
       this.fault(exchange, fault);
     }
@@ -63,9 +64,21 @@ export class Gateway {
     exchange.answerError(error);
   }
 
+  /**
+   * Ends an exchange that must not go on though its client would: its token was revoked, or expired on a route that says
+   * `close_at_expiry`. Asked now and then for those under way.
+   */
+  review(exchange: Exchange): void {
+    const { caller, route } = exchange;
+    if (caller === null || route?.kind !== 'forward') return;
+    const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
+    if (expired || this.#state.identity?.verifier.isRevoked(caller)) this.clientFault(exchange, unauthenticated());
+  }
+
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
+    exchange.over = true;
     if (!delivered) {
       if (exchange.outcome !== 'truncated') exchange.outcome = 'abandoned';
       exchange.terminal?.abandoned();
@@ -85,17 +98,26 @@ export class Gateway {
     return renderError(error, requestId);
   }
 
-  #passGates(exchange: Exchange): GatewayError | null {
-    for (const gate of this.#gates) {
-      const refusal = gate(exchange);
-      if (refusal !== null) return refusal;
+  #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {
+    for (let i = from; i < this.#gates.length; i++) {
+      const verdict = this.#gates[i]?.(exchange) ?? null;
+      if (verdict instanceof Promise) return verdict.then(awaited => awaited ?? this.#passGates(exchange, i + 1));
+      if (verdict !== null) return verdict;
     }
     return null;
+  }
+
+  #conclude(exchange: Exchange, refusal: Verdict): void {
+    // The client may have gone while a gate waited.
+    if (exchange.over) return;
+    if (refusal !== null) exchange.answerError(refusal);
+    else this.#serve(exchange);
   }
 
   #serve(exchange: Exchange): void {
     const { route, head } = exchange;
     if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
-    forward(exchange, route, head, this.#state);
+    if (route.kind === 'sign-in') serveSignIn(exchange, route, this.#state);
+    else forward(exchange, route, head, this.#state);
   }
 }
