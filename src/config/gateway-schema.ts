@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http';
 import { z } from 'zod';
 
-import { network } from './network.ts';
 import {
   duration,
   fieldName,
   hostPort,
   hostPortOrOff,
+  network,
   routePath,
   size,
   sizeOrNone,

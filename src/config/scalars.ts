@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { parseDurationMs } from '../core/index.ts';
+import { AddressSet } from '../http/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { parseHostPort } from './host-port.ts';
 import type { HostPort } from './model.ts';
@@ -110,13 +111,20 @@ export function routePath() {
   return z
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
     .superRefine((path, context) => {
-      try {
-        parseRoutePattern(path, null);
-      } catch (error) {
-        if (!(error instanceof PatternError)) throw error;
-        const message = error.message.replace(`path "${path}": `, '');
-        context.addIssue({ code: 'custom', message, params: { quotesValue: true } });
-      }
+      const message = messageOf(PatternError, () => parseRoutePattern(path, null));
+      if (message !== null) refuseQuoting(context, message.replace(`path "${path}": `, ''));
+    });
+}
+
+/** A network such as `10.1.0.0/16`, or one address. */
+export function network() {
+  const error = 'expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7';
+  return z
+    .string({ error })
+    .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, { error, abort: true })
+    .superRefine((text, context) => {
+      const message = messageOf(Error, () => new AddressSet([text]));
+      if (message !== null) refuseQuoting(context, message);
     });
 }
 
@@ -144,6 +152,22 @@ const OF_THE_GATEWAY = new Set([
   'upgrade',
   'x-request-id',
 ]);
+
+/** The message of the error that `read` throws, or null when it throws none. */
+function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (error instanceof kind) return error.message;
+    throw error;
+  }
+}
+
+/** A mistake whose message quotes the value, so that it must not be told of one that came from a variable. */
+function refuseQuoting(context: z.RefinementCtx, message: string): void {
+  context.addIssue({ code: 'custom', message, params: { quotesValue: true } });
+}
 
 function refuse(context: z.RefinementCtx, message: string): never {
   context.addIssue({ code: 'custom', message });

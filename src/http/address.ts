@@ -92,12 +92,8 @@ function normalizeIpv6(text: string): string {
   return mappedIpv4(groups) ?? ipv6Text(groups);
 }
 
-/** Long enough for every address with brackets, zone and port; what is longer is not looked at. */
-const LONGEST_ENTRY = 80;
-
 /** `192.0.2.7:443`, `[2001:db8::7]` or `[2001:db8::7]:443`. */
 function withoutPort(text: string): string | null {
-  if (text.length > LONGEST_ENTRY) return null;
   const match = /^(?:([0-9.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/.exec(text);
   const [, ipv4 = '', ipv6 = ''] = match ?? [];
   if (isIPv4(ipv4)) return ipv4;

@@ -1,4 +1,5 @@
-import { type RoutePattern, shapeOf } from './pattern.ts';
+import type { RoutePattern } from './pattern.ts';
+import { shapeOf } from './segment.ts';
 
 /**
  * Pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD

@@ -1,5 +1,5 @@
-import { type RoutePattern, shapeOf } from './pattern.ts';
-import type { Segment } from './segment.ts';
+import type { RoutePattern } from './pattern.ts';
+import { type Segment, shapeOf } from './segment.ts';
 
 /** A route that no request ever reaches, and the more specific ones that together take all of its requests. */
 export interface HiddenRoute {

@@ -1,4 +1,5 @@
 export { findConflicts } from './conflicts.ts';
 export { findHidden } from './hidden.ts';
-export { PatternError, parseRoutePattern, type RoutePattern } from './pattern.ts';
+export { parseRoutePattern, type RoutePattern } from './pattern.ts';
+export { PatternError } from './pattern-error.ts';
 export { type RouteEntry, type RouteMatch, RouteTable } from './table.ts';

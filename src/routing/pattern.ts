@@ -1,4 +1,5 @@
-import { METHODS } from 'node:http';
+import { checkMethods } from './methods.ts';
+import { PatternError } from './pattern-error.ts';
 import { foldSegment, type Segment } from './segment.ts';
 
 /** Which requests a route takes. */
@@ -10,11 +11,6 @@ export interface RoutePattern {
   readonly segments: readonly Segment[];
   /** Names of the `{name}` segments in order. */
   readonly parameters: readonly string[];
-}
-
-/** A pattern that cannot be meant; the message names the place and what to write instead. */
-export class PatternError extends Error {
-  override readonly name = 'PatternError';
 }
 
 /**
@@ -34,94 +30,61 @@ export function parseRoutePattern(path: string, methods: readonly string[] | nul
   return { methods, path, segments, parameters: parameterNames(segments, path) };
 }
 
-/** Two patterns of one shape match the same paths: only the names of their parameters and their spelling differ. */
-export function shapeOf(segments: readonly Segment[]): string {
-  // The "=" keeps a literal apart from the two signs, whatever its escapes decode to; none decodes to a slash.
-  return segments
-    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
-    .join('/');
-}
-
-const SHAPE_SIGN = { parameter: '{}', rest: '**' } as const;
-
-// CONNECT and TRACE never reach a route: the gateway refuses them.
-const ROUTABLE_METHODS = new Set(METHODS.filter(method => method !== 'CONNECT' && method !== 'TRACE'));
-
-function checkMethods(methods: readonly string[]): void {
-  if (methods.length === 0)
-    throw new PatternError('an empty list of methods matches nothing: leave it out for every method');
-  methods.forEach((method, i) => {
-    const upper = method.toUpperCase();
-    if (methods.indexOf(method) !== i)
-      throw new PatternError(`method "${method}" is named twice: name it once`);
-    if (method !== upper && ROUTABLE_METHODS.has(upper)) {
-      throw new PatternError(`methods are written in upper case: write "${upper}" for "${method}"`);
-    }
-    if (!ROUTABLE_METHODS.has(method)) {
-      throw new PatternError(
-        `"${method}" is not a method the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method`,
-      );
-    }
-  });
-}
-
 function parseSegment(text: string, path: string): Segment {
   if (text === '**') return { kind: 'rest' };
   if (/^\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text)) return { kind: 'parameter', name: text.slice(1, -1) };
-  checkBraces(text, path);
-  checkCharacters(text, path);
-  checkEscapes(text, path);
-  if (text === '.' || text === '..')
-    fail(path, `the gateway refuses the segment "${text}": write the path it leads to`);
+  const mistake = mistakeOfBraces(text) ?? mistakeOfCharacters(text) ?? mistakeOfEscapes(text);
+  if (mistake !== null) fail(path, mistake);
   const folded = foldSegment(text);
   if (folded === null)
-    fail(path, `the escapes of "${text}" are not UTF-8: write the UTF-8 bytes of the characters`);
+    fail(path, `the escapes in "${text}" are not UTF-8: write the UTF-8 bytes of the text`);
   return { kind: 'literal', folded };
 }
 
-function checkBraces(text: string, path: string): void {
-  if (!/[{}]/.test(text)) return;
-  if (/^\{[^{}]*\}$/.test(text)) {
-    fail(path, `"${text}" is no parameter: write letters, digits and "_" in the braces, not a digit first`);
-  }
-  fail(
-    path,
-    `"${text}" mixes braces and text: a parameter is a whole segment, write "{name}" alone, or %7B and %7D`,
-  );
+function mistakeOfBraces(text: string): string | null {
+  if (!/[{}]/.test(text)) return null;
+  return /^\{[^{}]*\}$/.test(text)
+    ? `"${text}" is no parameter: write letters, digits and "_" in the braces, not a digit first`
+    : `"${text}" mixes braces and text: write "{name}" alone, for a parameter is a whole segment, or %7B and %7D`;
 }
 
-function checkCharacters(text: string, path: string): void {
+function mistakeOfCharacters(text: string): string | null {
+  if (text === '.' || text === '..')
+    return `the gateway refuses the segment "${text}": write the path it leads to`;
   if (text.startsWith(':'))
-    fail(path, `write "{${text.slice(1)}}" for a parameter, or %3A for a ":" at the start of "${text}"`);
+    return `write "{${text.slice(1)}}" for a parameter, or %3A for the ":" of "${text}"`;
   const odd = /[^A-Za-z0-9\-._~!$&'()+,=:@%]/u.exec(text)?.[0];
-  if (odd === undefined) return;
-  if (odd === '*')
-    fail(
-      path,
-      `write "{name}" for one segment, "**" alone at the end for the rest, %2A for the character in "${text}"`,
-    );
-  if (odd === '?' || odd === '#')
-    fail(path, `a route is chosen by path alone: leave out "${odd}" and what follows`);
-  if (odd === ';')
-    fail(path, `leave out ";" in "${text}": whether requests may have it, the route says with "semicolons"`);
-  if (odd === '\\') fail(path, `the gateway refuses "\\" in a path: write "/"`);
-  if (/[\x00-\x1f\x7f]/.test(odd))
-    fail(path, 'the gateway refuses control characters in a path: leave them out');
-  fail(path, `write ${percentEncoded(odd)} for the character "${odd}" in "${text}"`);
+  switch (odd) {
+    case undefined:
+      return null;
+    case '*':
+      return `write "{name}" for one segment, "**" alone at the end for the rest, %2A for the "*" of "${text}"`;
+    case '?':
+    case '#':
+      return `a route is chosen by path alone: leave out "${odd}" and what follows`;
+    case ';':
+      return `leave out the ";" of "${text}": whether requests may have one, the route says with "semicolons"`;
+    case '\\':
+      return 'the gateway refuses "\\" in a path: write "/"';
+    default:
+      return /[\x00-\x1f\x7f]/.test(odd)
+        ? 'the gateway refuses control characters in a path: leave them out'
+        : `write ${percentEncoded(odd)} for the character "${odd}" of "${text}"`;
+  }
 }
 
-function checkEscapes(text: string, path: string): void {
+function mistakeOfEscapes(text: string): string | null {
   for (const [found, digits] of text.matchAll(/%([0-9A-Fa-f]{2})?/g)) {
     if (digits === undefined)
-      fail(path, `"%" starts an escape of two hex digits: write %25 for the character in "${text}"`);
+      return `"%" starts an escape of two hex digits: write %25 for the "%" of "${text}"`;
     const character = String.fromCharCode(Number.parseInt(digits, 16));
+    const upper = found.toUpperCase();
     if (/[A-Za-z0-9\-._~]/.test(character))
-      fail(path, `requests are matched with ${found} decoded: write "${character}"`);
-    if (/[\x00-\x1f\x7f/\\;]/.test(character))
-      fail(path, `the gateway refuses ${found} in a path: leave it out`);
-    if (found !== found.toUpperCase())
-      fail(path, `escapes are written in upper case: write ${found.toUpperCase()} for ${found}`);
+      return `paths are matched with ${found} decoded: write "${character}"`;
+    if (/[\x00-\x1f\x7f/\\;]/.test(character)) return `the gateway refuses ${found} in a path: leave it out`;
+    if (found !== upper) return `escapes are written in upper case: write ${upper} for ${found}`;
   }
+  return null;
 }
 
 function parameterNames(segments: readonly Segment[], path: string): readonly string[] {
@@ -132,10 +95,7 @@ function parameterNames(segments: readonly Segment[], path: string): readonly st
 }
 
 function percentEncoded(character: string): string {
-  return Array.from(
-    Buffer.from(character),
-    byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
-  ).join('');
+  return Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&');
 }
 
 function fail(path: string, message: string): never {

@@ -19,3 +19,13 @@ export function foldSegment(canonical: string): string | null {
     return null;
   }
 }
+
+/** Two patterns of one shape match the same paths: only the names of their parameters and their spelling differ. */
+export function shapeOf(segments: readonly Segment[]): string {
+  // The "=" keeps a literal apart from the two signs, whatever its escapes decode to; none decodes to a slash.
+  return segments
+    .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
+    .join('/');
+}
+
+const SHAPE_SIGN = { parameter: '{}', rest: '**' } as const;

@@ -283,6 +283,6 @@ describe('the address of a client', () => {
   });
 
   test('of a peer without one is what the peer is called', () => {
-    expect(of('', '203.0.113.9')).toBe('');
+    expect(of('@socket', '203.0.113.9')).toBe('@socket');
   });
 });

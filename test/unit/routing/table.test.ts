@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseTarget } from '../../../src/http/target.ts';
 import { findConflicts, parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
 import {
   referenceFind,
@@ -18,6 +19,14 @@ function tableOf(...lines: string[]): RouteTable<string> {
       return { pattern: parseRoutePattern(path ?? '', methods?.split(',') ?? null), value: line };
     }),
   );
+}
+
+function patternOrNull(path: string) {
+  try {
+    return parseRoutePattern(path, null);
+  } catch {
+    return null;
+  }
 }
 
 function withoutConflicts(routes: readonly WrittenRoute[]): WrittenRoute[] {
@@ -115,6 +124,7 @@ describe('a route table', () => {
     expect(table.find('GET', '/v1/things/7/')).toEqual({ value: '/v1/things/{id}', params: ['7'] });
     expect(tableOf('/v1/things/{id}').find('GET', '/v1/things/')).toBeNull();
     expect(tableOf('/{id}').find('GET', '/')).toBeNull();
+    expect(tableOf('/v1/{id}/x').find('GET', '/v1//x')).toBeNull();
   });
 
   test('matches literals in any letter case and keeps the case of parameters', () => {
@@ -131,6 +141,24 @@ describe('a route table', () => {
     }
     expect(table.find('GET', '/v1/CAF%C3%89')?.value).toBe('/v1/caf%C3%A9');
     expect(table.find('GET', '/v1/caf%E9')?.value).toBe('/v1/**');
+  });
+
+  test('finds every pattern by its own text, which is a canonical path', () => {
+    const text = fc.string({
+      unit: fc.constantFrom(...'aZ0-._~:@!$&()+,=', '/', '%3A', '%C3%A9', '%25', '%3a', '%2F', '%41', ';'),
+    });
+    fc.assert(
+      fc.property(text, text => {
+        const pattern = patternOrNull(`/${text}`);
+        fc.pre(pattern !== null);
+        expect(parseTarget(`/${text}`, '')).toEqual({ path: `/${text}`, query: '', semicolon: false });
+        expect(new RouteTable([{ pattern, value: 1 }]).find('GET', `/${text}`)).toEqual({
+          value: 1,
+          params: [],
+        });
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   test('returns parameters as they were sent', () => {

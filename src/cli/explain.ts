@@ -1,0 +1,107 @@
+import { METHODS } from 'node:http';
+import { isIP } from 'node:net';
+
+import { didYouMean, formatProblem, type LoadedRoute, loadConfig, type Snapshot } from '../config/index.ts';
+import { addressKey, normalizeAddress, parseTarget, type Target } from '../http/index.ts';
+import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
+import { type Command, UsageError } from './command.ts';
+import { describeRoute, routeFact } from './describe-route.ts';
+import { ExitCode } from './exit-code.ts';
+import { type Fact, formatFacts } from './fact.ts';
+import { rivalsOf } from './rivals.ts';
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'say which route a request takes, and why',
+  help: `Says what the gateway does with a request: its canonical path, the route and upstream it takes with their policies,
+and which other routes match as well. Nothing is sent.
+
+weir explain METHOD PATH [OPTIONS]
+
+  METHOD          GET, POST, ...
+  PATH            as in a request line: /v1/things/7?full=yes
+  --config FILE   the configuration (${DEFAULT_CONFIG})
+  --address IP    also say what a request from this address counts as
+  --help          this text
+
+Exit code: 0 a route takes it, 1 the gateway refuses it or no route matches, 64 the command line makes no sense,
+78 the configuration has mistakes.
+`,
+  async run(args, terminal) {
+    const options = { ...configOption, address: { type: 'string' } } as const;
+    const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH']);
+    const [method = '', path = ''] = positionals;
+    checkMethod(method);
+    const address = values.address === undefined ? null : readAddress(values.address);
+    const config = await loadConfig(values.config, { env: terminal.env, generation: 1 });
+    if (!config.ok) {
+      for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
+      return ExitCode.configuration;
+    }
+    const { facts, taken } = explainRequest(method, path, config.snapshot, config.routes);
+    if (address !== null) facts.push(['address', describeAddress(address, config.snapshot)]);
+    terminal.out(`${method} ${path}\n\n${formatFacts(facts)}`);
+    return taken ? ExitCode.ok : ExitCode.failure;
+  },
+};
+
+interface Explanation {
+  readonly facts: Fact[];
+  /** A route takes the request. */
+  readonly taken: boolean;
+}
+
+/** Goes the way of a request through the gateway, in the same order. */
+function explainRequest(
+  method: string,
+  sent: string,
+  snapshot: Snapshot,
+  routes: readonly LoadedRoute[],
+): Explanation {
+  const refused = (why: string, facts: readonly Fact[] = []): Explanation => ({
+    facts: [...facts, ['refused', why]],
+    taken: false,
+  });
+  // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
+  if (method === 'CONNECT' || method === 'TRACE') return refused(`405, the gateway does not serve ${method}`);
+  const target = parseTarget(sent, '');
+  if ('refused' in target) return refused(`400, ${target.refused}`);
+  const facts = describeTarget(sent, target);
+  const match = snapshot.routes.find(method, target.path);
+  const route = routes.find(({ value }) => value === match?.value);
+  const rivals = rivalsOf(route, method, target.path, routes);
+  if (target.semicolon && match?.value.semicolons !== 'pass') {
+    const found = route === undefined ? [] : [routeFact(route)];
+    return refused('400, a path with a semicolon passes only where the route says "semicolons: pass"', [
+      ...facts,
+      ...found,
+    ]);
+  }
+  if (match === null || route === undefined) return refused('404, no route takes it', [...facts, ...rivals]);
+  return { facts: [...facts, ...describeRoute(route, match.params), ...rivals], taken: true };
+}
+
+function describeTarget(sent: string, target: Target): Fact[] {
+  if (sent === target.path + target.query) return [];
+  return [['canonical path', `${target.path}, by which it is routed and sent on`]];
+}
+
+function describeAddress(address: string, snapshot: Snapshot): string {
+  const key = addressKey(address);
+  const counts = key === address ? `${address} counts by itself` : `${address} counts as ${key}`;
+  if (!snapshot.trustedProxies.has(address)) {
+    return `${counts}; it is no trusted proxy, forwarding headers from it are ignored`;
+  }
+  return `${address} is a trusted proxy: the client's address is read from its X-Forwarded-For`;
+}
+
+function checkMethod(method: string): void {
+  if (METHODS.includes(method)) return;
+  throw new UsageError(`"${method}" is no method${didYouMean(method, METHODS)}`);
+}
+
+function readAddress(text: string): string {
+  const address = isIP(text) === 0 ? null : normalizeAddress(text);
+  if (address === null) throw new UsageError(`--address takes an IP address, not "${text}"`);
+  return address;
+}

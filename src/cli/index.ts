@@ -1,0 +1,64 @@
+import { didYouMean } from '../config/index.ts';
+import { check } from './check.ts';
+import { type Command, type Terminal, UsageError } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+import { explain } from './explain.ts';
+import { schema } from './schema.ts';
+import { serve } from './serve.ts';
+import { readVersion } from './version.ts';
+
+export type { Terminal } from './command.ts';
+
+const COMMANDS: readonly Command[] = [serve, check, explain, schema];
+
+const HELP = `Weir, a streaming reverse-proxy gateway.
+
+weir COMMAND [OPTIONS]
+
+${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n')}
+
+"weir COMMAND --help" tells more of one, "weir --version" which version this is.
+`;
+
+/** Runs `weir` with the words that follow it on the command line. Resolves to the exit code. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [word, ...rest] = args;
+  if (word === '--help' || word === '-h') {
+    terminal.out(HELP);
+    return ExitCode.ok;
+  }
+  if (word === '--version') {
+    terminal.out(`weir ${readVersion()}\n`);
+    return ExitCode.ok;
+  }
+  const command = COMMANDS.find(({ name }) => name === word);
+  if (command === undefined) return misused(terminal, 'weir', whyNoCommand(word));
+  if (asksForHelp(rest)) {
+    terminal.out(command.help);
+    return ExitCode.ok;
+  }
+  try {
+    return await command.run(rest, terminal);
+  } catch (error) {
+    if (error instanceof UsageError) return misused(terminal, `weir ${command.name}`, error.message);
+    throw error;
+  }
+}
+
+function whyNoCommand(word: string | undefined): string {
+  const names = COMMANDS.map(({ name }) => name);
+  if (word === undefined) return `a command is missing: ${names.join(', ')}`;
+  if (!word.startsWith('-')) return `unknown command "${word}"${didYouMean(word, names)}`;
+  const suggestion = didYouMean(word, ['--help', '--version']);
+  return `unknown option "${word}"${suggestion === '' ? ': options follow the command' : suggestion}`;
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).some(arg => arg === '--help' || arg === '-h');
+}
+
+function misused(terminal: Terminal, program: string, message: string): number {
+  terminal.err(`${program}: ${message}\n"${program} --help" says how it is used.\n`);
+  return ExitCode.usage;
+}

@@ -1,0 +1,35 @@
+import { didYouMean, gatewayJsonSchema } from '../config/index.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, UsageError } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+
+const SCHEMAS = { gateway: gatewayJsonSchema } as const;
+
+export const schema: Command = {
+  name: 'schema',
+  summary: 'print the JSON Schema of a configuration file',
+  help: `Prints the JSON Schema (draft 7) of a configuration file. Editors complete and explain keys with it: put it into
+a file and name that at the top of the configuration,
+
+  # yaml-language-server: $schema=gateway.schema.json
+
+weir schema [FILE]
+
+  FILE      which file: gateway (gateway)
+  --help    this text
+
+Exit code: 0, or 64 when the command line makes no sense.
+`,
+  async run(args, terminal) {
+    const [name = 'gateway'] = readArguments(args, {}, ['[FILE]']).positionals;
+    if (!isSchemaName(name)) {
+      throw new UsageError(`there is no schema "${name}"${didYouMean(name, Object.keys(SCHEMAS))}`);
+    }
+    terminal.out(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
+    return ExitCode.ok;
+  },
+};
+
+function isSchemaName(name: string): name is keyof typeof SCHEMAS {
+  return Object.hasOwn(SCHEMAS, name);
+}

@@ -1,0 +1,19 @@
+/** What kept the gateway from starting, for the operator: most often an address that cannot be listened on. */
+export function whyNotStarted(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, syscall, address, port, hostname } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+    readonly hostname?: string;
+  };
+  if (syscall === 'getaddrinfo') return `cannot listen on ${hostname}: the name has no address (${code})`;
+  if (syscall !== 'listen') return error.stack ?? error.message;
+  const place = address?.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return `cannot listen on ${place}: ${REASONS[code ?? ''] ?? error.message}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there already',
+  EACCES: 'not permitted (ports below 1024 need a privilege)',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};

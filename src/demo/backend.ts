@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import type { Clock } from '../core/index.ts';
+import { Messages } from './messages.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const TICK_MS = 500;
+const MAX_TICKS = 7_200;
+const MAX_DOWNLOAD_MIB = 10_240;
+
+/** A service as it might stand behind the gateway. */
+export interface Backend {
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the demo's service on 127.0.0.1:
+ *
+ * - `GET` and `POST /v1/channels/{channel_id}/messages`: lists messages, or adds one from `{"text": "..."}`
+ * - `GET /v1/ticks?count=N`: N server-sent events, two a second (default 5)
+ * - `GET /v1/echo`, any method: the request as it arrived here, with what the gateway made of its header fields
+ * - `GET /v1/download?mib=N`: N MiB (default 64)
+ */
+export async function startBackend(port: number, clock: Clock): Promise<Backend> {
+  const messages = new Messages(clock);
+  const server = createServer((request, response) => {
+    answer(request, response, messages).catch(() => response.destroy());
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return { close: () => close(server) };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, messages: Messages): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://backend');
+  const number = (name: string, usual: number, most: number): number =>
+    Math.min(Math.max(Math.trunc(Number(searchParams.get(name) ?? usual)) || 0, 0), most);
+  const channelId = /^\/v1\/channels\/([^/]+)\/messages$/.exec(pathname)?.[1];
+  if (channelId !== undefined) return await answerMessages(request, response, messages, channelId);
+  if (pathname === '/v1/ticks') return tick(response, number('count', 5, MAX_TICKS));
+  if (pathname === '/v1/echo') return await echo(request, response);
+  if (pathname === '/v1/download') return await download(response, number('mib', 64, MAX_DOWNLOAD_MIB));
+  sendJson(response, 404, { error: `the backend has nothing at ${pathname}` });
+}
+
+async function answerMessages(
+  request: IncomingMessage,
+  response: ServerResponse,
+  messages: Messages,
+  channelId: string,
+): Promise<void> {
+  if (request.method !== 'POST') return sendJson(response, 200, messages.list(channelId));
+  const message = textOf(await text(request));
+  if (message === null) return sendJson(response, 400, { error: 'expected {"text": "..."}' });
+  sendJson(response, 201, messages.post(channelId, message));
+}
+
+/** The member `text` of a JSON object, or null. */
+function textOf(json: string): string | null {
+  try {
+    const body: unknown = JSON.parse(json);
+    if (typeof body !== 'object' || body === null || !('text' in body)) return null;
+    return typeof body.text === 'string' ? body.text : null;
+  } catch {
+    return null;
+  }
+}
+
+function tick(response: ServerResponse, count: number): void {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+  let sent = 0;
+  const next = (): void => {
+    if (sent === count) response.end();
+    else response.write(`id: ${++sent}\ndata: tick ${sent} of ${count}\n\n`);
+  };
+  const timer = setInterval(next, TICK_MS);
+  response.on('close', () => clearInterval(timer));
+  next();
+}
+
+async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  const { method, url, rawHeaders } = request;
+  const headers = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${rawHeaders[i + 1]}`] : []));
+  sendJson(response, 200, { method, url, headers, body });
+}
+
+async function download(response: ServerResponse, mebibytes: number): Promise<void> {
+  response.writeHead(200, {
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': mebibytes * MEBIBYTE,
+  });
+  const piece = Buffer.alloc(MEBIBYTE, 'weir');
+  await pipeline(Readable.from(Array<Buffer>(mebibytes).fill(piece)), response);
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const body = Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+  response.end(body);
+}
+
+async function close(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../core/index.ts';
+
+export interface Message {
+  readonly id: number;
+  readonly channelId: string;
+  readonly text: string;
+  /** ISO 8601, UTC. */
+  readonly sentAt: string;
+}
+
+/** Of a channel its last so many messages are kept, and of channels the last that were used first. */
+const MAX_MESSAGES = 100;
+const MAX_CHANNELS = 100;
+
+/** Channels with their messages, in memory. A channel begins with its first message. */
+export class Messages {
+  readonly #clock: Clock;
+  readonly #channels = new Map<string, Message[]>();
+  #lastId = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Oldest first. */
+  list(channelId: string): readonly Message[] {
+    return this.#channels.get(channelId) ?? [];
+  }
+
+  post(channelId: string, text: string): Message {
+    const sentAt = new Date(this.#clock.epochMs()).toISOString();
+    const message = { id: ++this.#lastId, channelId, text, sentAt };
+    const messages = [...this.list(channelId), message].slice(-MAX_MESSAGES);
+    // Taken out and put in again, so that the Map's first key is the channel that rested longest.
+    this.#channels.delete(channelId);
+    this.#channels.set(channelId, messages);
+    const [oldest] = this.#channels.keys();
+    if (oldest !== undefined && this.#channels.size > MAX_CHANNELS) this.#channels.delete(oldest);
+    return message;
+  }
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// The bin: arguments in, exit code out. Everything else is imported after the look at the version, so that an older Node,
+// which cannot parse it, gets a sentence and not a syntax error.
+const LEAST_NODE = 24;
+
+if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
+  process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);
+  process.exitCode = 1;
+} else {
+  const { runCommandLine } = await import('./cli/index.ts');
+  // A reader that has seen enough, such as `weir schema | head`, is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  process.exitCode = await runCommandLine(process.argv.slice(2), {
+    env: process.env,
+    out: text => process.stdout.write(text),
+    err: text => process.stderr.write(text),
+  });
+  // The work is done: what still keeps the process, such as a connection that does not close, must not hold up its end.
+  setTimeout(() => process.exit(), 500).unref();
+}
