@@ -1,5 +1,7 @@
+import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
 import type { AddressSet, ForwardingRules } from '../http/index.ts';
 import type { RouteTable } from '../routing/index.ts';
+import type { ProviderOptions, SignInOptions } from '../signin/index.ts';
 import type { UpstreamOptions } from '../upstream/index.ts';
 
 /**
@@ -17,6 +19,8 @@ export interface Snapshot {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  /** Null: no identity provider; every route says `authentication: none`. */
+  readonly identity: IdentityModel | null;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly shutdown: ShutdownModel;
@@ -46,12 +50,23 @@ export interface UpstreamModel {
   readonly maxRequests: number;
 }
 
-/** A match rule of gateway.yaml with its policies. */
-export interface RouteModel {
+/** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */
+export type RouteModel = ForwardRoute | SignInRoute;
+
+/** A match rule of gateway.yaml. */
+export interface ForwardRoute {
+  readonly kind: 'forward';
   /** As the operator wrote it, `GET,HEAD /v1/things/{id}` or `/v1/**`: the name in metrics and logs. */
   readonly id: string;
   readonly upstream: UpstreamModel;
-  readonly authentication: 'none';
+  /**
+   * - `required`: no valid token, no passage (401)
+   * - `optional`: without a valid token the caller is an address, and the header is removed
+   * - `none`: the header is not looked at and passes unchanged
+   */
+  readonly authentication: 'required' | 'optional' | 'none';
+  /** Whether an exchange is broken off when its token expires. */
+  readonly closeAtExpiry: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
   /** From the last byte of a request to the first of its answer. */
@@ -62,6 +77,32 @@ export interface RouteModel {
   readonly maxBodyBytes: number | null;
   /** Names of the path's parameters in order. */
   readonly parameters: readonly string[];
+}
+
+/** One of the anonymous endpoints (specification, section 4), for every method. */
+export interface SignInRoute {
+  readonly kind: 'sign-in';
+  /** Its path: the name in metrics and logs. */
+  readonly id: string;
+  readonly endpoint: 'authorize-url' | 'auth';
+  readonly authentication: 'none';
+  readonly semicolons: 'refuse';
+  readonly parameters: readonly string[];
+}
+
+/** How callers are known and users signed in. */
+export interface IdentityModel {
+  readonly provider: ProviderOptions;
+  readonly signIn: SignInOptions;
+  readonly accessTokens: AccessTokenOptions;
+  /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
+  readonly schemes: readonly string[];
+  readonly keySet: KeySetOptions;
+  readonly cache: CacheOptions;
+  /** Tokens issued before are refused: seconds since the epoch, 0 for none. */
+  readonly notBeforeS: number;
+  /** The budget of failed verifications of an address; null: off. */
+  readonly failedVerifications: BudgetOptions | null;
 }
 
 export interface TimeoutsModel {
