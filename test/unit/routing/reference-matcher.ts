@@ -25,7 +25,7 @@ export function referenceParams(pattern: string, path: string): string[] {
   return segmentsOf(pattern).flatMap((segment, i) => (segment.startsWith('{') ? [values[i] ?? ''] : []));
 }
 
-export function segmentsOf(path: string): string[] {
+function segmentsOf(path: string): string[] {
   return path.replace(/\/$/, '').split('/').slice(1);
 }
 
@@ -39,7 +39,7 @@ function pathMatches(pattern: string, path: string): boolean {
 }
 
 /** Sorts the more specific path first: segment by segment a literal, a parameter, the end, the rest. */
-export function pathRank(pattern: string): string {
+function pathRank(pattern: string): string {
   const ranks = segmentsOf(pattern).map(segment =>
     segment === '**' ? '3' : segment.startsWith('{') ? '1' : '0',
   );
