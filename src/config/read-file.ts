@@ -29,15 +29,19 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
 
 /** Reads until the end or the cap: the size of a pipe such as /dev/stdin is not known beforehand. */
 async function readAtMost(file: string, cap: number): Promise<Buffer> {
-  await using handle = await open(file);
-  const buffer = Buffer.alloc(cap);
-  let length = 0;
-  while (length < cap) {
-    const { bytesRead } = await handle.read(buffer, length, cap - length, null);
-    if (bytesRead === 0) break;
-    length += bytesRead;
+  const handle = await open(file);
+  try {
+    const buffer = Buffer.alloc(cap);
+    let length = 0;
+    while (length < cap) {
+      const { bytesRead } = await handle.read(buffer, length, cap - length, null);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return buffer.subarray(0, length);
+  } finally {
+    await handle.close();
   }
-  return buffer.subarray(0, length);
 }
 
 function whyUnreadable(file: string, error: unknown): string {

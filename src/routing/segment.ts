@@ -20,6 +20,14 @@ export function foldSegment(canonical: string): string | null {
   }
 }
 
+/** What comes before the first `;` or `%3B`: some backends cut a segment there, so that is what literals are compared with. */
+export function withoutParameters(canonical: string): string {
+  const plain = canonical.indexOf(';');
+  const escaped = canonical.indexOf('%3B');
+  if (plain === -1 && escaped === -1) return canonical;
+  return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
+}
+
 /** Two patterns of one shape match the same paths: only the names of their parameters and their spelling differ. */
 export function shapeOf(segments: readonly Segment[]): string {
   // The "=" keeps a literal apart from the two signs, whatever its escapes decode to; none decodes to a slash.

@@ -1,6 +1,6 @@
 import { findConflicts } from './conflicts.ts';
 import type { RoutePattern } from './pattern.ts';
-import { foldSegment } from './segment.ts';
+import { foldSegment, withoutParameters } from './segment.ts';
 
 export interface RouteEntry<T> {
   readonly pattern: RoutePattern;
@@ -87,8 +87,8 @@ export class RouteTable<T> {
     stop: number,
     end: number,
   ): Found<T> | null {
-    if (node.literals !== null && stop - start <= this.#longestLiteral) {
-      const literal = node.literals.get(foldSegment(path.slice(start, stop)) ?? '');
+    if (node.literals !== null) {
+      const literal = node.literals.get(this.#folded(path, start, stop) ?? '');
       const found = literal === undefined ? null : this.#walk(literal, method, path, stop + 1, end);
       if (found !== null) return found;
     }
@@ -96,6 +96,12 @@ export class RouteTable<T> {
     const found = this.#walk(node.parameter, method, path, stop + 1, end);
     if (found !== null) found.params[node.parameterCount] = path.slice(start, stop);
     return found;
+  }
+
+  /** What literals are compared with; null when it is longer than all of them, which is found without decoding it. */
+  #folded(path: string, start: number, stop: number): string | null {
+    const segment = withoutParameters(path.slice(start, stop));
+    return segment.length <= this.#longestLiteral ? foldSegment(segment) : null;
   }
 
   #add(pattern: RoutePattern, value: T): void {

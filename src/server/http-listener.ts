@@ -4,6 +4,7 @@ import { Server as NetServer } from 'node:net';
 import type { CapsModel, HostPort, TimeoutsModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import { type Gateway, methodNotSupported, overloaded, versionNotSupported } from '../gateway/index.ts';
+import { normalizeAddress } from '../http/index.ts';
 import { Connection } from './connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
@@ -87,7 +88,7 @@ export class HttpListener {
   }
 
   #onConnection(socket: ServedSocket): void {
-    const peer = peerAddress(socket);
+    const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
     const connection = new Connection(socket, peer, this.#state);
     socket[CONNECTION] = connection;
     this.#connections.add(connection);
@@ -144,9 +145,4 @@ function makeServer(timeouts: TimeoutsModel, caps: CapsModel): Server {
   // Otherwise Node closes its side as soon as the client has closed his, and takes the answer from him.
   Object.assign(server, { httpAllowHalfOpen: true });
   return server;
-}
-
-function peerAddress(socket: Socket): string {
-  const address = socket.remoteAddress ?? '';
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

@@ -209,3 +209,13 @@ describe('a route table', () => {
     expect(tableOf().find('GET', '/')).toBeNull();
   });
 });
+
+test('a literal is met with parameters behind a semicolon, so that they lead past no route', () => {
+  const routes = new RouteTable([
+    { pattern: parseRoutePattern('/v1/admin', null), value: 'admin' },
+    { pattern: parseRoutePattern('/v1/**', null), value: 'rest' },
+  ]);
+  for (const path of ['/v1/admin;x', '/v1/ADMIN;', '/v1/admin%3Bx=1', '/v1;a/admin']) {
+    expect(routes.find('GET', path)?.value).toBe('admin');
+  }
+});
