@@ -63,7 +63,6 @@ class Forwarding implements AnswerSink, Terminal {
   readonly #body: BodySource | null;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
-  #answered = false;
   /** The client has as much as it can take for now. */
   #blocked = false;
 
@@ -82,7 +81,6 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   info(status: number, fields: Fields): void {
-    this.#answered = true;
     if (this.#exchange.downstream.httpMinor === 1) {
       this.#exchange.downstream.info(status, keepAnswerFields(fields, status, false));
     }
@@ -142,7 +140,6 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   #begin(status: number, fields: Fields, chunked: boolean): string[] {
-    this.#answered = true;
     this.#exchange.answeredUpstreamAtMs = this.#state.clock.monotonicMs();
     const out = keepAnswerFields(fields, status, chunked);
     addOwnFields(out, this.#exchange.requestId);
@@ -160,7 +157,7 @@ class Forwarding implements AnswerSink, Terminal {
    * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
    */
   #retrySafe(failure: UpstreamFailure): boolean {
-    if (this.#exchange.retried || this.#answered) return false;
+    if (this.#exchange.retried || failure.answerBegun) return false;
     if (failure.kind === 'connect') return this.#body === null || !this.#body.started;
     return (
       failure.kind === 'reset' &&

@@ -37,6 +37,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   #bodyLength: number | null = null;
   #heldBody = '';
   #interim = 0;
+  #answerBegun = false;
 
   constructor(request: UpstreamRequest, sink: AnswerSink, onReused: boolean, over: () => void) {
     this.#request = request;
@@ -79,6 +80,11 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#aborted) controller.abort(new Error('the exchange was given up'));
+  }
+
+  /** The first byte of an answer, interim or final. */
+  onResponseStarted(): void {
+    this.#answerBegun = true;
   }
 
   onResponseStart(
@@ -133,6 +139,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     this.#sink.fail({
       kind: this.#controller === null ? 'connect' : failureKind(error, started),
       onReusedConnection: this.#onReused,
+      answerBegun: this.#answerBegun,
       cause: error,
     });
   }
