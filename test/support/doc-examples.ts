@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export interface DocExample {
   /** `README.md:12`, the line where the example begins. */
   readonly where: string;
-  /** The file that its first line names, such as `config/gateway.yaml`. */
+  /** The file that its first line names, without folders: `gateway.yaml`. */
   readonly file: string;
   readonly text: string;
 }
@@ -29,7 +29,7 @@ export async function docExamples(): Promise<DocExample[]> {
 /** The examples of one document. Blocks may be indented, as in a list; the indent is not part of the example. */
 export function examplesIn(path: string, document: string): DocExample[] {
   const blocks = document.matchAll(
-    /^([ \t]*)```ya?ml\n[ \t]*# (config\/\S+\.ya?ml)\n([\s\S]*?)^[ \t]*```$/gm,
+    /^([ \t]*)```ya?ml\n[ \t]*# (?:\S*\/)?([\w-]+\.ya?ml)\n([\s\S]*?)^[ \t]*```$/gm,
   );
   return Array.from(blocks, ({ index, 1: indent = '', 2: file = '', 3: body = '' }) => ({
     where: `${path}:${document.slice(0, index).split('\n').length + 1}`,

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { problemsIn } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
 
-const examples = (await docExamples()).filter(({ file }) => file === 'config/gateway.yaml');
+const examples = (await docExamples()).filter(({ file }) => file === 'gateway.yaml');
 
 describe('the examples of gateway.yaml in the documents', () => {
   it('have no mistake and no warning', async () => {
+    expect(examples).not.toEqual([]);
     for (const { where, text } of examples) {
       expect(await problemsIn(text, variablesOf(text)), where).toEqual([]);
     }
@@ -36,8 +37,8 @@ describe('the search for examples', () => {
 
   it('finds each that names its file, with its line and without its indent', () => {
     expect(examplesIn('README.md', document)).toEqual([
-      { where: 'README.md:3', file: 'config/gateway.yaml', text: 'a: 1\n' },
-      { where: 'README.md:8', file: 'config/limits.yaml', text: 'b:\n  c: 2\n' },
+      { where: 'README.md:3', file: 'gateway.yaml', text: 'a: 1\n' },
+      { where: 'README.md:8', file: 'limits.yaml', text: 'b:\n  c: 2\n' },
     ]);
   });
 });
