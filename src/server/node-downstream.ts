@@ -160,7 +160,8 @@ export class NodeDownstream implements Downstream {
 
   /** The client waits to be asked for its body: RFC 9110, 10.1.1. */
   #continue(): void {
-    if (!this.#expectsContinue) return;
+    // The request may have been refused while its upstream connection was still being made.
+    if (!this.#expectsContinue || this.#response.headersSent) return;
     this.#continued = true;
     this.#response.writeContinue();
   }

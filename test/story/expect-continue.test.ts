@@ -84,3 +84,11 @@ test('an upstream that answers without waiting for the body has its answer passe
     '/a',
   ]);
 });
+
+test('a request that is refused for its body is not asked for it', async () => {
+  const { upstream, client } = await front();
+  await client.send(`${head('POST /a', 'Expect: 100-continue', 'Transfer-Encoding: chunked')}zz\r\n`);
+  await expectRejected(client);
+  expect(client.received.toString()).not.toContain(' 100 ');
+  expect(upstream.requests.filter(request => request.complete)).toEqual([]);
+});

@@ -254,4 +254,15 @@ describe('an upstream that answers before it has read the body', () => {
     expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/next']);
     expect(upstream.requests[0]?.connection.id).not.toBe(upstream.requests[1]?.connection.id);
   });
+
+  test('is not asked for more when the rest of the body turns out to be broken', async () => {
+    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(`${head('POST /a', 'Transfer-Encoding: chunked')}1\r\nx\r\n`)).status).toBe(413);
+    await client.send(`zz\r\n${INNER}`);
+    await client.ended();
+    expect((await gateway.ask(head('GET /next'))).status).toBe(413);
+    expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/next']);
+  });
 });
