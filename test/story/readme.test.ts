@@ -1,8 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/index.ts';
-import { tempFolder } from '../support/temp.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const DOCUMENTS = [
@@ -15,16 +13,6 @@ const DOCUMENTS = [
 ];
 
 describe('the documents', () => {
-  it('show configurations that have no mistake and no warning', async () => {
-    const examples = (await Promise.all(DOCUMENTS.map(readDocument))).flatMap(codeBlocks('yaml'));
-    expect(examples.length).toBeGreaterThan(0);
-    for (const example of examples) {
-      const file = join(await tempFolder(), 'gateway.yaml');
-      await writeFile(file, example);
-      expect(await loadConfig(file, { env: {}, generation: 1 })).toMatchObject({ ok: true, warnings: [] });
-    }
-  });
-
   it('name npm scripts that exist', async () => {
     const { scripts } = JSON.parse(await readDocument('package.json'));
     const own = (await Promise.all(DOCUMENTS.map(readDocument))).join('\n');
@@ -61,9 +49,4 @@ describe('the README', () => {
 
 function readDocument(name: string): Promise<string> {
   return readFile(join(CHECKOUT, name), 'utf8');
-}
-
-function codeBlocks(language: string): (text: string) => string[] {
-  const block = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
-  return text => [...text.matchAll(block)].map(([, code]) => code ?? '');
 }
