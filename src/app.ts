@@ -1,8 +1,17 @@
 import { AdminListener } from './admin/index.ts';
 import type { HostPort, Snapshot, UpstreamModel } from './config/index.ts';
 import { type Clock, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway } from './gateway/index.ts';
-import { AccessLog, FaultLog, Listeners, type Logger, Metrics } from './observe/index.ts';
+import { Gateway, Identity } from './gateway/index.ts';
+import {
+  AccessLog,
+  FaultLog,
+  IdentityListeners,
+  IdentityLog,
+  IdentityMetrics,
+  Listeners,
+  type Logger,
+  Metrics,
+} from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
 import { type Transport, UndiciTransport } from './upstream/index.ts';
 
@@ -35,9 +44,11 @@ class RunningApp implements App {
   readonly #snapshot: Snapshot;
   readonly #metrics = new Metrics();
   readonly #transports: ReadonlyMap<string, Transport>;
+  readonly #identity: Identity | null;
   readonly #http: HttpListener;
   readonly #admin: AdminListener;
-  #notReady: string | null = 'starting';
+  #started = false;
+  #draining = false;
   #drained: Promise<boolean> | null = null;
 
   constructor(snapshot: Snapshot, { clock, log }: AppOptions) {
@@ -53,15 +64,27 @@ class RunningApp implements App {
       new FaultLog(log),
       ...(snapshot.log.access ? [new AccessLog(log)] : []),
     ];
+    this.#identity =
+      snapshot.identity === null
+        ? null
+        : new Identity(snapshot.identity, {
+            clock,
+            random: systemRandom,
+            listener: new IdentityListeners([
+              new IdentityMetrics(this.#metrics.registry),
+              new IdentityLog(log),
+            ]),
+          });
     const gateway = new Gateway({
       snapshot,
       clock,
       listener: new Listeners(listeners),
       nextRequestId: requestIdSource(),
+      identity: this.#identity,
       transportOf: upstream => this.#transportOf(upstream),
     });
     this.#http = new HttpListener({ gateway, clock, timeouts: snapshot.timeouts, caps: snapshot.caps });
-    this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady });
+    this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady() });
     this.#metrics.observe({
       clientConnections: () => this.#http.connections,
       upstreamConnections: () =>
@@ -80,7 +103,8 @@ class RunningApp implements App {
       this.#http.destroy();
       throw error;
     }
-    this.#notReady = null;
+    this.#identity?.start();
+    this.#started = true;
   }
 
   drain(): Promise<boolean> {
@@ -90,7 +114,7 @@ class RunningApp implements App {
 
   async #drain(): Promise<boolean> {
     const { delayMs, drainMs } = this.#snapshot.shutdown;
-    this.#notReady = 'draining';
+    this.#draining = true;
     if (delayMs > 0) await pause(delayMs);
     const inTime = await Promise.race([
       this.#http.drain().then(() => true),
@@ -101,8 +125,15 @@ class RunningApp implements App {
       Promise.all([...this.#transports.values()].map(transport => transport.close())),
       pause(1_000),
     ]);
+    this.#identity?.stop();
     this.#admin.close();
     return inTime;
+  }
+
+  #notReady(): string | null {
+    if (this.#draining) return 'draining';
+    if (!this.#started) return 'starting';
+    return this.#identity?.ready === false ? "waiting for the issuer's keys" : null;
   }
 
   #transportOf(upstream: UpstreamModel): Transport {

@@ -1,6 +1,6 @@
-import { formatProblem, type LoadResult, loadConfig, type Problem } from '../config/index.ts';
+import { formatProblem, type LoadResult, loadConfig, type Problem, type Severity } from '../config/index.ts';
 import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
-import { type Command, type Terminal, UsageError } from './command.ts';
+import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const check: Command = {
@@ -31,36 +31,35 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
     const problems = result.ok ? result.warnings : result.problems;
     const passed = result.ok && !(strict && problems.length > 0);
-    if (format === 'json') printJson(terminal, file, result, problems, passed);
-    else printText(terminal, file, result, problems);
+    if (format === 'json') terminal.out(asJson(file, result, passed));
+    else
+      terminal.out(
+        `${problems.map(problem => `${formatProblem(problem)}\n`).join('')}${summary(file, result, passed)}\n`,
+      );
     return passed ? ExitCode.ok : ExitCode.failure;
   },
 };
 
-function printText(terminal: Terminal, file: string, result: LoadResult, problems: readonly Problem[]): void {
-  for (const problem of problems) terminal.out(`${formatProblem(problem)}\n`);
-  const mistakes = problems.filter(problem => problem.severity === 'mistake').length;
-  const warnings = problems.length - mistakes;
-  const parts = [
-    ...(result.ok
-      ? ['ok', many(result.routes.length, 'route'), many(result.snapshot.upstreams.length, 'upstream')]
-      : [many(mistakes, 'mistake')]),
-    ...(warnings === 0 ? [] : [many(warnings, 'warning')]),
-  ];
-  terminal.out(`${file}: ${parts.join(', ')}\n`);
+function summary(file: string, result: LoadResult, passed: boolean): string {
+  if (result.ok && !passed)
+    return `${file}: ${many(result.warnings.length, 'warning')}, which --strict does not pass`;
+  const parts = result.ok
+    ? ['ok', many(result.routes.length, 'route'), many(result.snapshot.upstreams.length, 'upstream')]
+    : [many(countOf('mistake', result.problems), 'mistake')];
+  const warnings = countOf('warning', result.ok ? result.warnings : result.problems);
+  if (warnings > 0) parts.push(many(warnings, 'warning'));
+  return `${file}: ${parts.join(', ')}`;
 }
 
-function printJson(
-  terminal: Terminal,
-  file: string,
-  result: LoadResult,
-  problems: readonly Problem[],
-  passed: boolean,
-): void {
-  const counts = result.ok
-    ? { routes: result.routes.length, upstreams: result.snapshot.upstreams.length }
-    : {};
-  terminal.out(`${JSON.stringify({ ok: passed, file, ...counts, problems }, null, 2)}\n`);
+function asJson(file: string, result: LoadResult, passed: boolean): string {
+  const report = result.ok
+    ? { routes: result.routes.length, upstreams: result.snapshot.upstreams.length, problems: result.warnings }
+    : { problems: result.problems };
+  return `${JSON.stringify({ ok: passed, file, ...report }, null, 2)}\n`;
+}
+
+function countOf(severity: Severity, problems: readonly Problem[]): number {
+  return problems.filter(problem => problem.severity === severity).length;
 }
 
 function many(count: number, what: string): string {

@@ -77,7 +77,9 @@ function explainRequest(
       ...found,
     ]);
   }
-  if (match === null || route === undefined) return refused('404, no route takes it', [...facts, ...rivals]);
+  if (match === null || route === undefined) {
+    return { facts: [...facts, ['refused', '404, no route takes it'], ...rivals], taken: false };
+  }
   return { facts: [...facts, ...describeRoute(route, match.params), ...rivals], taken: true };
 }
 

@@ -31,5 +31,5 @@ function whyItLost({ pattern }: LoadedRoute, winner: LoadedRoute | undefined): s
     { ...pattern, methods: null },
     { ...winner.pattern, methods: null },
   ]);
-  return samePath.length > 0 ? 'the same path, and the other names the method' : 'less specific';
+  return samePath.length > 0 ? 'the same path, but the route above names the method' : 'less specific';
 }

@@ -1,13 +1,7 @@
-import { type App, startApp } from '../app.ts';
-import { formatHostPort, formatProblem, loadConfig } from '../config/index.ts';
-import { systemClock } from '../core/index.ts';
-import { makeLogger, standardOutput } from '../observe/index.ts';
+import { formatProblem, loadConfig } from '../config/index.ts';
 import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
-import { listenForStop } from './stop-signals.ts';
-import { readVersion } from './version.ts';
-import { whyNotStarted } from './why-not-started.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -35,37 +29,8 @@ Exit code:
       for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
       return ExitCode.configuration;
     }
-    const { snapshot, warnings } = config;
-    const output = standardOutput();
-    const log = makeLogger(snapshot.log.level, output);
-    for (const warning of warnings) log.warn({ problem: formatProblem(warning) }, 'configuration');
-    const stop = listenForStop(() => output.flushSync());
-
-    let app: App;
-    try {
-      app = await startApp(snapshot, { clock: systemClock, log });
-    } catch (error) {
-      output.flushSync();
-      terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
-      return ExitCode.failure;
-    }
-    const { http, admin } = app.addresses;
-    log.info(
-      {
-        http: formatHostPort(http),
-        admin: admin === null ? 'off' : formatHostPort(admin),
-        config: file,
-        hash: snapshot.hash,
-        version: readVersion(),
-      },
-      'listening',
-    );
-    output.flushSync();
-
-    log.info({ signal: await stop }, 'draining');
-    const drained = await app.drain();
-    log.info({ drained }, drained ? 'stopped' : 'stopped before all requests were finished');
-    output.flushSync();
-    return drained ? ExitCode.ok : ExitCode.drainTimeout;
+    // The other commands need nothing of the data plane, and start faster without it.
+    const { runGateway } = await import('./run-gateway.ts');
+    return runGateway(file, config, terminal);
   },
 };

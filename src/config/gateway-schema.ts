@@ -18,6 +18,9 @@ import {
 
 const KIB = 1024;
 
+/** TRACE would show a client what the gateway adds; CONNECT would make it a tunnel. */
+const NEVER_SERVED: readonly string[] = ['CONNECT', 'TRACE'];
+
 const listen = z.strictObject({
   http: hostPort()
     .prefault('0.0.0.0:8080')
@@ -207,8 +210,12 @@ function count(most: number) {
   return z.int({ error }).min(1, { error }).max(most, { error });
 }
 
-/** CONNECT and TRACE never reach a route: the gateway refuses them. */
 function method() {
-  const routable = METHODS.filter(name => name !== 'CONNECT' && name !== 'TRACE');
-  return z.enum(routable, { error: 'expected a method such as GET or POST, in upper case' });
+  const routable = METHODS.filter(name => !NEVER_SERVED.includes(name));
+  return z.enum(routable, {
+    error: ({ input }) =>
+      NEVER_SERVED.includes(String(input))
+        ? `the gateway does not serve ${input}`
+        : 'expected a method such as GET or POST, in upper case',
+  });
 }

@@ -1,6 +1,12 @@
 export { formatHostPort } from './host-port.ts';
 export { gatewayJsonSchema, type JsonSchema } from './json-schema.ts';
-export { type LoadedRoute, type LoadOptions, type LoadResult, loadConfig } from './load.ts';
+export {
+  type LoadedConfig,
+  type LoadedRoute,
+  type LoadOptions,
+  type LoadResult,
+  loadConfig,
+} from './load.ts';
 export type {
   CapsModel,
   HostPort,

@@ -16,14 +16,17 @@ export interface LoadOptions {
   readonly generation: number;
 }
 
+/** A configuration without mistakes. */
+export interface LoadedConfig {
+  readonly ok: true;
+  readonly snapshot: Snapshot;
+  /** The routes in the order of the file. */
+  readonly routes: readonly LoadedRoute[];
+  readonly warnings: readonly Problem[];
+}
+
 export type LoadResult =
-  | {
-      readonly ok: true;
-      readonly snapshot: Snapshot;
-      /** The routes in the order of the file. */
-      readonly routes: readonly LoadedRoute[];
-      readonly warnings: readonly Problem[];
-    }
+  | LoadedConfig
   /** At least one mistake; warnings may be among the problems. In the order of the file. */
   | { readonly ok: false; readonly problems: readonly Problem[] };
 

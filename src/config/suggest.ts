@@ -1,10 +1,11 @@
 /**
  * The candidate that `word` was probably meant to be, or undefined when none is near. Near is at most one slip in three
- * characters (a missing, added, wrong or swapped one), letter case aside.
+ * characters (a missing, added, wrong or swapped one), letter case aside; else one that begins with the other (`warning`
+ * for `warn`).
  */
-export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
-  let best: string | undefined;
+  let best = candidates.find(candidate => oneBeginsWithOther(lower, candidate.toLowerCase()));
   let bestSlips = Math.min(3, Math.max(1, Math.floor(word.length / 3))) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= bestSlips) continue;
@@ -14,8 +15,12 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+function oneBeginsWithOther(a: string, b: string): boolean {
+  return Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a));
+}
+
 /** `, did you mean "routes"?`, or nothing. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
+export function didYouMean(word: string, candidates: readonly string[]): string {
   const candidate = suggest(word, candidates);
   return candidate === undefined ? '' : `, did you mean "${candidate}"?`;
 }

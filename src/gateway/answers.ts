@@ -20,7 +20,9 @@ export function addOwnFields(fields: string[], requestId: string): void {
 /** The error object of the contract (`code` from google.rpc.Code, `message`, `details`), or the rate-limit body. */
 export function renderError(error: GatewayError, requestId: string): RenderedAnswer {
   const body = asciiJson(
-    error instanceof RateLimitError ? error.body : { code: error.rpcCode, message: error.message, details: error.details },
+    error instanceof RateLimitError
+      ? error.body
+      : { code: error.rpcCode, message: error.message, details: error.details },
   );
   const fields = jsonFields(body, error.fields);
   addOwnFields(fields, requestId);

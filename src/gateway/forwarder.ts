@@ -18,7 +18,12 @@ import { bodyTooLarge, overloaded, upstreamFailed, upstreamTooSlow } from './pro
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /** The terminal that serves an exchange by its upstream: the request goes out, the answer streams back. */
-export function forward(exchange: Exchange, route: ForwardRoute, head: RequestHead, state: GatewayState): void {
+export function forward(
+  exchange: Exchange,
+  route: ForwardRoute,
+  head: RequestHead,
+  state: GatewayState,
+): void {
   // 1. What the route and the upstream can take.
   const { upstream, maxBodyBytes } = route;
   if (maxBodyBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBodyBytes) {
@@ -75,11 +80,16 @@ class Forwarding implements AnswerSink, Terminal {
   readonly #transport: Transport;
   readonly #clock: Clock;
   #call: TransportCall | null = null;
-  #answered = false;
   /** The client has as much as it can take for now. */
   #blocked = false;
 
-  constructor(exchange: Exchange, request: UpstreamRequest, body: BodySource | null, transport: Transport, clock: Clock) {
+  constructor(
+    exchange: Exchange,
+    request: UpstreamRequest,
+    body: BodySource | null,
+    transport: Transport,
+    clock: Clock,
+  ) {
     this.#exchange = exchange;
     this.#request = request;
     this.#body = body;
@@ -94,7 +104,6 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   info(status: number, fields: Fields): void {
-    this.#answered = true;
     if (this.#exchange.downstream.httpMinor === 1) {
       this.#exchange.downstream.info(status, keepAnswerFields(fields, status, false));
     }
@@ -154,7 +163,6 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   #begin(status: number, fields: Fields, chunked: boolean): string[] {
-    this.#answered = true;
     this.#exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
     const out = keepAnswerFields(fields, status, chunked);
     addOwnFields(out, this.#exchange.requestId);
@@ -172,7 +180,7 @@ class Forwarding implements AnswerSink, Terminal {
    * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
    */
   #retrySafe(failure: UpstreamFailure): boolean {
-    if (this.#exchange.retried || this.#answered) return false;
+    if (this.#exchange.retried || failure.answerBegun) return false;
     if (failure.kind === 'connect') return this.#body === null || !this.#body.started;
     return (
       failure.kind === 'reset' &&

@@ -1,15 +1,8 @@
 import type { Snapshot, UpstreamModel } from '../config/index.ts';
 import type { Clock, ExchangeListener } from '../core/index.ts';
-import type { Verifier } from '../auth/index.ts';
-import type { SignIn } from '../signin/index.ts';
 import type { Transport } from '../upstream/index.ts';
+import type { Identity } from './identity.ts';
 import { Permits } from './permits.ts';
-
-/** What knows callers by their tokens, and signs users in. */
-export interface Identity {
-  readonly verifier: Verifier;
-  readonly signIn: SignIn;
-}
 
 /** What a gateway is made of. */
 export interface GatewayParts {

@@ -6,9 +6,9 @@ import { forward } from './forwarder.ts';
 import type { Gate, Verdict } from './gate.ts';
 import { gatesOf } from './gates.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
-import { serveSignIn } from './sign-in.ts';
 import { recordOf, refusalRecord } from './ledger.ts';
 import { internalFault, unauthenticated } from './problems.ts';
+import { serveSignIn } from './sign-in.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
@@ -45,7 +45,10 @@ export class Gateway {
     try {
       const verdict = this.#passGates(exchange, 0);
       if (!(verdict instanceof Promise)) this.#conclude(exchange, verdict);
-      else verdict.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
+      else
+        verdict
+          .then(awaited => this.#conclude(exchange, awaited))
+          .catch(fault => this.fault(exchange, fault));
     } catch (fault) {
       this.fault(exchange, fault);
     }
@@ -72,7 +75,8 @@ export class Gateway {
     const { caller, route } = exchange;
     if (caller === null || route?.kind !== 'forward') return;
     const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
-    if (expired || this.#state.identity?.verifier.isRevoked(caller)) this.clientFault(exchange, unauthenticated());
+    if (expired || this.#state.identity?.verifier.isRevoked(caller))
+      this.clientFault(exchange, unauthenticated());
   }
 
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
@@ -101,7 +105,8 @@ export class Gateway {
   #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {
     for (let i = from; i < this.#gates.length; i++) {
       const verdict = this.#gates[i]?.(exchange) ?? null;
-      if (verdict instanceof Promise) return verdict.then(awaited => awaited ?? this.#passGates(exchange, i + 1));
+      if (verdict instanceof Promise)
+        return verdict.then(awaited => awaited ?? this.#passGates(exchange, i + 1));
       if (verdict !== null) return verdict;
     }
     return null;

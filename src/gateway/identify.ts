@@ -14,7 +14,8 @@ export function identify(exchange: Exchange, state: GatewayState): Verdict | Pro
   const { route, head, snapshot } = exchange;
   const authorization = head?.authorization ?? null;
   if (route === null || route.authentication === 'none' || authorization === null) return null;
-  if (state.identity === null || snapshot.identity === null) throw new Error('a route wants tokens, but nobody can check them');
+  if (state.identity === null || snapshot.identity === null)
+    throw new Error('a route wants tokens, but nobody can check them');
   const token = readBearer(authorization, snapshot.identity.schemes);
   if (typeof token !== 'string') return null;
   const verdict = state.identity.verifier.verify(token, addressKey(exchange.clientAddress));

@@ -49,7 +49,10 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 function readWhole(body: BodySource, then: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   body.start({
-    chunk: bytes => chunks.push(bytes) > 0,
+    chunk: bytes => {
+      chunks.push(bytes);
+      return true;
+    },
     end: () => then(Buffer.concat(chunks)),
     fail: () => {},
   });

@@ -1,4 +1,6 @@
 export { AccessLog, FaultLog } from './access-log.ts';
-export { Listeners } from './listeners.ts';
+export { IdentityLog } from './identity-log.ts';
+export { IdentityMetrics } from './identity-metrics.ts';
+export { IdentityListeners, Listeners } from './listeners.ts';
 export { type Logger, makeLogger, standardOutput } from './logger.ts';
 export { type Gauges, Metrics } from './metrics.ts';

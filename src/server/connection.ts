@@ -119,7 +119,8 @@ export class Connection {
   sweep(nowMs: number): void {
     this.#noteProgress(nowMs);
     const waitedMs = nowMs - this.#since;
-    const { timeouts } = this.#state;
+    const { timeouts, gateway } = this.#state;
+    if (this.#current !== null) gateway.review(this.#current.exchange);
     if (this.#lingering) {
       if (waitedMs >= LINGER_MS) this.socket.destroy();
     } else if (this.#current === null) {

@@ -148,6 +148,9 @@ export class NodeDownstream implements Downstream {
 
   #mustClose(): boolean {
     if (this.#connection.draining || (this.#expectsContinue && !this.#continued)) return true;
+    // Behind a request for an upgrade that nobody takes, Node drops the rest of what it has read and keeps silent about
+    // the parser's next error: whatever follows on this connection could be lost.
+    if (this.#request.headers.upgrade !== undefined) return true;
     return !(this.requestComplete || isShort(this.#request));
   }
 
@@ -157,7 +160,8 @@ export class NodeDownstream implements Downstream {
 
   /** The client waits to be asked for its body: RFC 9110, 10.1.1. */
   #continue(): void {
-    if (!this.#expectsContinue) return;
+    // The request may have been refused while its upstream connection was still being made.
+    if (!this.#expectsContinue || this.#response.headersSent) return;
     this.#continued = true;
     this.#response.writeContinue();
   }

@@ -1,25 +1,12 @@
-import { askProvider } from './ask.ts';
+import { getDocument } from './document.ts';
 import { ProviderFault } from './fault.ts';
 import { discoveryAddress, type ProviderMetadata, readMetadata } from './metadata.ts';
 import type { ProviderOptions } from './options.ts';
 
 /** Fetches and reads the discovery document once. Rejects with a `ProviderFault`. */
 export async function discover(options: ProviderOptions): Promise<ProviderMetadata> {
-  const url = discoveryAddress(options);
-  const answer = await askProvider(
-    {
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json', 'user-agent': 'weir' },
-      body: null,
-      deadline: AbortSignal.timeout(options.timeoutMs),
-    },
-    options,
-  );
-  if (answer.status !== 200) {
-    throw new ProviderFault('refused', `${url} answered ${answer.status}`, { status: answer.status });
-  }
-  return readMetadata(parse(answer.body), options);
+  const body = await getDocument(discoveryAddress(options), options, AbortSignal.timeout(options.timeoutMs));
+  return readMetadata(parse(body), options);
 }
 
 function parse(body: Buffer): unknown {

@@ -1,6 +1,7 @@
 import type { SignInListener } from '../core/index.ts';
 import { refreshDelayMs, retryDelayMs } from './backoff.ts';
 import { discover } from './discover.ts';
+import { getDocument } from './document.ts';
 import { ProviderFault } from './fault.ts';
 import { configuredMetadata, type ProviderMetadata } from './metadata.ts';
 import type { ProviderOptions } from './options.ts';
@@ -42,6 +43,13 @@ export class Provider {
   /** Whether the endpoints are known: from the first good answer on, for ever. */
   get ready(): boolean {
     return this.#metadata !== undefined;
+  }
+
+  /** The keys that sign its tokens, as its JSON says them. Rejects with a `ProviderFault`. */
+  async fetchKeySet(deadline: AbortSignal): Promise<Buffer> {
+    if (this.#metadata === undefined)
+      throw new ProviderFault('unreachable', 'the endpoints are not known yet');
+    return getDocument(this.#metadata.keySetUrl, this.options, deadline);
   }
 
   /** Begins to ask. Where the options name every endpoint, they are known when this returns. */

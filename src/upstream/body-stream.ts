@@ -9,6 +9,8 @@ export class BodyStream extends Readable {
   constructor(source: BodySource) {
     super();
     this.#source = source;
+    // undici may have lost interest by the time that the body breaks off, and an error nobody hears ends the process.
+    this.on('error', () => {});
   }
 
   override _read(): void {

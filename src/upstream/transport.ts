@@ -49,6 +49,8 @@ export interface UpstreamFailure {
   readonly kind: 'connect' | 'reset' | 'timeout' | 'malformed' | 'truncated';
   /** The request went out on a connection that had served others: a reset may only mean that it had grown old. */
   readonly onReusedConnection: boolean;
+  /** A byte of an answer had come: the upstream has acted on the request. */
+  readonly answerBegun: boolean;
   /** For the log. */
   readonly cause: unknown;
 }

@@ -8,6 +8,8 @@ const WHOLE_MAX_BYTES = 16_384;
 /** Interim answers before the final one; a server that sends more is not going to come to the point. */
 const MAX_INTERIM = 16;
 const TOO_MANY_INTERIM = 'too many interim answers';
+/** A status or reason that no answer can have, though undici's parser lets it pass (RFC 9112, 4). */
+const BAD_STATUS_LINE = 'the status line is not one of HTTP/1.1';
 const NO_FIELDS: Fields = [];
 
 /** What has come of the answer so far. */
@@ -35,6 +37,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   #bodyLength: number | null = null;
   #heldBody = '';
   #interim = 0;
+  #answerBegun = false;
 
   constructor(request: UpstreamRequest, sink: AnswerSink, onReused: boolean, over: () => void) {
     this.#request = request;
@@ -79,12 +82,19 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     if (this.#aborted) controller.abort(new Error('the exchange was given up'));
   }
 
+  /** The first byte of an answer, interim or final. */
+  onResponseStarted(): void {
+    this.#answerBegun = true;
+  }
+
   onResponseStart(
     controller: Dispatcher.DispatchController,
     status: number,
     _headers: unknown,
     reason?: string,
   ): void {
+    // Thrown, so that undici destroys the connection.
+    if (status < 100 || /[\x00-\x08\x0a-\x1f\x7f]/.test(reason ?? '')) throw new Error(BAD_STATUS_LINE);
     const fields = latin1Fields(controller.rawHeaders as Buffer[]);
     if (status < 200) {
       if (++this.#interim > MAX_INTERIM) throw new Error(TOO_MANY_INTERIM);
@@ -129,6 +139,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     this.#sink.fail({
       kind: this.#controller === null ? 'connect' : failureKind(error, started),
       onReusedConnection: this.#onReused,
+      answerBegun: this.#answerBegun,
       cause: error,
     });
   }
@@ -176,7 +187,7 @@ function answerLength(method: string, status: number, fields: Fields): number | 
 function failureKind(error: Error & { code?: string }, started: boolean): UpstreamFailure['kind'] {
   if (started) return 'truncated';
   if (error.code === 'UND_ERR_HEADERS_TIMEOUT') return 'timeout';
-  if (error.message === TOO_MANY_INTERIM) return 'malformed';
+  if (error.message === TOO_MANY_INTERIM || error.message === BAD_STATUS_LINE) return 'malformed';
   if (error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   if (error.code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'malformed';
   return 'reset';

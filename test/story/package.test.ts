@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { access, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +10,7 @@ const CHECKOUT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 let directory: string;
-/** A copy of the files that git tracks, with the installed packages linked in. */
+/** A copy of the checkout without what git ignores, with the installed packages linked in. */
 let tree: string;
 /** What `npm pack` made of it, unpacked. */
 let unpacked: string;
@@ -20,7 +21,7 @@ let manifest: Record<string, unknown>;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'weir-package-'));
   tree = join(directory, 'tree');
-  await copyTrackedFiles(tree);
+  await copyFiles(tree);
   await symlink(join(CHECKOUT, 'node_modules'), join(tree, 'node_modules'));
   const tarball = await npmPack();
   await run('tar', ['-xzf', tarball, '-C', directory]);
@@ -93,9 +94,13 @@ async function expectManifestUntouched(): Promise<void> {
   await expect(access(join(tree, 'package.working.json'))).rejects.toThrow('ENOENT');
 }
 
-async function copyTrackedFiles(target: string): Promise<void> {
-  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: CHECKOUT, encoding: 'utf8' }).split('\0');
-  for (const name of tracked.filter(name => name !== '')) {
+/** All files that git tracks or would take, as they are now. */
+async function copyFiles(target: string): Promise<void> {
+  const names = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
+  const listed = execFileSync('git', names, { cwd: CHECKOUT, encoding: 'utf8' }).split('\0');
+  for (const name of listed.filter(
+    listedName => existsSync(join(CHECKOUT, listedName)) && listedName !== '',
+  )) {
     await mkdir(dirname(join(target, name)), { recursive: true });
     await cp(join(CHECKOUT, name), join(target, name));
   }

@@ -1,0 +1,49 @@
+import { type App, startApp } from '../app.ts';
+import { formatHostPort, formatProblem, type LoadedConfig } from '../config/index.ts';
+import { systemClock } from '../core/index.ts';
+import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';
+import type { Terminal } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+import { listenForStop } from './stop-signals.ts';
+import { readVersion } from './version.ts';
+import { whyNotStarted } from './why-not-started.ts';
+
+/**
+ * Runs a gateway from its start to the end of its drain.
+ *
+ * @param file the name of its configuration, for the log.
+ * @returns the exit code.
+ */
+export async function runGateway(
+  file: string,
+  { snapshot, warnings }: LoadedConfig,
+  terminal: Terminal,
+): Promise<number> {
+  const output = standardOutput();
+  const log = makeLogger(snapshot.log.level, output);
+  for (const warning of warnings) log.warn({ problem: formatProblem(warning) }, 'configuration');
+  const stop = listenForStop(() => output.flushSync());
+  let app: App;
+  try {
+    app = await startApp(snapshot, { clock: systemClock, log });
+  } catch (error) {
+    output.flushSync();
+    terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
+    return ExitCode.failure;
+  }
+  logAddresses(log, app, file, snapshot.hash);
+  output.flushSync();
+
+  log.info({ signal: await stop }, 'draining');
+  const drained = await app.drain();
+  if (drained) log.info('stopped');
+  else log.warn('stopped before all requests were finished');
+  output.flushSync();
+  return drained ? ExitCode.ok : ExitCode.drainTimeout;
+}
+
+function logAddresses(log: Logger, { addresses }: App, config: string, hash: string): void {
+  const http = formatHostPort(addresses.http);
+  const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
+  log.info({ http, admin, config, hash, version: readVersion() }, 'listening');
+}

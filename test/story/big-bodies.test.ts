@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { Random } from '../support/random.ts';
+import { head } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+const MIB = 1024 * 1024;
+const BLOCKS = 256;
+const BLOCK = new Random(1).bytes(MIB);
+const SIZE = BLOCKS * MIB;
+const SUM = (() => {
+  const hash = createHash('sha1');
+  for (let i = 0; i < BLOCKS; i++) hash.update(BLOCK);
+  return hash.digest('hex');
+})();
+/** What Node and its buffers may take beside what the gateway took when it was idle. */
+const MEMORY_ROOM = 160 * MIB;
+
+/** A block as one chunk of a chunked body. */
+const CHUNK = Buffer.concat([Buffer.from(`${MIB.toString(16)}\r\n`), BLOCK, Buffer.from('\r\n')]);
+
+/** Runs the work and returns how far the gateway's memory rose meanwhile. */
+async function memoryRise(gateway: GatewayProcess, work: Promise<unknown>): Promise<number> {
+  const before = await gateway.memoryBytes();
+  let most = before;
+  let done = false;
+  void work.finally(() => {
+    done = true;
+  });
+  while (!done) {
+    most = Math.max(most, await gateway.memoryBytes());
+    await sleep(50);
+  }
+  await work;
+  return most - before;
+}
+
+test.each(['length', 'chunked'])(
+  'a body of 256 MiB comes down in little memory, byte for byte (%s)',
+  async framing => {
+    const upstream = await startUpstream(async exchange => {
+      await exchange.send(
+        `HTTP/1.1 200 OK\r\n${framing === 'length' ? `Content-Length: ${SIZE}` : 'Transfer-Encoding: chunked'}\r\n\r\n`,
+      );
+      for (let i = 0; i < BLOCKS; i++) await exchange.send(framing === 'length' ? BLOCK : CHUNK);
+      if (framing === 'chunked') await exchange.send('0\r\n\r\n');
+    });
+    const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    const hash = createHash('sha1');
+    const answer = client.ask(head('GET /a'), {
+      keepBytes: 0,
+      timeoutMs: 60_000,
+      onData: bytes => hash.update(bytes),
+    });
+    expect(await memoryRise(gateway, answer)).toBeLessThan(MEMORY_ROOM);
+    expect(await answer).toMatchObject({ complete: true, bodyBytes: SIZE });
+    expect(hash.digest('hex')).toBe(SUM);
+  },
+);
+
+test.each(['length', 'chunked'])(
+  'a body of 256 MiB goes up in little memory, byte for byte (%s)',
+  async framing => {
+    const hash = createHash('sha1');
+    const upstream = await startUpstream(async exchange => {
+      exchange.request.onData = bytes => hash.update(bytes);
+      await exchange.received();
+      await exchange.answer(200, [], 'ok');
+    });
+    const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(
+      head('PUT /a', framing === 'length' ? `Content-Length: ${SIZE}` : 'Transfer-Encoding: chunked'),
+    );
+    const work = (async () => {
+      for (let i = 0; i < BLOCKS; i++) await client.send(framing === 'length' ? BLOCK : CHUNK);
+      if (framing === 'chunked') await client.send('0\r\n\r\n');
+      return await client.answer({ timeoutMs: 60_000 });
+    })();
+    expect(await memoryRise(gateway, work)).toBeLessThan(MEMORY_ROOM);
+    expect((await work).status).toBe(200);
+    expect(upstream.onlyRequest).toMatchObject({ complete: true, bodyBytes: SIZE });
+    expect(hash.digest('hex')).toBe(SUM);
+  },
+);
+
+/** Kernels keep some megabytes for each of the two connections; a body must be much larger than that. */
+const LARGE = 64 * MIB;
+const BUFFERS = 32 * MIB;
+
+/** Waits until a number has stood still for a while. */
+async function settled(read: () => number): Promise<number> {
+  for (let last = -1; last !== read(); await sleep(300)) last = read();
+  return read();
+}
+
+test('a client that does not read holds up the upstream, until it reads', async () => {
+  let sent = 0;
+  const upstream = await startUpstream(async exchange => {
+    await exchange.send(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);
+    for (; sent < LARGE; sent += MIB) await exchange.send(BLOCK);
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const client = await gateway.connect();
+  client.pause();
+  await client.send(head('GET /a'));
+  await waitFor('the answer flows', () => sent > 0);
+  expect(await settled(() => sent)).toBeLessThan(BUFFERS);
+  client.resume();
+  expect(await client.answer({ keepBytes: 0, timeoutMs: 30_000 })).toMatchObject({
+    complete: true,
+    bodyBytes: LARGE,
+  });
+});
+
+test('an upstream that does not read holds up the client, until it reads', async () => {
+  const upstream = await startUpstream(async exchange => {
+    exchange.connection.pause();
+    await exchange.received();
+    await exchange.answer(200, [], 'ok');
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const client = await gateway.connect();
+  await client.send(head('PUT /a', `Content-Length: ${LARGE}`));
+  const sending = (async () => {
+    for (let i = 0; i < LARGE / MIB; i++) await client.send(BLOCK);
+  })();
+  await waitFor('the body flows', () => client.bytesFlushed > MIB);
+  expect(await settled(() => client.bytesFlushed)).toBeLessThan(BUFFERS);
+  upstream.onlyRequest.connection.resume();
+  await sending;
+  expect((await client.answer({ timeoutMs: 30_000 })).status).toBe(200);
+  expect(upstream.onlyRequest).toMatchObject({ complete: true, bodyBytes: LARGE });
+});
+
+test('a slow reader of many does not hold up the others', async () => {
+  const upstream = await startUpstream(exchange => exchange.answer(200, [], Buffer.alloc(LARGE / 4)));
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const slow = await gateway.connect();
+  slow.pause();
+  await slow.send(head('GET /slow'));
+  for (let i = 0; i < 3; i++) {
+    expect((await gateway.ask(head('GET /quick'), { keepBytes: 0 })).bodyBytes).toBe(LARGE / 4);
+  }
+});

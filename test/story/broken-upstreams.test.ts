@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { expectError } from '../support/error-object.ts';
+import { freePort } from '../support/free-port.ts';
+import { startGateway } from '../support/gateway.ts';
+import { head, inChunks } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import { answerOk, type Script, startUpstream } from '../support/wire/index.ts';
+
+/** Answers `/broken` with these bytes and then as told; everything else is answered well. */
+function broken(bytes: string | Buffer, then: 'keep' | 'close' | 'reset' = 'keep'): Script {
+  return async exchange => {
+    if (exchange.request.target !== '/broken') return await answerOk(exchange);
+    await exchange.received();
+    await exchange.send(bytes);
+    if (then === 'close') exchange.connection.end();
+    if (then === 'reset') exchange.connection.reset();
+  };
+}
+
+async function front(script: Script) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  return { upstream, gateway, client: await gateway.connect() };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+
+describe('an answer that is none is a 502, and the next request is served on another upstream connection', () => {
+  test.each([
+    ['nothing but a close', '', 'close'],
+    ['nothing but a reset', '', 'reset'],
+    ['half a head', `${OK}Content-Le`, 'close'],
+    ['half a head and a reset', `${OK}Content-Le`, 'reset'],
+    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n', 'keep'],
+    ['HTTP/2', '\0\0\x12\x04\0\0\0\0\0', 'keep'],
+    ['a status of two digits', 'HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['a status of four digits', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['status 000', 'HTTP/1.1 000 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['status 099', 'HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['a status that is no number', 'HTTP/1.1 abc OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    [
+      '101 that nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxx',
+      'keep',
+    ],
+    ['a control byte in the reason', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['a NUL in the reason', 'HTTP/1.1 200 O\0K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
+    ['a control byte in a value', `${OK}X: a\x01\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a NUL in a value', `${OK}X: a\0\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a bare CR in a value', `${OK}X: a\rb\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a blank before a colon', `${OK}X : a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a name that is no token', `${OK}X(: a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['an empty name', `${OK}: a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a folded line', `${OK}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['two lengths that differ', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, 'keep'],
+    ['a length that is no number', `${OK}Content-Length: two\r\n\r\nok`, 'keep'],
+    ['a negative length', `${OK}Content-Length: -2\r\n\r\nok`, 'keep'],
+    [
+      'both framings',
+      `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+      'keep',
+    ],
+    ['a head of 40 KiB', `${OK}X: ${'a'.repeat(40_960)}\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['a head without end', `${OK}${'X: a\r\n'.repeat(20_000)}`, 'keep'],
+  ] as const)('%s', async (_, bytes, then) => {
+    const { upstream, client } = await front(broken(bytes, then));
+    expectError(await client.ask(head('GET /broken')), 502, 14);
+    const { connection } = upstream.onlyRequest;
+    await waitFor('the upstream connection is gone', () => !connection.open);
+    expect((await client.ask(head('GET /next'))).status).toBe(200);
+    expect(upstream.requests[1]?.connection.id).not.toBe(connection.id);
+  });
+});
+
+describe('an answer that breaks off reaches the client as one that breaks off', () => {
+  const long = 'x'.repeat(40_000);
+  test.each([
+    ['a length, closed', `${OK}Content-Length: 10\r\n\r\nhello`, 'close'],
+    ['a length, reset', `${OK}Content-Length: 10\r\n\r\nhello`, 'reset'],
+    ['a length, long, closed', `${OK}Content-Length: 50000\r\n\r\n${long}`, 'close'],
+    ['chunks, closed', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, 'close'],
+    ['chunks, reset', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, 'reset'],
+    [
+      'chunks, closed before the last CRLF',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n`,
+      'close',
+    ],
+    ['chunks, closed inside one', `${OK}Transfer-Encoding: chunked\r\n\r\n9c40\r\n${long}`, 'close'],
+    ['a chunk size that is none', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n`, 'keep'],
+    [
+      'a chunk longer than its size',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
+      'keep',
+    ],
+    ['a broken trailer', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX : y\r\n\r\n`, 'keep'],
+  ] as const)('%s', async (_, bytes, then) => {
+    const { upstream, gateway, client } = await front(broken(bytes, then));
+    const answer = await client.ask(head('GET /broken'));
+    // Before its head went to the client such an answer may also be a 502.
+    if (answer.status === 502) expectError(answer, 502, 14);
+    else expect(answer).toMatchObject({ status: 200, complete: false });
+    await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+    expect((await gateway.ask(head('GET /next'))).status).toBe(200);
+  });
+});
+
+describe('bytes behind an answer', () => {
+  const SMUGGLED = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned';
+  test.each([
+    ['a length', `${OK}Content-Length: 2\r\n\r\nok${SMUGGLED}`, 'GET'],
+    ['chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n${SMUGGLED}`, 'GET'],
+    ['HEAD', `${OK}Content-Length: 2\r\n\r\n${SMUGGLED}`, 'HEAD'],
+    ['204', `HTTP/1.1 204 No Content\r\n\r\n${SMUGGLED}`, 'GET'],
+    ['304', `HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n${SMUGGLED}`, 'GET'],
+    ['a length of zero', `${OK}Content-Length: 0\r\n\r\n${SMUGGLED}`, 'GET'],
+    ['junk behind a length', `${OK}Content-Length: 2\r\n\r\nokjunk`, 'GET'],
+  ])('are read by no client, and their connection is not used again: %s', async (_, bytes, method) => {
+    const { upstream, client } = await front(broken(bytes));
+    const first = await client.ask(head(`${method} /broken`)).catch(error => error);
+    expect(JSON.stringify(first)).not.toContain('poisoned');
+    const other = await client.ask(head('GET /next')).catch(() => null);
+    expect(other?.body.toString() ?? 'ok').toBe('ok');
+    expect(upstream.requests.at(-1)?.connection.id).not.toBe(upstream.requests[0]?.connection.id);
+    expect(client.received.toString()).not.toContain('poisoned');
+  });
+
+  test('on an idle connection are read by nobody, 500 times', async () => {
+    const { upstream, client } = await front(answerOk);
+    for (let round = 0; round < 500; round++) {
+      expect((await client.ask(head(`GET /${round}`))).body.toString()).toBe('ok');
+      const connection = upstream.requests.at(-1)?.connection;
+      await connection?.write(SMUGGLED).catch(() => {});
+      await connection?.gone;
+    }
+    expect(client.received.toString()).not.toContain('poisoned');
+    expect(upstream.connections).toHaveLength(500);
+  });
+});
+
+describe('an upstream that is not there', () => {
+  test('is a 502 for every method, bodies included', async () => {
+    const gateway = await startGateway({ upstreamPort: await freePort() });
+    const client = await gateway.connect();
+    expectError(await client.ask(head('GET /a')), 502, 14);
+    expectError(await client.ask(inChunks('POST /a', ['hello'])), 502, 14);
+  });
+
+  test('is there as soon as it is', async () => {
+    const port = await freePort();
+    const gateway = await startGateway({ upstreamPort: port });
+    expectError(await gateway.ask(head('GET /a')), 502, 14);
+    await startUpstream({ port });
+    expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+  });
+});
+
+describe('an upstream that asks for the body with 100', () => {
+  test('loses at most its own answer', async () => {
+    const { client } = await front(async exchange => {
+      await exchange.send('HTTP/1.1 100 Continue\r\n\r\n');
+      await answerOk(exchange);
+    });
+    const answer = await client.ask(inChunks('POST /a', ['hello']));
+    expect([200, 502]).toContain(answer.status);
+    expect(answer.interim).toEqual([]);
+  });
+});

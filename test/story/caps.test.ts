@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { expectError, expectRejected } from '../support/error-object.ts';
+import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { head, inChunks, withBody } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import { type Answer, header, startUpstream } from '../support/wire/index.ts';
+
+/** A gateway whose upstream answers only when told, so that requests stay in flight. */
+async function front(settings: Partial<GatewaySettings>) {
+  const held = Promise.withResolvers<void>();
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    if (exchange.request.target === '/held') await held.promise;
+    await exchange.answer(200, [], 'ok');
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, ...settings });
+  return { upstream, gateway, release: held.resolve };
+}
+
+function expectOverloaded(answer: Answer): void {
+  expectError(answer, 503, 14);
+  expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+}
+
+describe('past a cap on requests in flight a request is answered 503 at once, and served when there is room', () => {
+  test.each([
+    ['in all', { config: { caps: { requests: 2 } } }],
+    ['of one address', { config: { caps: { requests_per_address: 2 } } }],
+    ['to one upstream', { api: { max_requests: 2 } }],
+  ])('%s', async (_, settings) => {
+    const { upstream, gateway, release } = await front(settings);
+    const first = [gateway.ask(head('GET /held')), gateway.ask(head('GET /held'))];
+    await waitFor('two are in flight', () => upstream.requests.length === 2);
+    const client = await gateway.connect();
+    expectOverloaded(await client.ask(head('GET /third')));
+    expect(upstream.requests).toHaveLength(2);
+    release();
+    expect((await Promise.all(first)).map(answer => answer.status)).toEqual([200, 200]);
+    await waitFor('there is room', async () => (await client.ask(head('GET /third'))).status === 200);
+  });
+
+  test('of one address, which is the one that a trusted proxy names', async () => {
+    const config = { trusted_proxies: ['127.0.0.1'], caps: { requests_per_address: 1 } };
+    const { upstream, gateway, release } = await front({ config });
+    const first = gateway.ask(head('GET /held', 'X-Forwarded-For: 192.0.2.1'));
+    await waitFor('one is in flight', () => upstream.requests.length === 1);
+    expectOverloaded(await gateway.ask(head('GET /a', 'X-Forwarded-For: 192.0.2.1')));
+    expect((await gateway.ask(head('GET /a', 'X-Forwarded-For: 192.0.2.2'))).status).toBe(200);
+    release();
+    expect((await first).status).toBe(200);
+  });
+
+  test('of one network of IPv6, since one sender has a whole /64', async () => {
+    const config = { trusted_proxies: ['127.0.0.1'], caps: { requests_per_address: 1 } };
+    const { upstream, gateway, release } = await front({ config });
+    const first = gateway.ask(head('GET /held', 'X-Forwarded-For: 2001:db8:0:1::1'));
+    await waitFor('one is in flight', () => upstream.requests.length === 1);
+    expectOverloaded(await gateway.ask(head('GET /a', 'X-Forwarded-For: 2001:db8:0:1:ffff::2')));
+    expect((await gateway.ask(head('GET /a', 'X-Forwarded-For: 2001:db8:0:2::1'))).status).toBe(200);
+    release();
+    expect((await first).status).toBe(200);
+  });
+
+  test('a permit lasts to the end of the body, not of the head', async () => {
+    const upstream = await startUpstream(async exchange => {
+      await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
+      await exchange.gone;
+    });
+    const gateway = await startGateway({ upstreamPort: upstream.port, api: { max_requests: 1 } });
+    const client = await gateway.connect();
+    await client.send(head('GET /a'));
+    await waitFor('the body has begun', () => client.received.includes('hello'));
+    expectOverloaded(await gateway.ask(head('GET /b')));
+    client.reset();
+    await waitFor('the client is forgotten', async () => {
+      const other = await gateway.connect();
+      await other.send(head('GET /b'));
+      return await waitFor('an answer', () => other.bytesRead > 0).then(() =>
+        other.received.includes('200 '),
+      );
+    });
+  });
+});
+
+describe('past a cap on connections', () => {
+  test.each([
+    ['in all', { connections: 2 }],
+    ['of one address', { connections_per_address: 2 }],
+  ])('the next one, %s, is answered 503 and closed, and welcome when there is room', async (_, caps) => {
+    const { gateway } = await front({ config: { caps } });
+    const [first] = [await gateway.connect(), await gateway.connect()];
+    const third = await gateway.connect();
+    await third.send(head('GET /a'));
+    const answer = await third.answer();
+    expectOverloaded(answer);
+    expect(await third.ended()).toBe('close');
+    first?.destroy();
+    await waitFor('there is room', async () => (await gateway.ask(head('GET /a'))).status === 200);
+  });
+});
+
+describe('a header section', () => {
+  test('of the size of the cap passes, one that is larger is 431', async () => {
+    const { upstream, gateway } = await front({ config: { caps: { head: '4KiB' } } });
+    expect((await gateway.ask(head('GET /a', `X: ${'x'.repeat(3_900)}`))).status).toBe(200);
+    const client = await gateway.connect();
+    await client.send(head('GET /a', `X: ${'x'.repeat(5_000)}`));
+    await expectRejected(client, 431);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('is as large by its target as by its fields', async () => {
+    const { upstream, gateway } = await front({ config: { caps: { head: '4KiB' } } });
+    const client = await gateway.connect();
+    await client.send(head(`GET /${'x'.repeat(5_000)}`));
+    await expectRejected(client, 431);
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test('without end is cut at the cap, not at the end of memory', async () => {
+    const { gateway } = await front({});
+    const client = await gateway.connect();
+    void client.sendSlowly(
+      Array(100)
+        .fill(`X: ${'x'.repeat(1_000)}\r\n`.repeat(10))
+        .with(0, 'GET /a HTTP/1.1\r\n'),
+      0,
+    );
+    await expectRejected(client, 431);
+  });
+});
+
+describe('a body larger than its route accepts', () => {
+  const SMALL = { route: { max_body: '1KiB' } };
+
+  test('is 413 before a byte goes upstream, when its length says so', async () => {
+    const { upstream, gateway } = await front(SMALL);
+    expect((await gateway.ask(withBody('POST /a', 'x'.repeat(1_024)))).status).toBe(200);
+    expectError(await gateway.ask(withBody('POST /a', 'x'.repeat(1_025))), 413, 3);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('is 413 when its chunks turn out to be, and the upstream does not take the part for the whole', async () => {
+    const { upstream, gateway } = await front(SMALL);
+    expect((await gateway.ask(inChunks('POST /a', ['x'.repeat(1_000), 'x'.repeat(24)]))).status).toBe(200);
+    const client = await gateway.connect();
+    await client.send(`${head('POST /b', 'Transfer-Encoding: chunked')}3e8\r\n${'x'.repeat(1_000)}\r\n`);
+    await waitFor('the first chunk is upstream', () => upstream.requests.at(-1)?.bodyBytes === 1_000);
+    await client.send(`19\r\n${'x'.repeat(25)}\r\n0\r\n\r\n`);
+    await expectRejected(client, 413);
+    await waitFor(
+      'the upstream connection is gone',
+      () => upstream.requests.at(-1)?.connection.open === false,
+    );
+    expect(upstream.requests.at(-1)?.complete).toBe(false);
+  });
+});

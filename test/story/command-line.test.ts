@@ -1,0 +1,337 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../support/temp.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `weir` with these words, as a process of its own. */
+function weir(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return node(['src/main.ts', ...words], env);
+}
+
+function node(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return new Promise(resolve => {
+    const child = execFile(process.execPath, words, { env: { ...process.env, ...env } }, (_, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    );
+  });
+}
+
+/** Writes a configuration and returns its path. */
+async function configOf(text: string): Promise<string> {
+  const file = join(await tempFolder(), 'gateway.yaml');
+  await writeFile(file, text);
+  return file;
+}
+
+const SOUND = `upstreams:
+  users: { url: "http://users:3000", timeouts: { first_byte: 90s } }
+  files: { url: "http://files", host: upstream, authorization: remove }
+trusted_proxies: [10.0.0.0/8]
+routes:
+  - path: /v1/**
+    upstream: users
+    authentication: none
+  - path: /v1/users/{user_id}
+    methods: [GET, PATCH]
+    upstream: users
+    authentication: none
+  - path: /v1/users/{user_id}
+    upstream: users
+    authentication: none
+  - path: /v1/files/{name}
+    methods: [PUT]
+    upstream: files
+    authentication: none
+    semicolons: pass
+    max_body: 10MiB
+    timeouts: { idle: 1500ms }
+  - path: /v2/things
+    methods: [POST]
+    upstream: users
+    authentication: none
+`;
+
+const WITH_WARNING = `${SOUND}`.replace('upstreams:\n', 'upstreams:\n  old: { url: "http://old" }\n');
+const WITH_MISTAKES = WITH_WARNING.replace('semicolons: pass', 'semicolon: pass');
+
+describe('weir', () => {
+  it.each([['--help'], ['-h']])('lists its commands for %s', async flag => {
+    const { code, out, err } = await weir([flag]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    for (const command of ['serve', 'check', 'explain', 'schema']) {
+      expect(out).toMatch(new RegExp(`^ {2}${command} `, 'm'));
+    }
+  });
+
+  it('says its version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+    expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
+  });
+
+  it.each([['serve'], ['check'], ['explain'], ['schema']])('says how %s is used', async command => {
+    const help = await weir([command, '--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
+    expect(help.out).toMatch(/^Exit code:/m);
+    expect(await weir([command, 'anything', '-h'])).toEqual(help);
+  });
+
+  it.each<[string[], string]>([
+    [[], 'weir: a command is missing: serve, check, explain, schema'],
+    [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
+    [['dance'], 'weir: unknown command "dance"'],
+    [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],
+    [['--config', 'x', 'check'], 'weir: unknown option "--config": options follow the command'],
+    [['check', '--confg', 'x'], 'weir check: unknown option "--confg", did you mean "--config"?'],
+    [['check', '-x'], 'weir check: unknown option "-x"'],
+    [['check', 'x'], 'weir check: "x" is one word too many'],
+    [['check', '--strict', '--strict'], 'weir check: --strict is given twice'],
+    [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
+    [['check', '--config'], "weir check: Option '--config <value>' argument missing"],
+    [['explain', 'GET'], 'weir explain: PATH is missing'],
+    [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
+    [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
+    [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
+    [['serve', 'now'], 'weir serve: "now" is one word too many'],
+  ])('refuses %j with exit code 64', async (words, message) => {
+    const { code, out, err } = await weir(words);
+    expect({ code, out }).toEqual({ code: 64, out: '' });
+    const [first, second] = err.split('\n');
+    expect(first).toBe(message);
+    expect(second).toMatch(/^"weir( \w+)? --help" says how it is used\.$/);
+  });
+
+  it('tells an older Node.js apart before it reads anything that one could not', async () => {
+    const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })`;
+    const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
+    expect(await node(['--import', preload, 'src/main.ts', '--version'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'weir: needs Node.js 24 or newer, this is 22.1.0\n',
+    });
+  });
+
+  it('imports nothing at its top', async () => {
+    expect(await readFile('src/main.ts', 'utf8')).not.toMatch(/^import /m);
+  });
+});
+
+describe('weir check', () => {
+  it('passes a sound file', async () => {
+    const file = await configOf(SOUND);
+    expect(await weir(['check', '--config', file])).toEqual({
+      code: 0,
+      out: `${file}: ok, 5 routes, 2 upstreams\n`,
+      err: '',
+    });
+  });
+
+  it('reads config/gateway.yaml when it is told no other', async () => {
+    expect(await weir(['check'])).toEqual({
+      code: 0,
+      out: 'config/gateway.yaml: ok, 2 routes, 1 upstream\n',
+      err: '',
+    });
+  });
+
+  it('passes a file with a warning, which it tells', async () => {
+    const file = await configOf(WITH_WARNING);
+    expect(await weir(['check', '--config', file])).toEqual({
+      code: 0,
+      out: `${file}:2:3: warning: upstreams: no route uses the upstream "old"\n${file}: ok, 5 routes, 3 upstreams, 1 warning\n`,
+      err: '',
+    });
+  });
+
+  it('fails on a warning when it is strict', async () => {
+    expect(await weir(['check', '--strict', '--config', await configOf(WITH_WARNING)])).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/: 1 warning, which --strict does not pass\n$/),
+    });
+  });
+
+  it('fails on mistakes, and tells all of them', async () => {
+    const file = await configOf(WITH_MISTAKES);
+    expect(await weir(['check', `--config=${file}`])).toEqual({
+      code: 1,
+      out: [
+        `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
+        `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
+        `${file}: 1 mistake, 1 warning`,
+        '',
+      ].join('\n'),
+      err: '',
+    });
+  });
+
+  it('fails on a file that is not there', async () => {
+    expect(await weir(['check', '--config', '/nowhere/gateway.yaml'])).toEqual({
+      code: 1,
+      out: '/nowhere/gateway.yaml: no such file (/nowhere/gateway.yaml)\n/nowhere/gateway.yaml: 1 mistake\n',
+      err: '',
+    });
+  });
+
+  it('takes variables from the environment', async () => {
+    const file = await configOf(SOUND.replace('//users:3000', `//\${WEIR_TEST_HOST}:3000`));
+    expect(await weir(['check', '--config', file], { WEIR_TEST_HOST: 'users' })).toMatchObject({ code: 0 });
+    expect(await weir(['check', '--config', file])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('the environment variable WEIR_TEST_HOST is not set'),
+    });
+  });
+
+  it('tells the same as JSON', async () => {
+    const file = await configOf(WITH_MISTAKES);
+    const failed = await weir(['check', '--format', 'json', '--config', file]);
+    expect(failed.code).toBe(1);
+    expect(JSON.parse(failed.out)).toEqual({
+      ok: false,
+      file,
+      problems: [
+        {
+          file,
+          line: 2,
+          column: 3,
+          message: 'upstreams: no route uses the upstream "old"',
+          severity: 'warning',
+        },
+        {
+          file,
+          line: 21,
+          column: 5,
+          message: 'routes[3]: unknown key "semicolon", did you mean "semicolons"?',
+          severity: 'mistake',
+        },
+      ],
+    });
+    const passed = await weir(['check', '--format', 'json']);
+    expect(JSON.parse(passed.out)).toEqual({
+      ok: true,
+      file: 'config/gateway.yaml',
+      routes: 2,
+      upstreams: 1,
+      problems: [],
+    });
+  });
+});
+
+describe('weir explain', () => {
+  /** The columns of the answer, without the line that repeats the request. */
+  async function explain(...words: string[]): Promise<{ code: number; facts: string[] }> {
+    const file = await configOf(SOUND);
+    const { code, out, err } = await weir(['explain', ...words, '--config', file]);
+    expect(err).toBe('');
+    const lines = out.replaceAll(`${file}:`, 'line ').split('\n');
+    expect(lines.slice(0, 2)).toEqual([`${words[0]} ${words[1]}`, '']);
+    return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
+  }
+
+  it('tells the route with its policies, and which others match as well', async () => {
+    expect(await explain('GET', '/v1/users/7?full=yes')).toEqual({
+      code: 0,
+      facts: [
+        'route: GET,PATCH /v1/users/{user_id} (line 9)',
+        'parameters: user_id = 7',
+        'upstream: users, http://users:3000',
+        'authentication: none: everyone may use it',
+        'Authorization: passed on as it came',
+        "Host: the client's own",
+        'body: of any size',
+        'semicolons: refused with 400',
+        'timeouts: connect 2s, first byte 90s, idle 1m',
+        'caps: 1024 requests to the upstream in flight',
+        'also matches: /v1/** (line 6): less specific',
+        '/v1/users/{user_id} (line 13): the same path, but the route above names the method',
+      ],
+    });
+  });
+
+  it('tells the policies that the file sets', async () => {
+    const { facts } = await explain('PUT', '/v1/files/a;v=1');
+    expect(facts).toEqual(
+      expect.arrayContaining([
+        'upstream: files, http://files:80',
+        'Authorization: removed',
+        'Host: files',
+        'body: up to 10MiB, beyond it 413',
+        'semicolons: passed on',
+        'timeouts: connect 2s, first byte 1m, idle 1500ms',
+      ]),
+    );
+  });
+
+  it('shows the canonical path where it is another than the one sent', async () => {
+    const { code, facts } = await explain('GET', '/v1/%75sers/%c3%bc');
+    expect(code).toBe(0);
+    expect(facts[0]).toBe('canonical path: /v1/users/%C3%BC, by which it is routed and sent on');
+    expect(facts[2]).toBe('parameters: user_id = %C3%BC');
+  });
+
+  it('says why a path is refused', async () => {
+    expect(await explain('GET', '/v1/../admin')).toEqual({
+      code: 1,
+      facts: [expect.stringMatching(/^refused: 400, the path has a "\." or "\.\." segment/)],
+    });
+  });
+
+  it('says which route would have to let a semicolon pass', async () => {
+    expect(await explain('GET', '/v1/users/7;x')).toEqual({
+      code: 1,
+      facts: [
+        'route: GET,PATCH /v1/users/{user_id} (line 9)',
+        'refused: 400, a path with a semicolon passes only where the route says "semicolons: pass"',
+      ],
+    });
+  });
+
+  it('says that no route matches, and which do for other methods', async () => {
+    expect(await explain('GET', '/v2/things')).toEqual({
+      code: 1,
+      facts: ['refused: 404, no route takes it', 'also matches: POST /v2/things (line 23): only for POST'],
+    });
+    expect(await explain('GET', '/v3')).toEqual({ code: 1, facts: ['refused: 404, no route takes it'] });
+  });
+
+  it('says that the gateway never serves TRACE', async () => {
+    expect(await explain('TRACE', '/v1')).toEqual({
+      code: 1,
+      facts: ['refused: 405, the gateway does not serve TRACE'],
+    });
+  });
+
+  it.each([
+    ['203.0.113.9', 'counts by itself; it is no trusted proxy, forwarding headers from it are ignored'],
+    [
+      '2001:db8:1:2:3::4',
+      'counts as 2001:db8:1:2::/64; it is no trusted proxy, forwarding headers from it are ignored',
+    ],
+    ['10.1.2.3', "is a trusted proxy: the client's address is read from its X-Forwarded-For"],
+  ])('says what the address %s counts as', async (address, text) => {
+    const { facts } = await explain('GET', '/v1', '--address', address);
+    expect(facts.at(-1)).toBe(`address: ${address} ${text}`);
+  });
+
+  it('ends with 78 when the configuration has mistakes', async () => {
+    const file = await configOf(WITH_MISTAKES);
+    const { code, out, err } = await weir(['explain', 'GET', '/', '--config', file]);
+    expect({ code, out }).toEqual({ code: 78, out: '' });
+    expect(err).toContain('unknown key "semicolon"');
+  });
+});
+
+describe('weir schema', () => {
+  it('prints the JSON Schema of gateway.yaml', async () => {
+    const { code, out } = await weir(['schema']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ type: 'object', required: ['upstreams', 'routes'] });
+    expect(await weir(['schema', 'gateway'])).toMatchObject({ code: 0, out });
+  });
+});

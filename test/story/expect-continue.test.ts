@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { expectError, expectRejected } from '../support/error-object.ts';
+import { freePort } from '../support/free-port.ts';
+import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { head } from '../support/requests.ts';
+import { header, type Script, startUpstream, values } from '../support/wire/index.ts';
+
+async function front(script?: Script, settings: Partial<GatewaySettings> = {}) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ upstreamPort: upstream.port, ...settings });
+  return { upstream, client: await gateway.connect() };
+}
+
+const EXPECT = head('POST /a', 'Expect: 100-continue', 'Content-Length: 5');
+
+test('a client that waits for 100 gets it, sends its body and gets its answer', async () => {
+  const { upstream, client } = await front();
+  await client.send(EXPECT);
+  const answer = client.answer();
+  // Nothing is sent until the gateway asks for it.
+  while (!client.received.includes('HTTP/1.1 100 ')) await new Promise(resolve => setTimeout(resolve, 1));
+  await client.send('hello');
+  expect(await answer).toMatchObject({ status: 200, interim: [{ status: 100 }] });
+  expect(upstream.onlyRequest.body.toString()).toBe('hello');
+  expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
+  expect((await client.ask(head('GET /next'))).status).toBe(200);
+});
+
+test('100 comes once an upstream connection is held, and not when there is none', async () => {
+  const gateway = await startGateway({ upstreamPort: await freePort() });
+  const client = await gateway.connect();
+  const answer = await client.ask(EXPECT);
+  expectError(answer, 502, 14);
+  expect(answer.interim).toEqual([]);
+});
+
+test.each([
+  ['no route', 404, 5, { route: { path: '/b' } }],
+  ['a body too large', 413, 3, { route: { max_body: '4B' } }],
+] as const)('no 100 goes to a request that is refused: %s', async (_, status, code, settings) => {
+  const { upstream, client } = await front(undefined, settings);
+  const answer = await client.ask(EXPECT);
+  expectError(answer, status, code);
+  expect(answer.interim).toEqual([]);
+  // Whether the body comes is the client's choice, so the connection cannot go on.
+  expect(header(answer, 'connection')).toBe('close');
+  expect(upstream.requests).toEqual([]);
+});
+
+test('a client that does not wait is served as well', async () => {
+  const { upstream, client } = await front();
+  expect((await client.ask(`${EXPECT}hello`)).status).toBe(200);
+  expect(upstream.onlyRequest.body.toString()).toBe('hello');
+});
+
+test('letter case says nothing', async () => {
+  const { upstream, client } = await front();
+  expect((await client.ask(`${EXPECT.replace('100-continue', '100-Continue')}hello`)).status).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+test('Expect on a request without a body is served without ado', async () => {
+  const { upstream, client } = await front();
+  expect((await client.ask(head('GET /a', 'Expect: 100-continue'))).status).toBe(200);
+  expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
+});
+
+test.each(['something', '100-continue, something', '200-ok'])(
+  'another expectation is 417: %s',
+  async expectation => {
+    const { upstream, client } = await front();
+    await client.send(head('POST /a', `Expect: ${expectation}`, 'Content-Length: 5'));
+    await expectRejected(client, 417);
+    expect(upstream.connections).toEqual([]);
+  },
+);
+
+test('an upstream that answers without waiting for the body has its answer passed, and the body stays a body', async () => {
+  const { upstream, client } = await front(exchange => exchange.answer(403, [], 'no'));
+  expect(await client.ask(`${EXPECT}h`)).toMatchObject({ status: 403, complete: true });
+  await client.send(`ello${head('GET /next')}`);
+  await client.answer().catch(() => {});
+  expect(upstream.requests.map(request => request.target).filter(target => target !== '/next')).toEqual([
+    '/a',
+  ]);
+});
+
+test('a request that is refused for its body is not asked for it', async () => {
+  const { upstream, client } = await front();
+  await client.send(`${head('POST /a', 'Expect: 100-continue', 'Transfer-Encoding: chunked')}zz\r\n`);
+  await expectRejected(client);
+  expect(client.received.toString()).not.toContain(' 100 ');
+  expect(upstream.requests.filter(request => request.complete)).toEqual([]);
+});

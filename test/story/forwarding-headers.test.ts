@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest';
+import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { head, inChunks } from '../support/requests.ts';
+import { type CapturedRequest, header, names, startUpstream, values } from '../support/wire/index.ts';
+
+/** What the upstream gets when a client sends these lines. */
+async function forwarded(
+  lines: readonly string[],
+  settings: Partial<GatewaySettings> = {},
+): Promise<CapturedRequest> {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({ upstreamPort: upstream.port, ...settings });
+  expect((await gateway.ask(head('GET /a', ...lines))).status).toBe(200);
+  return upstream.onlyRequest;
+}
+
+/** Every name that could pass for the given one, by a server that folds letter case and `_`. */
+function folded(request: CapturedRequest): string[] {
+  return names(request.fields).map(name => name.toLowerCase().replaceAll('_', '-'));
+}
+
+const TRUSTED = { config: { trusted_proxies: ['127.0.0.1'] } };
+
+/** Names by which a backend learns where a request came from, or what it shall be taken for. */
+const CLAIMS = [
+  ...['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix'],
+  ...[
+    'X-Forwarded-Server',
+    'X-Forwarded-User',
+    'X-Forwarded-Anything',
+    'Forwarded',
+    'X-Real-IP',
+    'X-Client-IP',
+  ],
+  ...['X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'Proxy'],
+];
+const OVERRIDES = [
+  'X-HTTP-Method-Override',
+  'X-Method-Override',
+  'X-HTTP-Method',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+];
+
+const SPELLINGS: readonly (readonly [string, (name: string) => string[]])[] = [
+  ['as it is', name => [`${name}: forged`]],
+  ['in lower case', name => [`${name.toLowerCase()}: forged`]],
+  ['in upper case', name => [`${name.toUpperCase()}: forged`]],
+  ['with underscores', name => [`${name.replaceAll('-', '_')}: forged`]],
+  ['with one underscore', name => [`${name.replace('-', '_')}: forged`]],
+  ['twice', name => [`${name}: forged`, `${name.toLowerCase()}: forged`]],
+  ['named by Connection', name => [`${name}: forged`, `Connection: ${name}`]],
+];
+
+describe('without a trusted proxy', () => {
+  test('the upstream learns from the gateway where a request came from', async () => {
+    const { fields } = await forwarded([]);
+    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+    expect(values(fields, 'x-forwarded-proto')).toEqual(['http']);
+    expect(values(fields, 'x-forwarded-host')).toEqual(['gateway.test']);
+    expect(values(fields, 'via')).toEqual(['1.1 weir']);
+    expect(values(fields, 'x-request-id')).toEqual([expect.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)]);
+  });
+
+  test.each(SPELLINGS)('no claim of the client reaches it, written %s', async (_, spell) => {
+    const request = await forwarded([...CLAIMS, ...OVERRIDES].flatMap(spell));
+    expect(request.head.toString('latin1')).not.toContain('forged');
+    const own = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'];
+    const claims = [...CLAIMS, ...OVERRIDES].map(name => name.toLowerCase());
+    expect(
+      folded(request)
+        .filter(name => claims.includes(name))
+        .sort(),
+    ).toEqual([...own].sort());
+    expect(values(request.fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+  });
+
+  test('no claim reaches it as a trailer', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const chunked = inChunks('POST /a', ['hello'], 'Trailer: X-Forwarded-For').replace(
+      /0\r\n\r\n$/,
+      '0\r\nX-Forwarded-For: forged\r\nX-Other: dropped\r\n\r\n',
+    );
+    expect((await gateway.ask(chunked)).status).toBe(200);
+    expect(upstream.onlyRequest).toMatchObject({ trailers: [], complete: true });
+    expect(upstream.onlyRequest.head.toString('latin1')).not.toContain('forged');
+    expect(names(upstream.onlyRequest.fields).map(name => name.toLowerCase())).not.toContain('trailer');
+  });
+
+  test('further names can be taken away', async () => {
+    const config = { forwarding_headers: ['X-Auth-Subject'] };
+    const request = await forwarded(['X-Auth-Subject: forged', 'x_auth_subject: forged', 'X-Auth: mine'], {
+      config,
+    });
+    expect(request.head.toString('latin1')).not.toContain('forged');
+    expect(values(request.fields, 'x-auth')).toEqual(['mine']);
+  });
+
+  test('10,000 addresses in forged headers change nothing', async () => {
+    const { fields } = await forwarded([`X-Forwarded-For: ${Array(1_500).fill('192.0.2.1').join(',')}`]);
+    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+  });
+
+  test('what only looks like a claim passes', async () => {
+    const { fields } = await forwarded([
+      'X-Forward: a',
+      'Forwarded-For: b',
+      'Proxy-Status: c',
+      'X-Real-IP-2: d',
+    ]);
+    expect(
+      ['x-forward', 'forwarded-for', 'proxy-status', 'x-real-ip-2'].flatMap(name => values(fields, name)),
+    ).toEqual([...['a', 'b', 'c', 'd']]);
+  });
+});
+
+describe('behind a trusted proxy', () => {
+  test('X-Forwarded-For is extended, the others are kept', async () => {
+    const { fields } = await forwarded(
+      [
+        ...[
+          'X-Forwarded-For: 192.0.2.1, 192.0.2.2',
+          'X-Forwarded-Proto: https',
+          'X-Forwarded-Host: public.test',
+        ],
+        ...['Forwarded: for=192.0.2.1', 'X-Real-IP: 192.0.2.1', 'X-Forwarded-Port: 443'],
+      ],
+      TRUSTED,
+    );
+    expect(values(fields, 'x-forwarded-for')).toEqual(['192.0.2.1, 192.0.2.2, 127.0.0.1']);
+    expect(values(fields, 'x-forwarded-proto')).toEqual(['https']);
+    expect(values(fields, 'x-forwarded-host')).toEqual(['public.test']);
+    expect(values(fields, 'forwarded')).toEqual(['for=192.0.2.1']);
+    expect(values(fields, 'x-real-ip')).toEqual(['192.0.2.1']);
+    expect(values(fields, 'x-forwarded-port')).toEqual(['443']);
+  });
+
+  test('several X-Forwarded-For lines become one list in their order', async () => {
+    const { fields } = await forwarded(['X-Forwarded-For: 192.0.2.1', 'X-Forwarded-For: 192.0.2.2'], TRUSTED);
+    expect(values(fields, 'x-forwarded-for').join(', ')).toBe('192.0.2.1, 192.0.2.2, 127.0.0.1');
+  });
+
+  test.each(['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP'])(
+    'an underscore is still no hyphen: %s',
+    async name => {
+      const request = await forwarded([`${name}: forged`], TRUSTED);
+      expect(request.head.toString('latin1')).not.toContain('forged');
+    },
+  );
+
+  test('headers that override method and path are removed all the same', async () => {
+    const request = await forwarded(
+      OVERRIDES.map(name => `${name}: forged`),
+      TRUSTED,
+    );
+    expect(request.head.toString('latin1')).not.toContain('forged');
+  });
+
+  test('a proxy of another network is no trusted one', async () => {
+    const { fields } = await forwarded(['X-Forwarded-For: 192.0.2.1'], {
+      config: { trusted_proxies: ['10.0.0.0/8'] },
+    });
+    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+  });
+});
+
+describe('a request id', () => {
+  test('is the same upstream and on the answer, and another for each request', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    const answers = [await client.ask(head('GET /a')), await client.ask(head('GET /a'))];
+    const ids = upstream.requests.map(request => values(request.fields, 'x-request-id'));
+    expect(answers.map(answer => [header(answer, 'x-request-id')])).toEqual(ids);
+    expect(new Set(ids.flat()).size).toBe(2);
+  });
+
+  test('of an untrusted peer is replaced', async () => {
+    const { fields } = await forwarded(['X-Request-Id: forged', 'X_Request_Id: forged']);
+    expect(values(fields, 'x-request-id')).not.toContain('forged');
+    expect(names(fields)).not.toContain('X_Request_Id');
+  });
+
+  test.each(['a', 'A-b_c.9', 'a'.repeat(64)])('of a trusted peer is kept: %s', async id => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, ...TRUSTED });
+    const answer = await gateway.ask(head('GET /a', `X-Request-Id: ${id}`));
+    expect(header(answer, 'x-request-id')).toBe(id);
+    expect(values(upstream.onlyRequest.fields, 'x-request-id')).toEqual([id]);
+  });
+
+  test.each(['', 'a b', 'a\xe9', 'a/b', 'a'.repeat(65)])(
+    'of a trusted peer is replaced when it is none: %j',
+    async id => {
+      const request = await forwarded([`X-Request-Id: ${id}`], TRUSTED);
+      expect(values(request.fields, 'x-request-id')).toEqual([
+        expect.stringMatching(/^[A-Za-z0-9._-]{2,64}$/),
+      ]);
+      expect(values(request.fields, 'x-request-id')).not.toEqual([id]);
+    },
+  );
+
+  test("of the upstream does not take the place of the gateway's", async () => {
+    const upstream = await startUpstream(exchange => exchange.answer(200, ['X-Request-Id', 'theirs'], 'ok'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const answer = await gateway.ask(head('GET /a'));
+    expect(values(answer.fields, 'x-request-id')).toEqual(
+      values(upstream.onlyRequest.fields, 'x-request-id'),
+    );
+  });
+});
+
+describe('Authorization', () => {
+  test('passes to the upstream', async () => {
+    const { fields } = await forwarded(['Authorization: Bearer a.b.c']);
+    expect(values(fields, 'authorization')).toEqual(['Bearer a.b.c']);
+  });
+
+  test('is removed where the upstream shall not have it, and so is its underscore', async () => {
+    const { fields } = await forwarded(['Authorization: Bearer a'], { api: { authorization: 'remove' } });
+    expect(values(fields, 'authorization')).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { head, inChunks, withBody } from '../support/requests.ts';
+import { sleep } from '../support/wait.ts';
+import { header, NoAnswer, type Script, startUpstream } from '../support/wire/index.ts';
+
+async function front(script?: Script, path = '/**') {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ upstreamPort: upstream.port, route: { path } });
+  return { upstream, client: await gateway.connect() };
+}
+
+/** Says the request's target in the answer's body, the sooner the later the request. */
+const echo: Script = async exchange => {
+  await exchange.received();
+  await sleep(exchange.request.target === '/1' ? 50 : 0);
+  await exchange.answer(200, [], exchange.request.target);
+};
+
+test('requests sent in one go are served one at a time and answered in their order', async () => {
+  let inFlight = 0;
+  const { upstream, client } = await front(async exchange => {
+    expect(++inFlight).toBe(1);
+    await echo(exchange);
+    inFlight--;
+  });
+  await client.send(
+    head('GET /1') + withBody('POST /2', 'hello') + inChunks('PUT /3', ['a', 'b']) + head('HEAD /4'),
+  );
+  const answers = [];
+  for (const method of ['GET', 'POST', 'PUT', 'HEAD']) answers.push(await client.answer({ to: method }));
+  expect(answers.map(answer => answer.body.toString())).toEqual(['/1', '/2', '/3', '']);
+  expect(upstream.requests.map(request => request.body.toString())).toEqual(['', 'hello', 'ab', '']);
+});
+
+test('all of 65 requests are served, of which 64 wait', async () => {
+  const { client } = await front(echo);
+  const targets = Array.from({ length: 65 }, (_, i) => `/${i + 1}`);
+  await client.send(targets.map(target => head(`GET ${target}`)).join(''));
+  for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
+  expect((await client.ask(head('GET /after'))).body.toString()).toBe('/after');
+});
+
+test('of more than 64 that wait the rest is dropped, and the connection ends after those', async () => {
+  const { upstream, client } = await front(echo);
+  await client.send(Array.from({ length: 100 }, (_, i) => head(`GET /${i + 1}`)).join(''));
+  const answers = [];
+  for (;;) {
+    const answer = await client.answer().catch((error: NoAnswer) => error);
+    if (answer instanceof NoAnswer) break;
+    answers.push(answer.body.toString());
+  }
+  expect(answers).toEqual(Array.from({ length: 65 }, (_, i) => `/${i + 1}`));
+  expect(upstream.requests).toHaveLength(65);
+  expect(client.end).toBe('close');
+});
+
+test('nothing is served behind a request that closes the connection', async () => {
+  const { upstream, client } = await front();
+  await client.send(head('GET /1', 'Connection: close') + head('GET /2'));
+  expect(header(await client.answer(), 'connection')).toBe('close');
+  expect(await client.ended()).toBe('close');
+  expect(client.unread.length).toBe(0);
+  expect(upstream.onlyRequest.target).toBe('/1');
+});
+
+test('a request behind a refused one is served, where the refusal leaves no doubt about the bytes', async () => {
+  const { upstream, client } = await front(echo, '/known');
+  await client.send(head('GET /unknown') + head('GET /known'));
+  expect((await client.answer()).status).toBe(404);
+  expect((await client.answer()).body.toString()).toBe('/known');
+  expect(upstream.onlyRequest.target).toBe('/known');
+});
+
+test('bytes that are no request are answered 400 behind the answer to the request before them', async () => {
+  const { client } = await front(echo);
+  await client.send(`${head('GET /1')}nonsense\r\n\r\n`);
+  expect((await client.answer()).body.toString()).toBe('/1');
+  expect((await client.answer()).status).toBe(400);
+  expect(await client.ended()).toBe('close');
+});
+
+test('an empty line between two requests is no harm', async () => {
+  const { upstream, client } = await front(echo);
+  await client.send(`${head('GET /1')}\r\n${head('GET /2')}`);
+  expect((await client.answer()).body.toString()).toBe('/1');
+  expect((await client.answer()).body.toString()).toBe('/2');
+  expect(upstream.requests).toHaveLength(2);
+});
+
+test('a client that closes its side behind its last request still gets every answer', async () => {
+  const { client } = await front(echo);
+  await client.send(head('GET /1') + head('GET /2'));
+  client.endSending();
+  expect((await client.answer()).body.toString()).toBe('/1');
+  expect((await client.answer()).body.toString()).toBe('/2');
+  expect(await client.ended()).toBe('close');
+});

@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { expectError, expectRejected } from '../support/error-object.ts';
+import { startGateway } from '../support/gateway.ts';
+import { head, inChunks, withBody } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import { header, NoAnswer, startUpstream, values } from '../support/wire/index.ts';
+
+/** A body that is a request, for whoever loses count. */
+const INNER = 'GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'PROPFIND',
+  'REPORT',
+  'SEARCH',
+  'QUERY',
+];
+
+describe('a body that looks like a request', () => {
+  test.each(METHODS)('stays the body of a chunked %s, and the connection goes on', async method => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(inChunks(`${method} /outer`, [INNER, INNER]), { to: method })).status).toBe(200);
+    expect(upstream.onlyRequest).toMatchObject({
+      method,
+      target: '/outer',
+      framing: 'chunked',
+      complete: true,
+    });
+    expect(upstream.onlyRequest.body.toString()).toBe(INNER + INNER);
+    expect((await client.ask(head('GET /next'))).status).toBe(200);
+    expect(upstream.requests.map(request => request.target)).toEqual(['/outer', '/next']);
+  });
+
+  test.each(METHODS)('stays the body of a %s with a length, and the connection goes on', async method => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(withBody(`${method} /outer`, INNER), { to: method })).status).toBe(200);
+    expect(upstream.onlyRequest).toMatchObject({ method, framing: INNER.length, complete: true });
+    expect(upstream.onlyRequest.body.toString()).toBe(INNER);
+    expect((await client.ask(head('GET /next'))).status).toBe(200);
+    expect(upstream.requests.map(request => request.target)).toEqual(['/outer', '/next']);
+  });
+
+  test('stays a body when every byte comes by itself', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    void client.sendSlowly(inChunks('DELETE /outer', [INNER]), 0);
+    expect((await client.answer()).status).toBe(200);
+    expect(upstream.onlyRequest.body.toString()).toBe(INNER);
+  });
+
+  test('is refused with the request when the answer to it would be ignored', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, route: { path: '/known' } });
+    const client = await gateway.connect();
+    await client.send(withBody('POST /unknown', INNER) + head('GET /known'));
+    expectError(await client.answer(), 404, 5);
+    // The body of a refused request is skipped as a body, or the connection ends: it never becomes a request.
+    const second = await client.answer().catch(error => error);
+    if (!(second instanceof NoAnswer)) expect(second.status).toBe(200);
+    expect(upstream.requests.map(request => request.target)).not.toContain('/smuggled');
+  });
+});
+
+describe('a request whose end two readers could see at different places', () => {
+  const CHUNKED = 'Transfer-Encoding: chunked';
+  const BODY = `5\r\nhello\r\n0\r\n\r\n${INNER}`;
+  test.each([
+    ['Content-Length 010', ['Content-Length: 010'], 'helloworld'],
+    ['Content-Length 00', ['Content-Length: 00'], ''],
+    ['Content-Length +5', ['Content-Length: +5'], 'hello'],
+    ['Content-Length -1', ['Content-Length: -1'], 'hello'],
+    ['Content-Length 0x5', ['Content-Length: 0x5'], 'hello'],
+    ['Content-Length 5,5', ['Content-Length: 5,5'], 'hello'],
+    ['Content-Length "5 5"', ['Content-Length: 5 5'], 'hello'],
+    ['an empty Content-Length', ['Content-Length:'], 'hello'],
+    ['a huge Content-Length', ['Content-Length: 99999999999999999999'], 'hello'],
+    ['Content-Length twice', ['Content-Length: 5', 'Content-Length: 5'], 'hello'],
+    ['two Content-Lengths that differ', ['Content-Length: 5', 'Content-Length: 0'], 'hello'],
+    ['Transfer-Encoding ",chunked"', ['Transfer-Encoding: ,chunked'], BODY],
+    ['Transfer-Encoding "chunked,"', ['Transfer-Encoding: chunked,'], BODY],
+    ['Transfer-Encoding "gzip, chunked"', ['Transfer-Encoding: gzip, chunked'], BODY],
+    ['Transfer-Encoding "chunked, gzip"', ['Transfer-Encoding: chunked, gzip'], BODY],
+    ['Transfer-Encoding "chunked;x"', ['Transfer-Encoding: chunked;x'], BODY],
+    ['Transfer-Encoding "chunked, chunked"', ['Transfer-Encoding: chunked, chunked'], BODY],
+    ['Transfer-Encoding twice', [CHUNKED, CHUNKED], BODY],
+    ['Transfer-Encoding identity', ['Transfer-Encoding: identity'], 'hello'],
+    ['Transfer-Encoding gzip', ['Transfer-Encoding: gzip'], 'hello'],
+    ['Transfer-Encoding with a quoted value', ['Transfer-Encoding: "chunked"'], BODY],
+    ['Transfer-Encoding with a vertical tab', ['Transfer-Encoding: \x0bchunked'], BODY],
+    ['an empty Transfer-Encoding', ['Transfer-Encoding:'], BODY],
+    ['Content-Length before Transfer-Encoding', ['Content-Length: 5', CHUNKED], BODY],
+    ['Transfer-Encoding before Content-Length', [CHUNKED, 'Content-Length: 5'], BODY],
+    ['Transfer-Encoding in two lines', ['Transfer-Encoding:', ' chunked'], BODY],
+    ['a blank before the colon', ['Transfer-Encoding : chunked'], BODY],
+    ['a blank before the name', [' Transfer-Encoding: chunked'], BODY],
+    ['a line that ends in LF', ['X: y\nContent-Length: 5'], 'hello'],
+    ['a line that ends in CR', ['X: y\rContent-Length: 5'], 'hello'],
+    ['a NUL in a name', ['Content-Length\0: 5'], 'hello'],
+    ['a NUL in a value', ['X: \0'], ''],
+  ])('is refused: %s', async (_, lines, body) => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(head('POST /a', ...lines) + body);
+    await expectRejected(client);
+    expect(upstream.connections).toEqual([]);
+  });
+
+  test.each([
+    ['a chunk size with a sign', '+5\r\nhello\r\n0\r\n\r\n'],
+    ['a chunk size in 0x', '0x5\r\nhello\r\n0\r\n\r\n'],
+    ['a chunk size that overflows', 'fffffffffffffffff5\r\nhello\r\n0\r\n\r\n'],
+    ['an empty chunk size', '\r\nhello\r\n0\r\n\r\n'],
+    ['a chunk longer than its size', '5\r\nhello!\r\n0\r\n\r\n'],
+    ['a chunk size that ends in LF', '5\nhello\r\n0\r\n\r\n'],
+    ['a chunk that ends in LF', '5\r\nhello\n0\r\n\r\n'],
+    ['a blank before the chunk size', ' 5\r\nhello\r\n0\r\n\r\n'],
+    ['a LF in a chunk extension', '5;a\nb\r\nhello\r\n0\r\n\r\n'],
+    ['a trailer section that ends in LF', '5\r\nhello\r\n0\r\n\n'],
+  ])('is refused at the chunk that is doubtful: %s', async (_, body) => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(head('POST /a', CHUNKED) + body + INNER);
+    await expectRejected(client);
+    await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+    // Part of the body may have gone upstream, but never its end.
+    expect(upstream.requests.filter(request => request.complete)).toEqual([]);
+  });
+
+  test.each(['Content-Length:  5', 'Content-Length: 5 ', 'Content-Length:\t5\t', 'Content-Length:5'])(
+    'is no doubt about the blanks around a value: %j becomes canonical',
+    async line => {
+      const upstream = await startUpstream();
+      const gateway = await startGateway({ upstreamPort: upstream.port });
+      expect((await gateway.ask(`${head('POST /a', line)}hello`)).status).toBe(200);
+      expect(values(upstream.onlyRequest.fields, 'content-length')).toEqual(['5']);
+      expect(upstream.onlyRequest.body.toString()).toBe('hello');
+    },
+  );
+});
+
+describe('a header that the gateway could lose', () => {
+  const JUNK = Array.from({ length: 2_100 }, (_, i) => `X${i}: y`);
+  test.each([
+    ['Content-Length', `${head('POST /a', ...JUNK, `Content-Length: ${INNER.length}`)}${INNER}`],
+    ['Transfer-Encoding', inChunks('POST /a', [INNER], ...JUNK)],
+    ['Authorization', head('GET /a', ...JUNK, 'Authorization: Bearer token')],
+  ])('behind 2,100 others, %s, has the whole request refused', async (_, bytes) => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(bytes);
+    await expectRejected(client, 431);
+    expect(upstream.connections).toEqual([]);
+  });
+
+  test('is as safe behind as many fields as the cap allows', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { caps: { fields: 100 } } });
+    // With Host and Content-Length 98 make a hundred.
+    const most = JUNK.slice(0, 98);
+    expect((await gateway.ask(withBody('POST /a', INNER, ...most))).status).toBe(200);
+    expect(upstream.onlyRequest.body.toString()).toBe(INNER);
+    expectError(await gateway.ask(withBody('POST /a', INNER, ...most, 'One-More: y')), 431, 3);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('framing that breaks after part of the body went upstream', () => {
+  test('never becomes the end of a request: the upstream connection is destroyed and the next one is new', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(`${head('POST /broken', 'Transfer-Encoding: chunked')}5\r\nhello\r\n`);
+    await waitFor('the first chunk is upstream', () => upstream.requests[0]?.bodyBytes === 5);
+    await client.send('zz\r\nmore\r\n0\r\n\r\n');
+    await expectRejected(client);
+    await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+    expect(upstream.onlyRequest).toMatchObject({ complete: false, bodyBytes: 5 });
+    expect((await gateway.ask(head('GET /next'))).status).toBe(200);
+    expect(upstream.requests[1]?.connection.id).not.toBe(upstream.requests[0]?.connection.id);
+  });
+
+  test.each([
+    ['length', head('POST /cut', 'Content-Length: 10')],
+    ['chunks', `${head('POST /cut', 'Transfer-Encoding: chunked')}a\r\n`],
+  ])('nor does a body by %s whose client closes half-way', async (_, start) => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(`${start}hello`);
+    await waitFor('the first bytes are upstream', () => upstream.requests[0]?.bodyBytes === 5);
+    client.endSending();
+    await client.ended();
+    await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+    expect(upstream.onlyRequest).toMatchObject({ complete: false, bodyBytes: 5 });
+  });
+});
+
+describe('an upstream that answers before it has read the body', () => {
+  test.each(['length', 'chunks'])('leaves the rest of a body by %s a body', async framing => {
+    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    const size = 1_000_000;
+    const [start, first, rest] =
+      framing === 'length'
+        ? [head('POST /a', `Content-Length: ${1 + size + INNER.length}`), 'x', 'x'.repeat(size) + INNER]
+        : [head('POST /a', 'Transfer-Encoding: chunked'), '1\r\nx\r\n', `${INNER}0\r\n\r\n`];
+    // The first bytes come at once: the gateway may wait for them before it sends the head on.
+    await client.send(start + first);
+    const answer = await client.answer();
+    expect(answer).toMatchObject({ status: 413, complete: true });
+    expect(header(answer, 'connection')).toBe('close');
+    // What follows is read by nobody as a request, and sending it must not cost the client its answer.
+    await client.send(rest);
+    await client.send(INNER);
+    await client.ended();
+    expect(upstream.requests.map(request => request.target)).toEqual(['/a']);
+  });
+
+  test('does not cost a client its answer that sends all of a megabyte before it reads', async () => {
+    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    client.pause();
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    await client.send(head('POST /a', `Content-Length: ${16 * piece.length}`));
+    await client.sendSlowly(Array(16).fill(piece), 5);
+    client.resume();
+    expect(await client.answer()).toMatchObject({ status: 413, complete: true });
+    expect(await client.ended()).toBe('close');
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('is not asked again on the connection whose request body never ended', async () => {
+    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(`${head('POST /a', 'Content-Length: 100')}hello`)).status).toBe(413);
+    client.destroy();
+    expect((await gateway.ask(head('GET /next'))).status).toBe(413);
+    expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/next']);
+    expect(upstream.requests[0]?.connection.id).not.toBe(upstream.requests[1]?.connection.id);
+  });
+
+  test('is not asked for more when the rest of the body turns out to be broken', async () => {
+    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(`${head('POST /a', 'Transfer-Encoding: chunked')}1\r\nx\r\n`)).status).toBe(413);
+    await client.send(`zz\r\n${INNER}`);
+    await client.ended();
+    expect((await gateway.ask(head('GET /next'))).status).toBe(413);
+    expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/next']);
+  });
+});

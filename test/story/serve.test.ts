@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** `weir serve` as a process of its own. */
+class Serving {
+  readonly file: string;
+  readonly process: ChildProcess;
+  /** Exit code, or the signal that killed it, once all it wrote has come. */
+  readonly ended: Promise<number | string>;
+  out = '';
+  err = '';
+
+  constructor(file: string) {
+    this.file = file;
+    this.process = spawn(process.execPath, ['src/main.ts', 'serve', '--config', file]);
+    this.ended = once(this.process, 'close').then(([code, signal]) => code ?? signal);
+    this.process.stdout?.on('data', text => {
+      this.out += text;
+    });
+    this.process.stderr?.on('data', text => {
+      this.err += text;
+    });
+    onTestFinished(async () => {
+      this.process.kill('SIGKILL');
+      await this.ended;
+    });
+  }
+
+  /** The lines of its log. */
+  get log(): Record<string, unknown>[] {
+    return this.out
+      .split('\n')
+      .slice(0, -1)
+      .map(line => JSON.parse(line));
+  }
+
+  async logged(message: string): Promise<Record<string, unknown>> {
+    const find = () => this.log.find(line => line['msg'] === message);
+    await waitFor(
+      `the log says "${message}"; it says ${this.out}${this.err}`,
+      () => find() !== undefined,
+      15_000,
+    );
+    return find() ?? {};
+  }
+
+  async url(): Promise<string> {
+    return `http://${(await this.logged('listening'))['http']}`;
+  }
+}
+
+async function serve(config: Readonly<Record<string, unknown>>): Promise<Serving> {
+  const file = join(await tempFolder(), 'gateway.yaml');
+  const usual = { listen: { http: '127.0.0.1:0', admin: 'off' }, upstreams: {}, routes: [] };
+  await writeFile(file, stringify({ ...usual, ...config }));
+  return new Serving(file);
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** Keys that lead every request to a port of this machine. */
+function leadingTo(port: number): Record<string, unknown> {
+  return {
+    upstreams: { api: { url: `http://127.0.0.1:${port}` } },
+    routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
+  };
+}
+
+/** A gateway with one request in flight, to an upstream that answers when it is told to. */
+async function busy(drain: string) {
+  let answer = (): void => {};
+  const upstream = createHttpServer((_, response) => {
+    answer = () => response.end('done');
+  });
+  const arrived = once(upstream, 'request');
+  const serving = await serve({ ...leadingTo(await listen(upstream)), shutdown: { drain } });
+  const request = fetch(await serving.url()).then(
+    response => response.text(),
+    () => 'broken off',
+  );
+  await arrived;
+  onTestFinished(() => upstream.closeAllConnections());
+  return { serving, request, answer: () => answer() };
+}
+
+describe('weir serve', () => {
+  it('says in one line where it listens, and serves there', async () => {
+    const upstream = createHttpServer((_, response) => response.end('hello'));
+    const serving = await serve({
+      ...leadingTo(await listen(upstream)),
+      listen: { http: '127.0.0.1:0', admin: '[::1]:0' },
+    });
+    expect(await serving.logged('listening')).toMatchObject({
+      level: 'info',
+      http: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/),
+      admin: expect.stringMatching(/^\[::1\]:[1-9]\d*$/),
+      config: serving.file,
+      hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    expect(await (await fetch(await serving.url())).text()).toBe('hello');
+    upstream.closeAllConnections();
+  });
+
+  it('ends with 78 when its configuration has mistakes, and tells them', async () => {
+    const serving = await serve({ listen: { http: 'off' }, rouets: [] });
+    expect(await serving.ended).toBe(78);
+    expect(serving.out).toBe('');
+    const lines = serving.err.split('\n');
+    expect(lines[0]).toMatch(new RegExp(`^${serving.file}:2:9: listen.http: expected host:port`));
+    expect(lines[1]).toBe(`${serving.file}:5:1: unknown key "rouets", did you mean "routes"?`);
+  });
+
+  it('logs the warnings of its configuration', async () => {
+    const serving = await serve({ upstreams: { old: { url: 'http://old' } } });
+    expect(await serving.logged('configuration')).toMatchObject({
+      level: 'warn',
+      problem: `${serving.file}:5:3: warning: upstreams: no route uses the upstream "old"`,
+    });
+    await serving.logged('listening');
+  });
+
+  it.each(['http', 'admin'])('ends with 1 when the port for %s is in use, and names it', async listener => {
+    const port = await listen(createServer());
+    const usual = { http: '127.0.0.1:0', admin: '127.0.0.1:0' };
+    const serving = await serve({ listen: { ...usual, [listener]: `127.0.0.1:${port}` } });
+    expect(await serving.ended).toBe(1);
+    expect(serving.err).toBe(
+      `weir serve: cannot listen on 127.0.0.1:${port}: another process listens there already\n`,
+    );
+  });
+
+  it.each([
+    ['192.0.2.1:8080', 'this machine has no such address'],
+    ['nowhere.invalid:8080', 'the name has no address'],
+  ])('ends with 1 when it cannot listen on %s', async (http, why) => {
+    const serving = await serve({ listen: { http, admin: 'off' } });
+    expect(await serving.ended).toBe(1);
+    expect(serving.err).toContain(why);
+    expect(serving.err).toMatch(/^weir serve: cannot listen on .*\n$/);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 after %s when nothing is in flight', async signal => {
+    const serving = await serve({});
+    await serving.logged('listening');
+    serving.process.kill(signal);
+    expect(await serving.ended).toBe(0);
+    expect(serving.log.map(line => line['msg'])).toEqual(['listening', 'draining', 'stopped']);
+    expect(serving.err).toBe('');
+  });
+
+  it('finishes a request in flight before it ends with 0', async () => {
+    const { serving, request, answer } = await busy('20s');
+    serving.process.kill('SIGTERM');
+    await serving.logged('draining');
+    answer();
+    expect(await request).toBe('done');
+    expect(await serving.ended).toBe(0);
+  });
+
+  it('ends with 75 when time runs out before a request is finished', async () => {
+    const { serving, request } = await busy('200ms');
+    serving.process.kill('SIGTERM');
+    expect(await serving.ended).toBe(75);
+    expect(await request).toBe('broken off');
+    expect(serving.log.at(-1)).toMatchObject({
+      level: 'warn',
+      msg: 'stopped before all requests were finished',
+    });
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('ends at once with a second signal, %s with %i', async (signal, code) => {
+    const { serving } = await busy('20s');
+    serving.process.kill('SIGTERM');
+    await serving.logged('draining');
+    serving.process.kill(signal);
+    expect(await serving.ended).toBe(code);
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { head, withBody } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { header, openRaw, type Script, startUpstream } from '../support/wire/index.ts';
+
+async function front(shutdown: { delay: string; drain: string }, script?: Script) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { shutdown } });
+  return { upstream, gateway };
+}
+
+const ready = async (gateway: GatewayProcess): Promise<number> => (await gateway.admin('/readyz')).status;
+async function listening(gateway: GatewayProcess): Promise<boolean> {
+  const client = await openRaw(gateway.port).catch(() => null);
+  client?.destroy();
+  return client !== null;
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', signal => {
+  test('an idle gateway ends at once with exit code 0', async () => {
+    const { gateway } = await front({ delay: '0s', drain: '20s' });
+    const startedAt = performance.now();
+    gateway.signal(signal);
+    expect(await gateway.exit).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+});
+
+describe('on SIGTERM', () => {
+  test('readiness fails at once, while requests are served until the delay is over', async () => {
+    const { gateway } = await front({ delay: '1s', drain: '5s' });
+    expect(await ready(gateway)).toBe(200);
+    gateway.signal('SIGTERM');
+    await waitFor('it is not ready', async () => (await ready(gateway)) === 503, 500);
+    const answer = await gateway.ask(head('GET /a'));
+    expect(answer.status).toBe(200);
+    expect((await gateway.admin('/healthz')).status).toBe(200);
+    await waitFor('nobody listens', async () => !(await listening(gateway)), 3_000);
+    expect(await gateway.exit).toBe(0);
+  });
+
+  test('requests in flight are finished: one that waits, one in its answer, one in its body', async () => {
+    const told = Promise.withResolvers<void>();
+    const { upstream, gateway } = await front({ delay: '0s', drain: '20s' }, async exchange => {
+      if (exchange.request.target === '/answer')
+        await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
+      await exchange.received();
+      await told.promise;
+      if (exchange.request.target === '/answer') await exchange.send('again');
+      else await exchange.answer(200, [], 'done');
+    });
+    const [waits, answers, sends] = [
+      await gateway.connect(),
+      await gateway.connect(),
+      await gateway.connect(),
+    ];
+    await waits.send(head('GET /wait'));
+    await answers.send(head('GET /answer'));
+    const body = withBody('POST /body', 'hello');
+    await sends.send(body.slice(0, -3));
+    await waitFor('all are upstream', () => upstream.requests.length === 3 && answers.bytesRead > 0);
+    gateway.signal('SIGTERM');
+    await waitFor('nobody listens', async () => !(await listening(gateway)));
+    await sends.send(body.slice(-3));
+    await sleep(500);
+    expect(gateway.running).toBe(true);
+    told.resolve();
+    expect((await waits.answer()).body.toString()).toBe('done');
+    expect((await answers.answer()).body.toString()).toBe('helloagain');
+    expect((await sends.answer()).body.toString()).toBe('done');
+    expect(await gateway.exit).toBe(0);
+  });
+
+  test('a request on a connection that was idle is served, told to close, and the last', async () => {
+    const { gateway } = await front({ delay: '0s', drain: '20s' });
+    const client = await gateway.connect();
+    expect((await client.ask(head('GET /a'))).status).toBe(200);
+    gateway.signal('SIGTERM');
+    await waitFor('nobody listens', async () => !(await listening(gateway)));
+    const answer = await client.ask(head('GET /b'));
+    expect(answer.status).toBe(200);
+    expect(header(answer, 'connection')).toBe('close');
+    expect(await client.ended()).toBe('close');
+    expect(await gateway.exit).toBe(0);
+  });
+
+  test('under load nothing that was accepted is lost', async () => {
+    const { upstream, gateway } = await front({ delay: '300ms', drain: '20s' }, async exchange => {
+      await exchange.received();
+      await sleep(exchange.request.bodyBytes % 7);
+      await exchange.answer(200, [], 'ok');
+    });
+    let answered = 0;
+    const lost: unknown[] = [];
+    /** Asks on one connection until it is told that this was the last answer. */
+    const ask = async (worker: number): Promise<void> => {
+      for (let round = 0; ; round++) {
+        const client = await openRaw(gateway.port).catch(() => null);
+        if (client === null) return;
+        for (let last = false; !last; ) {
+          const answer = await client
+            .ask(withBody('POST /a', 'x'.repeat((worker + round) % 50)))
+            .catch(error => error);
+          if (answer instanceof Error) lost.push(answer.message);
+          else if (answer.status !== 200 || !answer.complete) lost.push(answer.status);
+          else answered++;
+          last = answer instanceof Error || header(answer, 'connection') === 'close';
+        }
+        client.destroy();
+      }
+    };
+    const workers = Array.from({ length: 20 }, (_, worker) => ask(worker));
+    await waitFor('they are at work', () => answered > 200);
+    gateway.signal('SIGTERM');
+    await Promise.all(workers);
+    expect(lost).toEqual([]);
+    expect(await gateway.exit).toBe(0);
+    expect(upstream.requests).toHaveLength(answered);
+  });
+
+  test('what does not end in the drain time is broken off', async () => {
+    const { upstream, gateway } = await front(
+      { delay: '0s', drain: '1s' },
+      async exchange => await exchange.gone,
+    );
+    const client = await gateway.connect();
+    await client.send(head('GET /a'));
+    await waitFor('it is upstream', () => upstream.requests.length === 1);
+    const startedAt = performance.now();
+    gateway.signal('SIGTERM');
+    await gateway.exit;
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await client.ended();
+  });
+});

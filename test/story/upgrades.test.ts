@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { head } from '../support/requests.ts';
+import { header, startUpstream, values } from '../support/wire/index.ts';
+
+const WEBSOCKET = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+];
+const H2C = [
+  'Connection: Upgrade, HTTP2-Settings',
+  'Upgrade: h2c',
+  'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
+];
+
+test.each([
+  ['a WebSocket', WEBSOCKET],
+  ['HTTP/2', H2C],
+  ['two protocols', ['Connection: Upgrade', 'Upgrade: h2c, websocket']],
+  ['an upgrade that Connection does not name', ['Upgrade: websocket']],
+])('on a route without upgrades a request for %s is an ordinary request', async (_, lines) => {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const client = await gateway.connect();
+  const answer = await client.ask(head('GET /a', ...lines));
+  expect(answer.status).toBe(200);
+  for (const name of ['upgrade', 'connection', 'http2-settings']) {
+    expect(
+      values(upstream.onlyRequest.fields, name).filter(value => value !== 'keep-alive'),
+      name,
+    ).toEqual([]);
+  }
+  // Node's parser is not to be relied on behind such a request, so the connection ends.
+  expect(header(answer, 'connection')).toBe('close');
+  expect(await client.ended()).toBe('close');
+});
+
+test.each([
+  ['WebSocket', WEBSOCKET],
+  ['HTTP/2', H2C],
+])('an upstream that switches to %s all the same makes no tunnel: 502', async (_, lines) => {
+  const upstream = await startUpstream(async exchange => {
+    await exchange.send(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    );
+    await exchange.gone;
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const client = await gateway.connect();
+  await client.send(head('GET /a', ...lines));
+  expect((await client.answer()).status).toBe(502);
+  void client.send('tunnelled?');
+  expect(client.received.toString()).not.toContain(' 101 ');
+  await upstream.onlyRequest.connection.gone;
+  expect(upstream.onlyRequest.bodyBytes).toBe(0);
+});
+
+test.each([
+  ['another protocol', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['a request', head('GET /b')],
+])('behind a request for an upgrade %s is not read, and the client knows that', async (_, bytes) => {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  for (const pause of [0, 50]) {
+    const client = await gateway.connect();
+    await client.sendSlowly([head('GET /a', ...H2C), bytes], pause);
+    expect(header(await client.answer(), 'connection')).toBe('close');
+    expect(await client.ended()).toBe('close');
+    expect(client.unread.length).toBe(0);
+  }
+  expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/a']);
+});

@@ -1,0 +1,25 @@
+import { expect } from 'vitest';
+import { type Answer, header, type RawClient, values } from './wire/index.ts';
+
+/** That the gateway made this answer by itself, in the one form of its errors: the contract's error object. */
+export function expectError(answer: Answer, status: number, code: number): void {
+  const text = answer.body.toString('latin1');
+  expect({ status: answer.status, code: JSON.parse(text).code }, text).toEqual({ status, code });
+  expect(JSON.parse(text)).toEqual({ code, message: expect.stringMatching(/^[\x20-\x7e]+$/), details: [] });
+  expect(header(answer, 'content-type')).toBe('application/json');
+  expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
+  expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
+  expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+  expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
+  expect(answer.complete).toBe(true);
+}
+
+/** That the gateway refused the bytes on this connection: the error object, then the end of the connection. */
+export async function expectRejected(client: RawClient, status = 400, code = 3): Promise<Answer> {
+  const answer = await client.answer();
+  expectError(answer, status, code);
+  expect(header(answer, 'connection')).toBe('close');
+  expect(await client.ended()).toBe('close');
+  expect(client.unread.length, 'bytes after the last answer').toBe(0);
+  return answer;
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
+import { type GatewaySettings, writeGatewayConfig } from './gateway.ts';
+import { TestGateway } from './test-gateway.ts';
+import { waitFor } from './wait.ts';
+
+/** A gateway as a process of its own: for signals, exit codes and its memory. */
+export class GatewayProcess extends TestGateway {
+  readonly process: ChildProcess;
+  /** Resolves when the process is gone, with its exit code or the signal that killed it. */
+  readonly exit: Promise<number | NodeJS.Signals>;
+  /** What it wrote to standard output and standard error. */
+  output = '';
+
+  constructor(process: ChildProcess, port: number, adminPort: number) {
+    super(port, adminPort);
+    this.process = process;
+    this.exit = once(process, 'exit').then(([code, signal]) => code ?? signal);
+    const collect = (text: Buffer): void => {
+      this.output += text.toString();
+    };
+    process.stdout?.on('data', collect);
+    process.stderr?.on('data', collect);
+  }
+
+  get running(): boolean {
+    return this.process.exitCode === null && this.process.signalCode === null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.process.kill(name);
+  }
+
+  /** Resident memory. */
+  async memoryBytes(): Promise<number> {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.process.pid)]);
+    return Number(stdout) * 1024;
+  }
+}
+
+/** Starts `weir serve` and waits until it is ready. The end of the running test kills it. */
+export async function startGatewayProcess(settings: GatewaySettings): Promise<GatewayProcess> {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const listen = { http: `127.0.0.1:${port}`, admin: `127.0.0.1:${adminPort}` };
+  const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', path], { stdio: 'pipe' });
+  const gateway = new GatewayProcess(child, port, adminPort);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await gateway.exit;
+  });
+  await waitFor('the gateway is ready', async () => {
+    if (!gateway.running) throw new Error(`the gateway ended at start: ${gateway.output}`);
+    const ready = await gateway.admin('/readyz').catch(() => null);
+    return ready?.status === 200;
+  });
+  return gateway;
+}

@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { type App, startApp } from '../../src/app.ts';
+import { formatProblem, loadConfig } from '../../src/config/index.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { makeLogger } from '../../src/observe/index.ts';
+import { tempFolder } from './temp.ts';
+import { TestGateway } from './test-gateway.ts';
+
+/** A piece of gateway.yaml as an object. */
+export type ConfigPart = Readonly<Record<string, unknown>>;
+
+export interface GatewaySettings {
+  /** Where the upstream named `api` listens, on 127.0.0.1. */
+  readonly upstreamPort: number;
+  /** Further keys of the upstream `api`. */
+  readonly api?: ConfigPart;
+  /** Further keys of the one route `/**`, which leads to `api` without authentication. */
+  readonly route?: ConfigPart;
+  /** Top-level keys of gateway.yaml; they replace those written here. */
+  readonly config?: ConfigPart;
+}
+
+/** Writes a gateway.yaml with free ports and returns its path. The end of the running test removes it. */
+export async function writeGatewayConfig(settings: GatewaySettings): Promise<string> {
+  const config = {
+    listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' },
+    upstreams: { api: { url: `http://127.0.0.1:${settings.upstreamPort}`, ...settings.api } },
+    routes: [{ path: '/**', upstream: 'api', authentication: 'none', ...settings.route }],
+    log: { level: 'silent', access: false },
+    shutdown: { delay: '0s', drain: '5s' },
+    ...settings.config,
+  };
+  const path = join(await tempFolder(), 'gateway.yaml');
+  await writeFile(path, stringify(config));
+  return path;
+}
+
+/** A gateway in this process. */
+export class LocalGateway extends TestGateway {
+  readonly app: App;
+  /** Lines of its log, as JSON text. */
+  readonly logLines: readonly string[];
+
+  constructor(app: App, logLines: readonly string[]) {
+    super(app.addresses.http.port, app.addresses.admin?.port ?? 0);
+    this.app = app;
+    this.logLines = logLines;
+  }
+}
+
+/** Starts a gateway in this process. The end of the running test drains it. */
+export async function startGateway(settings: GatewaySettings): Promise<LocalGateway> {
+  const loaded = await loadConfig(await writeGatewayConfig(settings), { env: process.env, generation: 1 });
+  if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatProblem(problem)).join('\n'));
+  const lines: string[] = [];
+  const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
+  const app = await startApp(loaded.snapshot, { clock: systemClock, log });
+  onTestFinished(async () => void (await app.drain()));
+  return new LocalGateway(app, lines);
+}

@@ -1,0 +1,47 @@
+import {
+  type Answer,
+  type AnswerOptions,
+  type ConnectOptions,
+  connectRaw,
+  type RawClient,
+} from './wire/index.ts';
+
+/** A running gateway, seen from outside. */
+export class TestGateway {
+  readonly port: number;
+  readonly adminPort: number;
+
+  constructor(port: number, adminPort: number) {
+    this.port = port;
+    this.adminPort = adminPort;
+  }
+
+  /** A raw connection that the end of the running test closes. */
+  connect(options: ConnectOptions = {}): Promise<RawClient> {
+    return connectRaw(this.port, options);
+  }
+
+  /** Sends a request on a connection of its own and reads the answer. */
+  async ask(bytes: string | Buffer, options: AnswerOptions & ConnectOptions = {}): Promise<Answer> {
+    const client = await this.connect(options);
+    const answer = await client.ask(bytes, options);
+    client.destroy();
+    return answer;
+  }
+
+  /** Body of a GET on the admin listener. */
+  async admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
+    return { status: response.status, text: await response.text() };
+  }
+
+  /** The samples of one metric: label part (`{route="..."}` or '') to value. */
+  async metric(name: string): Promise<Map<string, number>> {
+    const samples = new Map<string, number>();
+    for (const line of (await this.admin('/metrics')).text.split('\n')) {
+      const match = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)$/.exec(line);
+      if (match?.[1] === name) samples.set(match[2] ?? '', Number(match[3]));
+    }
+    return samples;
+  }
+}

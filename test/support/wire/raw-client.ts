@@ -1,0 +1,224 @@
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { type Answer, AnswerParts, type Interim } from './answer.ts';
+import { MessageReader } from './message-reader.ts';
+
+export interface ConnectOptions {
+  readonly host?: string;
+  /** The address to come from; on Linux all of 127.0.0.0/8 is one's own. */
+  readonly localAddress?: string;
+}
+
+export interface AnswerOptions {
+  /** Method of the request, which decides about a body. Default GET. */
+  readonly to?: string;
+  /** Default 10 s. */
+  readonly timeoutMs?: number;
+  /** Bytes of the body to keep. Default all. */
+  readonly keepBytes?: number;
+  readonly onData?: (bytes: Buffer) => void;
+}
+
+/** The connection ended, or time ran out, before a byte of an answer. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly why: 'close' | 'reset' | 'timeout';
+
+  constructor(why: 'close' | 'reset' | 'timeout') {
+    super(`no answer: ${why}`);
+    this.why = why;
+  }
+}
+
+/** Opens a connection that the end of the running test closes. */
+export async function connectRaw(port: number, options: ConnectOptions = {}): Promise<RawClient> {
+  const client = await openRaw(port, options);
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+/** Opens a connection that its caller destroys. */
+export function openRaw(port: number, options: ConnectOptions = {}): Promise<RawClient> {
+  const { host = '127.0.0.1', localAddress } = options;
+  const socket = connect({ port, host, allowHalfOpen: true, ...(localAddress && { localAddress }) });
+  socket.setNoDelay(true);
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      resolve(new RawClient(socket));
+    });
+  });
+}
+
+const TRANSCRIPT_BYTES = 1024 * 1024;
+
+/** A client that sends any bytes at all, reads answers strictly, and sees how its connection ends. */
+export class RawClient {
+  readonly #socket: Socket;
+  readonly #queue: Buffer[] = [];
+  readonly #transcript: Buffer[] = [];
+  #wake: (() => void) | null = null;
+  #end: 'close' | 'reset' | null = null;
+  /** Bytes received in all. */
+  bytesRead = 0;
+  /** Bytes that the system has taken from us. */
+  bytesFlushed = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', bytes => this.#received(bytes));
+    socket.on('end', () => this.#ended('close'));
+    socket.on('error', () => this.#ended('reset'));
+    socket.on('close', () => this.#ended('close'));
+  }
+
+  /** How the gateway ended the connection: with FIN, with RST, or not yet (null). */
+  get end(): 'close' | 'reset' | null {
+    return this.#end;
+  }
+
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
+  /** Everything received, byte for byte, up to the first MiB. */
+  get received(): Buffer {
+    return Buffer.concat(this.#transcript);
+  }
+
+  /** Resolves when the system took the bytes, or the connection is gone. A string's characters are bytes (latin-1). */
+  send(bytes: string | Buffer): Promise<void> {
+    const buffer = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    return new Promise(resolve => {
+      if (this.#socket.destroyed || !this.#socket.writable) return resolve();
+      this.#socket.write(buffer, error => {
+        if (!error) this.bytesFlushed += buffer.length;
+        resolve();
+      });
+    });
+  }
+
+  /** Sends pieces one after the other with a pause between them. */
+  async sendSlowly(pieces: Iterable<string | Buffer>, pauseMs: number): Promise<void> {
+    for (const piece of pieces) {
+      await this.send(piece);
+      await new Promise(resolve => setTimeout(resolve, pauseMs));
+    }
+  }
+
+  /** The next answer with the interim ones before it. Throws NoAnswer or a Violation. */
+  async answer(options: AnswerOptions = {}): Promise<Answer> {
+    const deadline = performance.now() + (options.timeoutMs ?? 10_000);
+    const interim: Interim[] = [];
+    for (;;) {
+      const parts = new AnswerParts(
+        options.to ?? 'GET',
+        options.keepBytes ?? Number.POSITIVE_INFINITY,
+        options.onData,
+      );
+      const reader = new MessageReader(parts);
+      const end = await this.#read(reader, deadline);
+      if (parts.status >= 100 && parts.status < 200 && parts.status !== 101) {
+        interim.push({ status: parts.status, fields: parts.fields });
+        continue;
+      }
+      return {
+        ...{
+          status: parts.status,
+          reason: parts.reason,
+          fields: parts.fields,
+          interim,
+          framing: parts.framing,
+        },
+        ...{ body: parts.body, bodyBytes: parts.bodyBytes, trailers: reader.trailers },
+        ...{ complete: end === 'framing' || (end === 'close' && reader.closed()), end },
+      };
+    }
+  }
+
+  /** Sends a request and reads its answer. */
+  async ask(bytes: string | Buffer, options: AnswerOptions = {}): Promise<Answer> {
+    void this.send(bytes);
+    const text = typeof bytes === 'string' ? bytes : bytes.toString('latin1', 0, 16);
+    return await this.answer({ to: text.split(' ', 1)[0] ?? '', ...options });
+  }
+
+  /** Waits for the gateway to end the connection. */
+  async ended(timeoutMs = 10_000): Promise<'close' | 'reset'> {
+    const deadline = performance.now() + timeoutMs;
+    while (this.#end === null) await this.#somethingHappens(deadline);
+    return this.#end;
+  }
+
+  /** Stops reading: the system's buffers fill up and then the gateway's. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Closes our side only. */
+  endSending(): void {
+    this.#socket.end();
+  }
+
+  /** Goes away with a RST. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Bytes received and not yet read as an answer. */
+  get unread(): Buffer {
+    return Buffer.concat(this.#queue);
+  }
+
+  async #read(reader: MessageReader, deadline: number): Promise<'framing' | 'close' | 'reset'> {
+    for (;;) {
+      const bytes = this.#queue.shift();
+      if (bytes !== undefined) {
+        const rest = reader.push(bytes);
+        if (rest === null) continue;
+        if (rest.length > 0) this.#queue.unshift(rest);
+        return 'framing';
+      }
+      if (this.#end !== null) {
+        if (reader.untouched) throw new NoAnswer(this.#end);
+        return this.#end;
+      }
+      await this.#somethingHappens(deadline);
+    }
+  }
+
+  #somethingHappens(deadline: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#wake = null;
+        reject(new NoAnswer('timeout'));
+      }, deadline - performance.now());
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = null;
+        resolve();
+      };
+    });
+  }
+
+  #received(bytes: Buffer): void {
+    if (this.bytesRead < TRANSCRIPT_BYTES) this.#transcript.push(bytes);
+    this.bytesRead += bytes.length;
+    this.#queue.push(bytes);
+    this.#wake?.();
+  }
+
+  #ended(how: 'close' | 'reset'): void {
+    this.#end ??= how;
+    this.#wake?.();
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { problemsIn } from '../../support/config-text.ts';
+import { docExamples, examplesIn } from '../../support/doc-examples.ts';
+
+const examples = (await docExamples()).filter(({ file }) => file === 'gateway.yaml');
+
+describe('the examples of gateway.yaml in the documents', () => {
+  it('have no mistake and no warning', async () => {
+    expect(examples).not.toEqual([]);
+    for (const { where, text } of examples) {
+      expect(await problemsIn(text, variablesOf(text)), where).toEqual([]);
+    }
+  });
+});
+
+describe('the search for examples', () => {
+  const document = [
+    '# Title',
+    '```yaml',
+    '# config/gateway.yaml',
+    'a: 1',
+    '```',
+    '- in a list',
+    '  ```yaml',
+    '  # config/limits.yaml',
+    '  b:',
+    '    c: 2',
+    '  ```',
+    '```yaml',
+    'no: name',
+    '```',
+    '```sh',
+    '# config/gateway.yaml',
+    '```',
+    '',
+  ].join('\n');
+
+  it('finds each that names its file, with its line and without its indent', () => {
+    expect(examplesIn('README.md', document)).toEqual([
+      { where: 'README.md:3', file: 'gateway.yaml', text: 'a: 1\n' },
+      { where: 'README.md:8', file: 'limits.yaml', text: 'b:\n  c: 2\n' },
+    ]);
+  });
+});
+
+/** A document says what a variable is for, a test what it holds: a name, which may stand in most places. */
+function variablesOf(text: string): Record<string, string> {
+  return Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name]) => [name, 'localhost']));
+}

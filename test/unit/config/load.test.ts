@@ -1,0 +1,364 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/index.ts';
+import { NEEDED, problemsIn } from '../../support/config-text.ts';
+import { tempFolder } from '../../support/temp.ts';
+
+const NO_AUTHENTICATION =
+  'this gateway cannot check tokens yet, so each route has to say "authentication: none"';
+const TIME = 'expected a time such as 250ms, 5s, 10m or 1h';
+const SIZE = 'expected a size such as 512B, 64KiB or 10MiB';
+const HOST_PORT = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+const URL = 'expected a URL such as http://api.internal:3000';
+
+/** An upstream with these keys beside its name, in the flow of line 1. */
+const upstreamWith = (keys: string): string =>
+  `upstreams: { api: { ${keys} } }\nroutes: [{ path: /**, upstream: api, authentication: none }]\n`;
+
+/** A route with these keys, in line 1 from column 12 on. */
+const routeWith = (keys: string): string =>
+  `routes: [{ ${keys} }]\nupstreams: { api: { url: "http://api:3000" } }\n`;
+
+describe('a file that is no configuration', () => {
+  it.each([
+    ['nothing', ''],
+    ['comments alone', '# upstreams:\n#   api:\n'],
+  ])('is said to be empty when it holds %s', async (_, text) => {
+    expect(await problemsIn(text)).toEqual(['1:1: the file is empty, or all of it is commented out']);
+  });
+
+  it.each([
+    ['a list', '- a\n', '1:1: expected a map of keys, found a list'],
+    ['a word', 'gateway\n', '1:1: expected a map of keys, found "gateway"'],
+  ])('is said to be %s', async (_, text, problem) => {
+    expect(await problemsIn(text)).toEqual([problem]);
+  });
+
+  it('gets its syntax told, and nothing that would follow from it', async () => {
+    expect(await problemsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
+      '3:1: Sequence item without - indicator',
+    ]);
+  });
+
+  it('may not even be there', async () => {
+    const file = join(await tempFolder(), 'gateway.yaml');
+    expect(await loadConfig(file, { env: {}, generation: 1 })).toMatchObject({
+      ok: false,
+      problems: [{ file, line: null, message: `no such file (${file})` }],
+    });
+  });
+});
+
+describe('keys', () => {
+  it.each([
+    ['at the top', `lisen: {}\n${NEEDED}`, '1:1: unknown key "lisen", did you mean "listen"?'],
+    ['that resembles none', `grpc: {}\n${NEEDED}`, '1:1: unknown key "grpc"'],
+    [
+      'in a section',
+      `caps: { header: 1 }\n${NEEDED}`,
+      '1:9: caps: unknown key "header", did you mean "head"?',
+    ],
+    [
+      'of an upstream',
+      upstreamWith('url: "http://a", keepalive: 4s'),
+      '1:38: upstreams.api: unknown key "keepalive", did you mean "keep_alive"?',
+    ],
+    [
+      'of a route',
+      routeWith('path: /, upstream: api, authentication: none, method: [GET]'),
+      '1:58: routes[0]: unknown key "method", did you mean "methods"?',
+    ],
+    [
+      'of the times of a route',
+      routeWith('path: /, upstream: api, authentication: none, timeouts: { connect: 1s }'),
+      '1:70: routes[0].timeouts: unknown key "connect"',
+    ],
+  ])('are refused when there is no such key %s', async (_, text, problem) => {
+    expect(await problemsIn(text)).toEqual([problem]);
+  });
+
+  it.each([
+    ['routes', 'upstreams: {}\n', '1:1: missing key "routes": expected a list'],
+    ['upstreams', 'routes: []\n', '1:1: missing key "upstreams": expected a map of keys'],
+    ['url', upstreamWith('host: client'), `1:19: upstreams.api: missing key "url": ${URL}`],
+    [
+      'path',
+      routeWith('upstream: api, authentication: none'),
+      '1:10: routes[0]: missing key "path": expected a path such as /v1/things/{id} or /v1/**',
+    ],
+    [
+      'upstream',
+      routeWith('path: /, authentication: none'),
+      '1:10: routes[0]: missing key "upstream": expected the name of an upstream',
+    ],
+    [
+      'authentication',
+      routeWith('path: /, upstream: api'),
+      `1:10: routes[0]: missing key "authentication": ${NO_AUTHENTICATION}`,
+    ],
+  ])('must be there: %s', async (_, text, problem) => {
+    expect(await problemsIn(text)).toEqual([problem]);
+  });
+
+  it('that are misspelt are not said to be missing as well', async () => {
+    expect(await problemsIn(routeWith('path: /, upstrem: api, authentication: none'))).toEqual([
+      '1:21: routes[0]: unknown key "upstrem", did you mean "upstream"?',
+    ]);
+  });
+
+  it('must have a value', async () => {
+    expect(await problemsIn(`listen:\n  http:\ntimeouts:\n${NEEDED}`)).toEqual([
+      `2:3: listen.http: ${HOST_PORT}, found nothing`,
+      '3:1: timeouts: expected a map of keys, found nothing',
+    ]);
+  });
+
+  it('that come twice are told with the other mistakes', async () => {
+    expect(await problemsIn(`log: {}\nlog: {}\nfoo: 1\n${NEEDED}`)).toEqual([
+      '2:1: this key is already there',
+      '3:1: unknown key "foo"',
+    ]);
+  });
+});
+
+describe('values', () => {
+  it.each([
+    ['listen: { http: 8080 }', `1:17: listen.http: ${HOST_PORT}, found 8080`],
+    ['listen: { http: ":8080" }', `1:17: listen.http: ${HOST_PORT}, found ":8080"`],
+    ['listen: { http: "localhost:70000" }', `1:17: listen.http: ${HOST_PORT}, found "localhost:70000"`],
+    ['listen: { http: off }', `1:17: listen.http: ${HOST_PORT}, found "off"`],
+    [
+      'listen: { admin: no }',
+      '1:18: listen.admin: expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090", found "no"',
+    ],
+    [
+      'listen: { http: 0.0.0.0:80, admin: 127.0.0.1:80 }',
+      '1:36: listen.admin: this is where http listens already: take another port',
+    ],
+    ['trusted_proxies: 10.0.0.0/8', '1:18: trusted_proxies: expected a list, found "10.0.0.0/8"'],
+    [
+      'trusted_proxies: [10.0.0.0/8, proxy]',
+      '1:31: trusted_proxies[1]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "proxy"',
+    ],
+    [
+      'trusted_proxies: [10.0.0.0/33]',
+      '1:19: trusted_proxies[0]: "10.0.0.0/33" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32',
+    ],
+    [
+      'forwarding_headers: ["X Real"]',
+      '1:22: forwarding_headers[0]: expected the name of a header field such as X-Real-IP, found "X Real"',
+    ],
+    [
+      'forwarding_headers: [X-Mine, HOST]',
+      '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
+    ],
+    ['timeouts: { keep_alive: 75 }', `1:25: timeouts.keep_alive: ${TIME}, found 75`],
+    ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s"`],
+    ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d"`],
+    [
+      'timeouts: { keep_alive: 0s }',
+      '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "0s"',
+    ],
+    [
+      'timeouts: { keep_alive: 25h }',
+      '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "25h"',
+    ],
+    ['shutdown: { drain: 1441m }', '1:20: shutdown.drain: expected a time from 0ms to 24h, found "1441m"'],
+    ['caps: { head: 16KB }', `1:15: caps.head: ${SIZE}, found "16KB"`],
+    ['caps: { head: 16384 }', `1:15: caps.head: ${SIZE}, found 16384`],
+    ['caps: { head: 1023B }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "1023B"'],
+    ['caps: { head: 2MiB }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "2MiB"'],
+    ['caps: { fields: 0 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 0'],
+    ['caps: { fields: 1.5 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 1.5'],
+    ['caps: { fields: "9" }', '1:17: caps.fields: expected a whole number from 1 to 1000, found "9"'],
+    ['caps: { fields: [1] }', '1:17: caps.fields: expected a whole number from 1 to 1000, found a list'],
+    [
+      'log: { level: warning }',
+      '1:15: log.level: expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", found "warning", did you mean "warn"?',
+    ],
+    ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes"'],
+  ])('are refused: %s', async (text, problem) => {
+    expect(await problemsIn(`${text}\n${NEEDED}`)).toEqual([problem]);
+  });
+
+  it.each([
+    ['https://api:3000', 'TLS upstreams are not supported yet: write http://'],
+    [
+      'ftp://api',
+      'expected a URL that starts with http://, such as http://api.internal:3000, found "ftp://api"',
+    ],
+    [
+      'api:3000',
+      'expected a URL that starts with http://, such as http://api.internal:3000, found "api:3000"',
+    ],
+    ['http://user:secret@api', 'a URL of an upstream holds no user or password: leave out all up to the "@"'],
+    [
+      'http://api:3000/',
+      'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows',
+    ],
+    [
+      'http://api?x',
+      'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows',
+    ],
+    ['http://', `${URL}, found "http://"`],
+    ['http://api:70000', `${URL}, found "http://api:70000"`],
+    ['http://api:0', `${URL}, found "http://api:0"`],
+    ['http://10.1', `${URL}, found "http://10.1"`],
+    ['http://::1', `${URL}, found "http://::1"`],
+  ])('are refused as the URL of an upstream: %s', async (url, message) => {
+    expect(await problemsIn(upstreamWith(`url: "${url}"`))).toEqual([`1:26: upstreams.api.url: ${message}`]);
+  });
+
+  it.each([
+    ['host: both', '1:46: upstreams.api.host: expected "client" or "upstream", found "both"'],
+    [
+      'authorization: removed',
+      '1:55: upstreams.api.authorization: expected "pass" or "remove", found "removed", did you mean "remove"?',
+    ],
+    ['timeouts: { idle: "" }', `1:52: upstreams.api.timeouts.idle: ${TIME}, found nothing`],
+    [
+      'max_requests: -1',
+      '1:54: upstreams.api.max_requests: expected a whole number from 1 to 1000000, found -1',
+    ],
+    ['max_head: none', `1:50: upstreams.api.max_head: ${SIZE}, found "none"`],
+  ])('are refused in an upstream: %s', async (keys, problem) => {
+    expect(await problemsIn(upstreamWith(`url: "http://api", ${keys}`))).toEqual([problem]);
+  });
+
+  it('are refused as the name of an upstream', async () => {
+    const text = 'upstreams:\n  "a b": { url: "http://a" }\nroutes: []\n';
+    expect(await problemsIn(text)).toContain(
+      '2:3: upstreams: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+    );
+  });
+
+  it.each([
+    ['authentication: required', `1:54: routes[0].authentication: ${NO_AUTHENTICATION}`],
+    [
+      'authentication: none, semicolons: yes',
+      '1:72: routes[0].semicolons: expected "refuse" or "pass", found "yes"',
+    ],
+    [
+      'authentication: none, max_body: 1MB',
+      '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB"',
+    ],
+    [
+      'authentication: none, methods: GET',
+      '1:69: routes[0].methods: expected a list of methods such as [GET, POST], found "GET"',
+    ],
+    [
+      'authentication: none, methods: []',
+      '1:69: routes[0].methods: an empty list takes no request: leave out "methods" for every method',
+    ],
+    ['authentication: none, methods: [GET, GET]', '1:69: routes[0].methods: a method is named twice'],
+    [
+      'authentication: none, methods: [GET, post]',
+      '1:75: routes[0].methods[1]: expected a method such as GET or POST, in upper case, found "post", did you mean "POST"?',
+    ],
+    [
+      'authentication: none, methods: [TRACE]',
+      '1:70: routes[0].methods[0]: the gateway does not serve TRACE',
+    ],
+    [
+      'authentication: none, timeouts: { first_byte: 1 }',
+      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1`,
+    ],
+  ])('are refused in a route: %s', async (keys, problem) => {
+    expect(await problemsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([problem]);
+  });
+
+  it('are refused as the path of a route, with the way out', async () => {
+    expect(await problemsIn(routeWith('path: v1/things, upstream: api, authentication: none'))).toEqual([
+      '1:18: routes[0].path: a path starts with "/": write "/v1/things"',
+    ]);
+  });
+
+  it('are shown in messages up to sixty characters', async () => {
+    const [problem] = await problemsIn(`timeouts: { keep_alive: ${'9'.repeat(80)}s }\n${NEEDED}`);
+    expect(problem).toBe(`1:25: timeouts.keep_alive: ${TIME}, found "${'9'.repeat(60)}..."`);
+  });
+});
+
+describe('variables', () => {
+  it('stand for text', async () => {
+    const text = `listen: { http: "127.0.0.1:\${PORT}" }\nlog: { level: "\${LEVEL}" }\n${NEEDED}`;
+    expect(await problemsIn(text, { PORT: '80', LEVEL: 'debug' })).toEqual([]);
+  });
+
+  it('that are not set are told, and nothing that follows from it', async () => {
+    const text = `routes:\n  - path: /**\n    upstream: "\${NAME}"\n    authentication: none\nupstreams: { api: { url: "http://\${HOST}" } }\n`;
+    expect(await problemsIn(text)).toEqual([
+      '3:15: the environment variable NAME is not set',
+      '5:26: the environment variable HOST is not set',
+    ]);
+  });
+
+  it.each([
+    [`upstreams: { api: { url: "\${V}" } }\nroutes: [{ path: /, upstream: api, authentication: none }]\n`],
+    [`listen: { http: "\${V}" }\n${NEEDED}`],
+    [`trusted_proxies: ["\${V}"]\n${NEEDED}`],
+    [`log: { level: "\${V}" }\n${NEEDED}`],
+    [`timeouts: { keep_alive: "\${V}" }\n${NEEDED}`],
+    [`forwarding_headers: ["\${V}"]\n${NEEDED}`],
+    [routeWith(`path: "\${V}", upstream: api, authentication: none`)],
+    [routeWith(`path: "/\${V}", upstream: api, authentication: none`)],
+    [routeWith(`path: /, upstream: "\${V}", authentication: none`)],
+    [routeWith(`path: /, upstream: api, authentication: none, methods: ["\${V}"]`)],
+    [routeWith(`path: /, upstream: api, authentication: none, max_body: "\${V}"`)],
+  ])('never show what they hold: %j', async text => {
+    const problems: string[] = [];
+    for (const V of ['hunter2;{', 'https://hunter2', '10.0.0.0/99 hunter2', '10.0.0.0/99']) {
+      problems.push(...(await problemsIn(text, { V })));
+    }
+    expect(problems).not.toEqual([]);
+    expect(problems.join('\n')).not.toMatch(/hunter2|\/99/);
+  });
+});
+
+describe('a file with many mistakes', () => {
+  it('gets all of them told at once, in the order of the lines', async () => {
+    const text = `listen:
+  htp: 0.0.0.0:8080
+upstreams:
+  api: { url: "https://api:3000", timeouts: { connect: 5 } }
+  old: { url: "http://old:3000" }
+routes:
+  - path: /v1/**
+    upstream: apj
+    authentication: required
+    methods: [get]
+  - path: /v2/{id}
+    upstream: api
+    authentication: none
+  - path: /V2/{other}/
+    upstream: api
+    authentication: none
+caps: { fields: many }
+`;
+    expect(await problemsIn(text)).toEqual([
+      '2:3: listen: unknown key "htp", did you mean "http"?',
+      '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
+      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5`,
+      '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
+      `9:21: routes[0].authentication: ${NO_AUTHENTICATION}`,
+      '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',
+      '14:11: routes[2].path: this route matches the same requests as the one in line 11',
+      '17:17: caps.fields: expected a whole number from 1 to 1000, found "many"',
+    ]);
+  });
+
+  it('is told once of a mistake that aliases bring to many places', async () => {
+    const text = `upstreams:
+  a: &a { url: "http://a", timeouts: &t { conect: 1s } }
+  b: *a
+  c: { <<: *a, timeouts: *t }
+routes:
+  - { path: /a, upstream: a, authentication: none }
+  - { path: /b, upstream: b, authentication: none }
+  - { path: /c, upstream: c, authentication: none }
+`;
+    expect(await problemsIn(text)).toEqual([
+      '2:43: upstreams.a.timeouts: unknown key "conect", did you mean "connect"?',
+    ]);
+  });
+});

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { parseDurationMs } from '../../../src/core/index.ts';
+
+describe('parseDurationMs', () => {
+  it.each([
+    ['0ms', 0],
+    ['250ms', 250],
+    ['5s', 5_000],
+    ['10m', 600_000],
+    ['24h', 86_400_000],
+  ])('reads %s', (text, ms) => {
+    expect(parseDurationMs(text)).toBe(ms);
+  });
+
+  it.each(['', '5', 's', '5 s', '1.5s', '-1s', '+1s', '5S', '1d', '1h30m', '5s ', '1e3ms', '1234567890s'])(
+    'takes %j for no duration',
+    text => {
+      expect(parseDurationMs(text)).toBeUndefined();
+    },
+  );
+});
