@@ -171,10 +171,8 @@ describe('before the first key set', () => {
   it('no token can be judged, and the first fetch is waited for', async () => {
     const issuer = new ScriptedIssuer(rsa);
     issuer.state = 'failing';
-    const { judge } = await openRoom(issuer).then(opened => {
-      room = opened;
-      return opened;
-    });
+    room = await openRoom(issuer);
+    const { judge } = room;
     expect(await judge(signToken(rsa, { ...claims, iat: START_S - 1_000 }))).toBe('unavailable 5');
     issuer.state = 'up';
     await vi.advanceTimersByTimeAsync(5_000);
