@@ -1,0 +1,24 @@
+export type { Algorithm } from './algorithms.ts';
+export { readBearer } from './bearer.ts';
+export { type CheckBudget, VerificationBudget } from './budget.ts';
+export type { Caller } from './caller.ts';
+export type { AuthListener } from './events.ts';
+export { type FetchKeySetOptions, fetchKeySet } from './fetch-key-set.ts';
+export { KeySetError } from './jwk.ts';
+export { KeySet, type KeySetDependencies, type KeySetFetcher } from './key-set.ts';
+export { NotBeforeMarks } from './marks.ts';
+export {
+  type AccessTokenOptions,
+  type BotRule,
+  BUDGET_DEFAULTS,
+  type BudgetOptions,
+  CACHE_DEFAULTS,
+  type CacheOptions,
+  type IdentityHeader,
+  KEY_SET_DEFAULTS,
+  type KeySetOptions,
+  MARK_DEFAULTS,
+  type MarkOptions,
+} from './options.ts';
+export type { Invalid, InvalidReason, Spent, Unavailable, Verdict } from './verdict.ts';
+export { Verifier, type VerifierDependencies } from './verifier.ts';
