@@ -2,9 +2,6 @@ export type { Algorithm } from './algorithms.ts';
 export { readBearer } from './bearer.ts';
 export { type CheckBudget, VerificationBudget } from './budget.ts';
 export type { Caller } from './caller.ts';
-export type { AuthListener } from './events.ts';
-export { type FetchKeySetOptions, fetchKeySet } from './fetch-key-set.ts';
-export { KeySetError } from './jwk.ts';
 export { KeySet, type KeySetDependencies, type KeySetFetcher } from './key-set.ts';
 export { NotBeforeMarks } from './marks.ts';
 export {

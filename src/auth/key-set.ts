@@ -1,6 +1,6 @@
-import type { Clock } from '../core/index.ts';
+import type { AuthListener, Clock } from '../core/index.ts';
 import type { Algorithm } from './algorithms.ts';
-import type { AuthListener } from './events.ts';
+
 import { KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 import type { KeySetOptions } from './options.ts';
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../core/index.ts';
+import type { AuthListener, Clock } from '../core/index.ts';
 import { isSignature } from './algorithms.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { dateClaim, refuseClaims, textClaim } from './claims.ts';
-import type { AuthListener } from './events.ts';
+
 import type { VerificationKey } from './jwk.ts';
 import { type Jwt, parseJwt } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
@@ -164,7 +164,7 @@ export class Verifier {
   }
 
   #refuse(refusal: Invalid): Invalid {
-    this.#listener.tokenRefused(refusal);
+    this.#listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
   }
 }

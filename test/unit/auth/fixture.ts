@@ -1,7 +1,6 @@
 import { vi } from 'vitest';
 import {
   type AccessTokenOptions,
-  type AuthListener,
   BUDGET_DEFAULTS,
   type BudgetOptions,
   CACHE_DEFAULTS,
@@ -14,7 +13,7 @@ import {
   VerificationBudget,
   Verifier,
 } from '../../../src/auth/index.ts';
-import type { Clock } from '../../../src/core/index.ts';
+import type { AuthListener, Clock } from '../../../src/core/index.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
 
 /** The moment at which every test begins: 2026-11-21T12:00:00Z. */
