@@ -49,9 +49,4 @@ export class EventCounter {
   get keys(): number {
     return this.#store.counts.keys;
   }
-
-  /** To be called a few times a second. */
-  sweep(): void {
-    this.#store.sweep();
-  }
 }

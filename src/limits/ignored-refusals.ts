@@ -45,9 +45,4 @@ export class IgnoredRefusals extends OffenceCounter {
     if (principal === null) this.#restrictions.restrictAddress(address, 'ignored_refusals', restrictForMs);
     else this.#restrictions.restrictPrincipal(principal, 'ignored_refusals', restrictForMs);
   }
-
-  override sweep(): void {
-    super.sweep();
-    this.#memory.sweep();
-  }
 }

@@ -23,11 +23,6 @@ export class OffenceCounter {
     this.#counter.use(rule?.quota ?? null);
   }
 
-  /** To be called a few times a second. */
-  sweep(): void {
-    this.#counter.sweep();
-  }
-
   protected get isOff(): boolean {
     return this.#rule === null;
   }

@@ -40,8 +40,4 @@ export class RefusalMemory {
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }
-
-  sweep(): void {
-    this.#table.sweep(Math.floor(this.#clock.monotonicMs()), 10_000);
-  }
 }
