@@ -21,6 +21,24 @@ interface OwnConnection {
   lingerAfter(): void;
 }
 
+/** What an exchange needs of the connection it is on. */
+export interface ConnectionSide {
+  readonly peer: string;
+  /** The answer under way is the last one. */
+  readonly draining: boolean;
+  /** Value of `Keep-Alive` on answers that keep the connection. */
+  readonly keepAliveHint: string;
+  /** The client has room again. */
+  drained(): void;
+  /** The body outgrew what the route accepts, after its framing had let it in. */
+  bodyTooLarge(downstream: NodeDownstream): void;
+  /**
+   * The answer under way is the last one, and the client may still be sending: closing at once would reset the connection
+   * and could take the answer from it (RFC 9112, 9.6).
+   */
+  lingerAfter(): void;
+}
+
 /** One request and its answer on Node's objects. */
 export class NodeDownstream implements Downstream {
   readonly method: string;
