@@ -8,19 +8,6 @@ import { NodeBody } from './node-body.ts';
 const DISCARD_MAX_BYTES = 65_536;
 const NOTHING = Buffer.alloc(0);
 
-/** What a request needs of the connection that it came on. */
-interface OwnConnection {
-  readonly peer: string;
-  readonly draining: boolean;
-  /** Value of `Keep-Alive` on an answer that keeps the connection. */
-  readonly keepAliveHint: string;
-  /** The client has taken what was written to it. */
-  drained(): void;
-  bodyTooLarge(downstream: NodeDownstream): void;
-  /** The answer under way is the last one, and the client may still be sending. */
-  lingerAfter(): void;
-}
-
 /** What an exchange needs of the connection it is on. */
 export interface ConnectionSide {
   readonly peer: string;
@@ -47,7 +34,7 @@ export class NodeDownstream implements Downstream {
   readonly fields: Fields;
   readonly scheme = 'http';
   readonly peer: string;
-  readonly #connection: OwnConnection;
+  readonly #connection: ConnectionSide;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #body: NodeBody | null = null;
@@ -56,7 +43,7 @@ export class NodeDownstream implements Downstream {
   #continued = false;
   #watchesDrain = false;
 
-  constructor(connection: OwnConnection, request: IncomingMessage, response: ServerResponse) {
+  constructor(connection: ConnectionSide, request: IncomingMessage, response: ServerResponse) {
     this.method = request.method ?? '';
     this.target = request.url ?? '';
     this.httpMinor = request.httpVersionMinor;
