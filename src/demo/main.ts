@@ -49,7 +49,7 @@ async function serve(ports: DemoPorts): Promise<void> {
   console.log('\nStopping.');
   await gateway.drain();
   await backend.close();
-  output.flushSync();
+  await output.flush();
 }
 
 async function startGateway({ gateway, admin, backend }: DemoPorts): Promise<App> {
