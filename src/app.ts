@@ -1,16 +1,20 @@
 import { AdminListener } from './admin/index.ts';
 import type { HostPort, Snapshot, UpstreamModel } from './config/index.ts';
-import { type Clock, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway, Identity } from './gateway/index.ts';
+import { type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
+import { Gateway, Identity, Limiting } from './gateway/index.ts';
 import {
   AccessLog,
   FaultLog,
   IdentityListeners,
   IdentityLog,
   IdentityMetrics,
+  LimitListeners,
+  LimitLog,
+  LimitMetrics,
   Listeners,
   type Logger,
   Metrics,
+  Pseudonyms,
 } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
 import { type Transport, UndiciTransport } from './upstream/index.ts';
@@ -45,6 +49,7 @@ class RunningApp implements App {
   readonly #metrics = new Metrics();
   readonly #transports: ReadonlyMap<string, Transport>;
   readonly #identity: Identity | null;
+  readonly #limiting: Limiting;
   readonly #http: HttpListener;
   readonly #admin: AdminListener;
   #started = false;
@@ -59,10 +64,11 @@ class RunningApp implements App {
         new UndiciTransport(options, clock, systemRandom),
       ]),
     );
+    const pseudonyms = new Pseudonyms(snapshot.log.pseudonymKey ?? randomKey());
     const listeners = [
       this.#metrics,
       new FaultLog(log),
-      ...(snapshot.log.access ? [new AccessLog(log)] : []),
+      ...(snapshot.log.access ? [new AccessLog(log, pseudonyms)] : []),
     ];
     this.#identity =
       snapshot.identity === null
@@ -75,12 +81,20 @@ class RunningApp implements App {
               new IdentityLog(log),
             ]),
           });
+    const limitMetrics = new LimitMetrics(this.#metrics.registry);
+    this.#limiting = new Limiting(snapshot.limits, {
+      clock,
+      random: systemRandom,
+      listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
+    });
+    limitMetrics.observe(() => this.#limiting.store.counts);
     const gateway = new Gateway({
       snapshot,
       clock,
       listener: new Listeners(listeners),
       nextRequestId: requestIdSource(),
       identity: this.#identity,
+      limiting: this.#limiting,
       transportOf: upstream => this.#transportOf(upstream),
     });
     this.#http = new HttpListener({
@@ -109,6 +123,7 @@ class RunningApp implements App {
       this.#http.destroy();
       throw error;
     }
+    this.#limiting.start();
     this.#identity?.start();
     this.#started = true;
   }
@@ -131,6 +146,7 @@ class RunningApp implements App {
       Promise.all([...this.#transports.values()].map(transport => transport.close())),
       pause(1_000),
     ]);
+    this.#limiting.stop();
     this.#identity?.stop();
     this.#admin.close();
     return inTime;

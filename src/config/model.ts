@@ -1,5 +1,6 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
-import type { AddressSet, ForwardingRules } from '../http/index.ts';
+import type { AddressSet, CorsRules, ForwardingRules } from '../http/index.ts';
+import type { BucketHash, LimitSet, OffenceRule } from '../limits/index.ts';
 import type { RouteTable } from '../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../signin/index.ts';
 import type { UpstreamOptions } from '../upstream/index.ts';
@@ -19,6 +20,9 @@ export interface Snapshot {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  readonly limits: LimitsModel;
+  /** Null: no route answers preflights. */
+  readonly cors: CorsRules | null;
   /** Null: no identity provider; every route says `authentication: none`. */
   readonly identity: IdentityModel | null;
   readonly timeouts: TimeoutsModel;
@@ -67,6 +71,14 @@ export interface ForwardRoute {
   readonly authentication: 'required' | 'optional' | 'none';
   /** Whether an exchange is broken off when its token expires. */
   readonly closeAtExpiry: boolean;
+  /** Whether the global limit leaves it alone. */
+  readonly globalLimitExempt: boolean;
+  /** Whether its 404s are counted for each address and webhook. */
+  readonly webhook: boolean;
+  /** What becomes of a 429 of the upstream that does not speak the contract. */
+  readonly upstream429: 'rewrite' | 'pass';
+  /** Whether the gateway answers preflights and writes the CORS fields. */
+  readonly cors: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
   /** From the last byte of a request to the first of its answer. */
@@ -139,4 +151,41 @@ export interface LogModel {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   /** One line per request. */
   readonly access: boolean;
+  /** Key of the pseudonyms of callers and main values; null: a random one for this process. */
+  readonly pseudonymKey: Buffer | null;
+}
+
+/** Who calls, as far as limits care: `address` is everyone without a valid token. */
+export type CallerClass = 'bot' | 'user' | 'address';
+
+/** limits.yaml, compiled. */
+export interface LimitsModel {
+  /** For requests without a bucket: the global limit alone. */
+  readonly global: Readonly<Record<CallerClass, LimitSet>>;
+  readonly routes: RouteTable<LimitRouteModel>;
+  /** Null: off. */
+  readonly invalidRequests: OffenceRule | null;
+  readonly webhookNotFound: OffenceRule | null;
+  readonly ignoredRefusals: OffenceRule | null;
+  /** Networks that are never restricted. */
+  readonly neverRestrict: AddressSet;
+  /** Bucket keys that one caller may hold. */
+  readonly keysPerCaller: number;
+}
+
+/** A line of `routes:` in limits.yaml. */
+export interface LimitRouteModel {
+  readonly bucket: BucketModel;
+  /** Which of the path's parameters is the bucket's main one; null where the bucket has none. */
+  readonly mainAt: number | null;
+}
+
+/** A named group of routes that draws on one quota. */
+export interface BucketModel {
+  readonly name: string;
+  readonly scope: 'user' | 'shared';
+  readonly hash: BucketHash;
+  /** With the global limit, and without it for routes that are exempt from it. */
+  readonly sets: Readonly<Record<CallerClass, LimitSet>>;
+  readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }

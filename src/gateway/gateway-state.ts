@@ -2,7 +2,9 @@ import type { Snapshot, UpstreamModel } from '../config/index.ts';
 import type { Clock, ExchangeListener } from '../core/index.ts';
 import type { Transport } from '../upstream/index.ts';
 import type { Identity } from './identity.ts';
+import type { Limiting } from './limiting.ts';
 import { Permits } from './permits.ts';
+import { RestrictionAnswers } from './restrict.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -14,6 +16,7 @@ export interface GatewayParts {
   readonly transportOf: (upstream: UpstreamModel) => Transport;
   /** Null: no identity provider is configured, and every route says `authentication: none`. */
   readonly identity: Identity | null;
+  readonly limiting: Limiting;
 }
 
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
@@ -23,6 +26,8 @@ export class GatewayState {
   readonly nextRequestId: () => string;
   readonly transportOf: (upstream: UpstreamModel) => Transport;
   readonly identity: Identity | null;
+  readonly limiting: Limiting;
+  readonly restrictionAnswers = new RestrictionAnswers();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new Permits();
   snapshot: Snapshot;
@@ -36,5 +41,6 @@ export class GatewayState {
     this.nextRequestId = parts.nextRequestId;
     this.transportOf = parts.transportOf;
     this.identity = parts.identity;
+    this.limiting = parts.limiting;
   }
 }

@@ -13,7 +13,8 @@ import { globallyRefused } from './rate-limit-error.ts';
 export function identify(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
   const { route, head, snapshot } = exchange;
   const authorization = head?.authorization ?? null;
-  if (route === null || route.authentication === 'none' || authorization === null) return null;
+  if (route === null || route.authentication === 'none' || authorization === null || exchange.isPreflight)
+    return null;
   if (state.identity === null || snapshot.identity === null)
     throw new Error('a route wants tokens, but nobody can check them');
   const token = readBearer(authorization, snapshot.identity.schemes);
@@ -42,5 +43,6 @@ function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Inv
 
 /** The spec's rule 5.2: no valid token, no passage, where the route requires one. */
 export function authorise(exchange: Exchange): Verdict {
-  return exchange.route?.authentication === 'required' && exchange.caller === null ? unauthenticated() : null;
+  if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
+  return exchange.caller === null ? unauthenticated() : null;
 }

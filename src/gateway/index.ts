@@ -4,6 +4,7 @@ export type { Exchange } from './exchange.ts';
 export { Gateway } from './gateway.ts';
 export type { GatewayParts } from './gateway-state.ts';
 export { Identity } from './identity.ts';
+export { Limiting } from './limiting.ts';
 export {
   badRequest,
   bodyTooLarge,

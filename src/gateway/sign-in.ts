@@ -2,9 +2,9 @@ import type { SignInRoute } from '../config/index.ts';
 import { type Fields, firstValue, GatewayError } from '../core/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
 import type { BodySource } from '../upstream/index.ts';
-import { addOwnFields } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
+import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
 
 /** The terminal that serves the two anonymous endpoints of the specification (section 4). */
@@ -71,7 +71,7 @@ function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
 
 function send(exchange: Exchange, answer: SignInAnswer): void {
   const fields = [...answer.fields, 'Content-Length', String(answer.body.length)];
-  addOwnFields(fields, exchange.requestId);
+  addOwnFields(fields, exchange, { rate: true, via: true });
   exchange.outcome = 'answered';
   exchange.sendWhole(answer.status, 'OK', fields, answer.body.toString('latin1'), false);
 }

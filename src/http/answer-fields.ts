@@ -3,7 +3,7 @@ import { connectionTokens } from './connection-field.ts';
 import { NameTable } from './name-table.ts';
 
 /** What becomes of a field of an upstream's answer. */
-type AnswerRule = 'drop' | 'connection' | 'content-length' | 'trailer';
+type AnswerRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'cors';
 
 const RULES = new NameTable<AnswerRule>([
   // Hop-by-hop, RFC 9110, 7.6.1. Framing towards the client is written anew.
@@ -15,27 +15,43 @@ const RULES = new NameTable<AnswerRule>([
   ['upgrade', 'drop'],
   // Written by the gateway on every answer.
   ['x-request-id', 'drop'],
+  ['x-ratelimit-*', 'rate-limit'],
+  ['access-control-*', 'cors'],
   ['connection', 'connection'],
   ['content-length', 'content-length'],
   ['trailer', 'trailer'],
 ]);
 
-/**
- * The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added.
- *
- * @param status a 204 has no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would be a lie.
- * @param chunked whether the body goes out chunked: only then can trailers follow, and may be announced.
- */
-export function keepAnswerFields(fields: Fields, status: number, chunked: boolean): string[] {
+/** What of an upstream's answer may pass. */
+export interface AnswerPolicy {
+  /** A 204 has no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would be a lie. */
+  readonly status: number;
+  /** Whether the body goes out chunked: only then can trailers follow, and may be announced. */
+  readonly chunked: boolean;
+  /** Whether the upstream's own `X-RateLimit-*` stand for themselves. */
+  readonly rateLimits: boolean;
+  /** Whether the upstream answers to browsers of other origins itself. */
+  readonly cors: boolean;
+}
+
+/** The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added. */
+export function keepAnswerFields(
+  fields: Fields,
+  { status, chunked, rateLimits, cors }: AnswerPolicy,
+): string[] {
   const kept: string[] = [];
   let named: readonly string[] | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
     const rule = RULES.get(name);
-    if (rule === undefined || name.includes('_')) kept.push(name, value);
+    if (rule === undefined || (name.includes('_') && rule !== 'rate-limit')) kept.push(name, value);
     else if (rule === 'content-length') {
       if (status !== 204 && !chunked) kept.push(name, value);
+    } else if (rule === 'rate-limit') {
+      if (rateLimits) kept.push(name, value);
+    } else if (rule === 'cors') {
+      if (cors) kept.push(name, value);
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {

@@ -1,9 +1,12 @@
 import type {
   AuthListener,
+  DecisionEvent,
   DiscoveryEvent,
   ExchangeListener,
   ExchangeRecord,
+  LimitListener,
   RedeemEvent,
+  RestrictionEvent,
   SignInListener,
 } from '../core/index.ts';
 
@@ -74,5 +77,34 @@ export class IdentityListeners implements AuthListener, SignInListener {
 
   discovered(event: DiscoveryEvent): void {
     for (const listener of this.#listeners) listener.discovered(event);
+  }
+}
+
+/** The same for what is announced of limits. */
+export class LimitListeners implements LimitListener {
+  readonly #listeners: readonly LimitListener[];
+
+  constructor(listeners: readonly LimitListener[]) {
+    this.#listeners = listeners;
+  }
+
+  decided(event: DecisionEvent): void {
+    for (const listener of this.#listeners) listener.decided(event);
+  }
+
+  invalid(status: number): void {
+    for (const listener of this.#listeners) listener.invalid(status);
+  }
+
+  restricted(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.restricted(event);
+  }
+
+  released(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.released(event);
+  }
+
+  noRoom(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.noRoom(event);
   }
 }

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './gate.ts';
+import type { GatewayState } from './gateway-state.ts';
+import {
+  addressRestricted,
+  callerRestricted,
+  type RateLimitError,
+  webhookRestricted,
+} from './rate-limit-error.ts';
+
+/** Answers for restricted addresses that are kept at a time; a flood may come from many. */
+const MOST_KEPT = 10_000;
+const FRESH_MS = 1_000;
+
+/** Makes the answer to a restricted address once a second, not once a request: it goes to those who send too many. */
+export class RestrictionAnswers {
+  readonly #kept = new Map<string, { readonly madeAtMs: number; readonly error: RateLimitError }>();
+
+  forAddress(key: string, waitMs: number, nowMs: number): RateLimitError {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && nowMs - kept.madeAtMs < FRESH_MS && nowMs >= kept.madeAtMs) return kept.error;
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    const error = addressRestricted(waitMs);
+    this.#kept.set(key, { madeAtMs: nowMs, error });
+    return error;
+  }
+}
+
+export function restrictAddress(exchange: Exchange, state: GatewayState): Verdict {
+  const waitMs = state.limiting.restrictions.addressWaitMs(exchange.addressKey);
+  if (waitMs === 0) return null;
+  return state.restrictionAnswers.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
+}
+
+export function restrictCaller(exchange: Exchange, state: GatewayState): Verdict {
+  if (exchange.caller === null) return null;
+  const waitMs = state.limiting.restrictions.principalWaitMs(exchange.caller.principal);
+  return waitMs === 0 ? null : callerRestricted(waitMs);
+}
+
+export function restrictWebhook(exchange: Exchange, state: GatewayState): Verdict {
+  const { route } = exchange;
+  if (route?.kind !== 'forward' || !route.webhook) return null;
+  const waitMs = state.limiting.restrictions.webhookWaitMs(exchange.addressKey, webhookOf(exchange));
+  return waitMs === 0 ? null : webhookRestricted(waitMs);
+}
+
+/** Names a webhook without its secrets: its parameters are the credentials to call it. */
+export function webhookOf(exchange: Exchange): string {
+  return hash('sha256', `${exchange.route?.id}\0${exchange.params.join('\0')}`, 'base64url');
+}
