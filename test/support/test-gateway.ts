@@ -5,6 +5,7 @@ import {
   connectRaw,
   type RawClient,
 } from './wire/index.ts';
+import { waitFor } from './wait.ts';
 
 /** A running gateway, seen from outside. */
 export class TestGateway {
@@ -33,6 +34,11 @@ export class TestGateway {
   async admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
     const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
     return { status: response.status, text: await response.text() };
+  }
+
+  /** Waits until the gateway says that it is ready. */
+  ready(): Promise<void> {
+    return waitFor('the gateway is ready', async () => (await this.admin('/readyz')).status === 200);
   }
 
   /** The samples of one metric: label part (`{route="..."}` or '') to value. */
