@@ -79,6 +79,7 @@ describe('an answer that is none is a 502, and the next request is served on ano
       'keep',
     ],
     ['a head of 40 KiB', `${OK}X: ${'a'.repeat(40_960)}\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000), 'keep'],
     ['a head without end', `${OK}${'X: a\r\n'.repeat(20_000)}`, 'keep'],
   ] as const)('%s', async (_, bytes, then) => {
     const { upstream, client } = await front(broken(bytes, then));
