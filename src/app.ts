@@ -83,7 +83,13 @@ class RunningApp implements App {
       identity: this.#identity,
       transportOf: upstream => this.#transportOf(upstream),
     });
-    this.#http = new HttpListener({ gateway, clock, timeouts: snapshot.timeouts, caps: snapshot.caps });
+    this.#http = new HttpListener({
+      gateway,
+      clock,
+      timeouts: snapshot.timeouts,
+      caps: snapshot.caps,
+      trustedProxies: snapshot.trustedProxies,
+    });
     this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady() });
     this.#metrics.observe({
       clientConnections: () => this.#http.connections,

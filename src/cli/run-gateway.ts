@@ -22,23 +22,23 @@ export async function runGateway(
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
   for (const warning of warnings) log.warn({ problem: formatProblem(warning) }, 'configuration');
-  const stop = listenForStop(() => output.flushSync());
+  const stop = listenForStop(() => output.flush());
   let app: App;
   try {
     app = await startApp(snapshot, { clock: systemClock, log });
   } catch (error) {
-    output.flushSync();
+    await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
     return ExitCode.failure;
   }
   logAddresses(log, app, file, snapshot.hash);
-  output.flushSync();
+  await output.flush();
 
   log.info({ signal: await stop }, 'draining');
   const drained = await app.drain();
   if (drained) log.info('stopped');
   else log.warn('stopped before all requests were finished');
-  output.flushSync();
+  await output.flush();
   return drained ? ExitCode.ok : ExitCode.drainTimeout;
 }
 

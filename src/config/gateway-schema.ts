@@ -29,7 +29,7 @@ const listen = z.strictObject({
     .describe('Where clients connect: host:port. Port 0 takes a free one, which is logged.'),
   admin: hostPortOrOff()
     .prefault('127.0.0.1:9090')
-    .describe('Where metrics, health and status are served, for the inside only: host:port, or off.'),
+    .describe('Where metrics and health are served, for the platform only: host:port, or off.'),
 });
 
 const upstream = z.strictObject({

@@ -51,7 +51,7 @@ async function serve(chosen: ChosenPorts): Promise<void> {
   await signal();
   console.log('\nStopping.');
   await demo.close();
-  output.flushSync();
+  await output.flush();
 }
 
 /** Resolves at the first signal to end. Further ones change nothing: a terminal and npm may both send one. */

@@ -23,7 +23,8 @@ const RULES = new NameTable<AnswerRule>([
 /**
  * The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added.
  *
- * @param status a 204 has no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would be a lie.
+ * @param status a 204 and an interim answer have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the
+ *   same would make a careless client read the next answer as a body.
  * @param chunked whether the body goes out chunked: only then can trailers follow, and may be announced.
  */
 export function keepAnswerFields(fields: Fields, status: number, chunked: boolean): string[] {
@@ -35,7 +36,7 @@ export function keepAnswerFields(fields: Fields, status: number, chunked: boolea
     const rule = RULES.get(name);
     if (rule === undefined || name.includes('_')) kept.push(name, value);
     else if (rule === 'content-length') {
-      if (status !== 204 && !chunked) kept.push(name, value);
+      if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {

@@ -2,5 +2,5 @@ export { AccessLog, FaultLog } from './access-log.ts';
 export { IdentityLog } from './identity-log.ts';
 export { IdentityMetrics } from './identity-metrics.ts';
 export { IdentityListeners, Listeners } from './listeners.ts';
-export { type Logger, makeLogger, standardOutput } from './logger.ts';
+export { type Logger, type LogOutput, makeLogger, standardOutput } from './logger.ts';
 export { type Gauges, Metrics } from './metrics.ts';

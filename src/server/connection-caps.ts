@@ -1,21 +1,24 @@
 import type { CapsModel } from '../config/index.ts';
-import { addressKey } from '../http/index.ts';
+import { type AddressSet, addressKey } from '../http/index.ts';
 
-/** Counts open connections, in all and for each address. */
+/** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
 export class ConnectionCaps {
   readonly #caps: CapsModel;
+  readonly #trusted: AddressSet;
   readonly #byAddress = new Map<string, number>();
   #open = 0;
 
-  constructor(caps: CapsModel) {
+  constructor(caps: CapsModel, trusted: AddressSet) {
     this.#caps = caps;
+    this.#trusted = trusted;
   }
 
   /** False: one cap is met, and nothing was taken. */
   take(address: string): boolean {
     const key = addressKey(address);
     const count = this.#byAddress.get(key) ?? 0;
-    if (this.#open >= this.#caps.connections || count >= this.#caps.connectionsPerAddress) return false;
+    const most = this.#trusted.has(address) ? this.#caps.connections : this.#caps.connectionsPerAddress;
+    if (this.#open >= this.#caps.connections || count >= most) return false;
     this.#open++;
     this.#byAddress.set(key, count + 1);
     return true;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { GatewayError } from '../core/index.ts';
 import { bodyTooLarge, clientTooSlow, type Exchange } from '../gateway/index.ts';
 import type { ListenerState } from './listener-state.ts';
-import { NodeDownstream } from './node-downstream.ts';
+import { type ConnectionSide, NodeDownstream } from './node-downstream.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /**
@@ -28,7 +28,7 @@ interface Turn {
  * A client's connection: serves one exchange at a time, in the order of the requests, and knows how long it has been
  * waiting for what.
  */
-export class Connection {
+export class Connection implements ConnectionSide {
   readonly socket: Socket;
   readonly peer: string;
   readonly #state: ListenerState;
@@ -90,24 +90,19 @@ export class Connection {
     }
   }
 
-  /** The client has taken what was written to it. */
   drained(): void {
     this.#current?.exchange.terminal?.drained();
   }
 
-  /** The body outgrew what the route accepts, after its framing had let it in. */
   bodyTooLarge(downstream: NodeDownstream): void {
     if (this.#current?.downstream !== downstream) return;
     this.#closing = true;
     this.#state.gateway.clientFault(this.#current.exchange, bodyTooLarge());
   }
 
-  /**
-   * The answer under way is the last one, and the client may still be sending: closing now would reset the connection
-   * and could take the answer from it (RFC 9112, 9.6). Node calls `destroySoon` after a last answer.
-   */
   lingerAfter(): void {
     this.#closing = true;
+    // What Node calls after a last answer.
     this.socket.destroySoon = () => {
       this.#lingering = true;
       this.#rest();

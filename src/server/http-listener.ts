@@ -4,7 +4,7 @@ import { Server as NetServer } from 'node:net';
 import type { CapsModel, HostPort, TimeoutsModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import { type Gateway, methodNotSupported, overloaded, versionNotSupported } from '../gateway/index.ts';
-import { normalizeAddress } from '../http/index.ts';
+import { type AddressSet, normalizeAddress } from '../http/index.ts';
 import { Connection } from './connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
@@ -23,6 +23,7 @@ export interface HttpListenerOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
+  readonly trustedProxies: AddressSet;
 }
 
 /** Listens for HTTP/1.1 with Node's parser, the strictest at hand, and hands requests to the gateway. */
@@ -33,10 +34,10 @@ export class HttpListener {
   readonly #caps: ConnectionCaps;
   #sweeper: NodeJS.Timeout | null = null;
 
-  constructor({ gateway, clock, timeouts, caps }: HttpListenerOptions) {
+  constructor({ gateway, clock, timeouts, caps, trustedProxies }: HttpListenerOptions) {
     const keepAliveHint = `timeout=${Math.floor(timeouts.keepAliveMs / 1_000)}`;
     this.#state = { gateway, clock, timeouts, keepAliveHint, draining: false };
-    this.#caps = new ConnectionCaps(caps);
+    this.#caps = new ConnectionCaps(caps, trustedProxies);
     this.#server = makeServer(timeouts, caps);
     this.#server.on('connection', (socket: ServedSocket) => this.#onConnection(socket));
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>

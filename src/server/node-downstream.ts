@@ -2,12 +2,29 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import { type Fields, firstValue } from '../core/index.ts';
 import type { Downstream } from '../gateway/index.ts';
 import type { BodySource } from '../upstream/index.ts';
-import type { Connection } from './connection.ts';
 import { NodeBody } from './node-body.ts';
 
 /** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
 const NOTHING = Buffer.alloc(0);
+
+/** What an exchange needs of the connection it is on. */
+export interface ConnectionSide {
+  readonly peer: string;
+  /** The answer under way is the last one. */
+  readonly draining: boolean;
+  /** Value of `Keep-Alive` on answers that keep the connection. */
+  readonly keepAliveHint: string;
+  /** The client has room again. */
+  drained(): void;
+  /** The body outgrew what the route accepts, after its framing had let it in. */
+  bodyTooLarge(downstream: NodeDownstream): void;
+  /**
+   * The answer under way is the last one, and the client may still be sending: closing at once would reset the connection
+   * and could take the answer from it (RFC 9112, 9.6).
+   */
+  lingerAfter(): void;
+}
 
 /** One request and its answer on Node's objects. */
 export class NodeDownstream implements Downstream {
@@ -17,7 +34,7 @@ export class NodeDownstream implements Downstream {
   readonly fields: Fields;
   readonly scheme = 'http';
   readonly peer: string;
-  readonly #connection: Connection;
+  readonly #connection: ConnectionSide;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #body: NodeBody | null = null;
@@ -26,7 +43,7 @@ export class NodeDownstream implements Downstream {
   #continued = false;
   #watchesDrain = false;
 
-  constructor(connection: Connection, request: IncomingMessage, response: ServerResponse) {
+  constructor(connection: ConnectionSide, request: IncomingMessage, response: ServerResponse) {
     this.method = request.method ?? '';
     this.target = request.url ?? '';
     this.httpMinor = request.httpVersionMinor;

@@ -69,17 +69,21 @@ describe('the authorization url', () => {
     const { gateway } = await front();
     const client = await gateway.connect();
     const plain = await client.ask(GET);
-    expect((await client.ask(head('GET /v1/anonymous/authorize-url?scope=admin&redirect_uri=x'))).body).toEqual(
+    expect(
+      (await client.ask(head('GET /v1/anonymous/authorize-url?scope=admin&redirect_uri=x'))).body,
+    ).toEqual(plain.body);
+    expect((await client.ask(withBody('GET /v1/anonymous/authorize-url', 'GET /nonsense'))).body).toEqual(
       plain.body,
     );
-    expect((await client.ask(withBody('GET /v1/anonymous/authorize-url', 'GET /nonsense'))).body).toEqual(plain.body);
     expect((await client.ask(GET)).body).toEqual(plain.body);
   });
 });
 
 describe('the anonymous endpoints', () => {
   test.each([
-    ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(method => [method, 'authorize-url', 'GET, HEAD'] as const),
+    ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(
+      method => [method, 'authorize-url', 'GET, HEAD'] as const,
+    ),
     ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(method => [method, 'auth', 'POST'] as const),
   ])('%s on %s is a 405 that allows %s', async (method, endpoint, allow) => {
     const { issuer, gateway, upstream } = await front();
@@ -114,23 +118,28 @@ describe('the anonymous endpoints', () => {
     },
   );
 
-  test.each(['/v1/anonymous', '/v1/anonymous/authx', '/v1/anonymous/auth/x', '/v1/anonymous/authorize-url%20', '/v1/anonymous/authorize_url'])(
-    'are not what is at %s: that is a route that requires a token',
-    async target => {
-      const { gateway } = await front();
-      expectError(await gateway.ask(head(`GET ${target}`)), 401, 16);
-    },
-  );
+  test.each([
+    '/v1/anonymous',
+    '/v1/anonymous/authx',
+    '/v1/anonymous/auth/x',
+    '/v1/anonymous/authorize-url%20',
+    '/v1/anonymous/authorize_url',
+  ])('are not what is at %s: that is a route that requires a token', async target => {
+    const { gateway } = await front();
+    expectError(await gateway.ask(head(`GET ${target}`)), 401, 16);
+  });
 
-  test.each(['/v1//anonymous/auth', '/v1/x/../anonymous/auth', '/v1/anonymous%2fauth', '/v1/anonymous/auth;x'])(
-    'are not reached by %s, which has no one meaning',
-    async target => {
-      const { issuer, gateway } = await front();
-      const bytes = redeeming({ code: 'c', redirectUri: 'r:' }).replace('/v1/anonymous/auth', target);
-      expectError(await gateway.ask(bytes), 400, 3);
-      expect(issuer.provider.tokenRequests).toEqual([]);
-    },
-  );
+  test.each([
+    '/v1//anonymous/auth',
+    '/v1/x/../anonymous/auth',
+    '/v1/anonymous%2fauth',
+    '/v1/anonymous/auth;x',
+  ])('are not reached by %s, which has no one meaning', async target => {
+    const { issuer, gateway } = await front();
+    const bytes = redeeming({ code: 'c', redirectUri: 'r:' }).replace('/v1/anonymous/auth', target);
+    expectError(await gateway.ask(bytes), 400, 3);
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
 
   test('say that the provider could not be reached yet, until it could, while the gateway is alive and not ready', async () => {
     const issuer = await startIssuer();
@@ -155,7 +164,9 @@ describe('the anonymous endpoints', () => {
     issuer.provider.keys = scripts.html(500);
     const { gateway } = await startIdentityGateway({ issuer: issuer.url });
     await expect.poll(async () => (await gateway.ask(GET)).status).toBe(200);
-    expect(json(await gateway.ask(redeeming({ code: 'c', redirectUri: 'r:' })))).toHaveProperty('accessToken');
+    expect(json(await gateway.ask(redeeming({ code: 'c', redirectUri: 'r:' })))).toHaveProperty(
+      'accessToken',
+    );
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });
   });
 });

@@ -20,7 +20,9 @@ async function front(settings: Partial<IdentitySettings> = {}) {
 }
 
 /** What the provider was sent. */
-function formOf(issuer: { provider: { tokenRequests: readonly { body: string }[] } }): Record<string, string> {
+function formOf(issuer: {
+  provider: { tokenRequests: readonly { body: string }[] };
+}): Record<string, string> {
   expect(issuer.provider.tokenRequests).toHaveLength(1);
   return Object.fromEntries(new URLSearchParams(issuer.provider.tokenRequests[0]?.body));
 }
@@ -28,7 +30,10 @@ function formOf(issuer: { provider: { tokenRequests: readonly { body: string }[]
 /** That the body is refused, by the names of the members that are wrong. */
 function expectWrong(answer: Answer, ...fields: string[]): void {
   expect(answer.status, answer.body.toString()).toBe(400);
-  const fieldViolations = fields.map(field => ({ field, description: expect.stringMatching(/^[\x20-\x7e]+$/) }));
+  const fieldViolations = fields.map(field => ({
+    field,
+    description: expect.stringMatching(/^[\x20-\x7e]+$/),
+  }));
   expect(json(answer)).toEqual({
     code: 3,
     message: expect.stringMatching(/^[\x20-\x7e]+$/),
@@ -70,7 +75,11 @@ describe('a wrong body', () => {
     ['an object for a redirect uri', { code: CODE, redirectUri: { toString: REDIRECT } }, ['redirectUri']],
     ['half a surrogate pair', raw(`{"code":"\\ud800","redirectUri":"${REDIRECT}"}`), ['code']],
     ['members of __proto__', raw(`{"__proto__":{${good}}}`), ['code', 'redirectUri']],
-    ['a code verifier that is none', { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' }, ['codeVerifier']],
+    [
+      'a code verifier that is none',
+      { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' },
+      ['codeVerifier'],
+    ],
   ])('(%s) is told by what is wrong in it, and the provider is not asked', async (_, body, fields) => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
@@ -122,7 +131,9 @@ describe('a good body', () => {
   test('takes a code verifier along', async () => {
     const { issuer, gateway } = await front();
     const codeVerifier = secret('marker-verifier-'.padEnd(43, 'v'));
-    expect((await gateway.ask(redeeming({ code: CODE, redirectUri: REDIRECT, codeVerifier }))).status).toBe(200);
+    expect((await gateway.ask(redeeming({ code: CODE, redirectUri: REDIRECT, codeVerifier }))).status).toBe(
+      200,
+    );
     expect(formOf(issuer)).toHaveProperty('code_verifier', codeVerifier);
   });
 
@@ -132,7 +143,9 @@ describe('a good body', () => {
     const pieces = await gateway.connect();
     void pieces.sendSlowly(redeeming(raw(body)).match(/.{1,40}/gs) ?? [], 5);
     expect((await pieces.answer()).status).toBe(200);
-    const chunks = await gateway.ask(inChunks(POST, body.match(/.{1,30}/g) ?? [], 'Content-Type: application/json'));
+    const chunks = await gateway.ask(
+      inChunks(POST, body.match(/.{1,30}/g) ?? [], 'Content-Type: application/json'),
+    );
     expect(chunks.status).toBe(200);
     const waiting = await gateway.connect();
     await waiting.send(head(POST, `Content-Length: ${body.length}`, 'Expect: 100-continue'));
@@ -150,24 +163,29 @@ describe('a good body', () => {
 });
 
 describe('the media type', () => {
-  test.each([[], ['Content-Type:'], ['Content-Type: Application/JSON'], ['Content-Type: application/json ; charset=utf-8']])(
-    'may be %s',
-    async (...lines) => {
-      const { gateway } = await front();
-      expect((await gateway.ask(withBody(POST, `{${good}}`, ...lines))).status).toBe(200);
-    },
-  );
+  test.each([
+    [],
+    ['Content-Type:'],
+    ['Content-Type: Application/JSON'],
+    ['Content-Type: application/json ; charset=utf-8'],
+  ])('may be %s', async (...lines) => {
+    const { gateway } = await front();
+    expect((await gateway.ask(withBody(POST, `{${good}}`, ...lines))).status).toBe(200);
+  });
 
-  test.each(['application/x-www-form-urlencoded', 'text/plain', 'application/jsonp', 'application/problem+json', 'json'])(
-    '%s is a 415, and the provider is not asked',
-    async type => {
-      const { issuer, gateway } = await front();
-      const client = await gateway.connect();
-      expectError(await client.ask(withBody(POST, `{${good}}`, `Content-Type: ${type}`)), 415, 3);
-      expect((await client.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
-      expect(issuer.provider.tokenRequests).toHaveLength(1);
-    },
-  );
+  test.each([
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'application/jsonp',
+    'application/problem+json',
+    'json',
+  ])('%s is a 415, and the provider is not asked', async type => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    expectError(await client.ask(withBody(POST, `{${good}}`, `Content-Type: ${type}`)), 415, 3);
+    expect((await client.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
 
   test('is asked for before the body: no 100 goes to a request that is refused', async () => {
     const { gateway } = await front();
@@ -189,7 +207,10 @@ describe('the media type', () => {
 describe('a body that is too much', () => {
   test.each([
     ['announced', (bytes: number) => head(POST, `Content-Length: ${bytes}`)],
-    ['in one chunk', (bytes: number) => head(POST, 'Transfer-Encoding: chunked') + `${bytes.toString(16)}\r\n`],
+    [
+      'in one chunk',
+      (bytes: number) => `${head(POST, 'Transfer-Encoding: chunked')}${bytes.toString(16)}\r\n`,
+    ],
   ])('(10 MB, %s) is a 413 that its sender can read', async (_, start) => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
@@ -202,21 +223,24 @@ describe('a body that is too much', () => {
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 
-  test.each(['announced', 'chunked'])('(never-ending, %s) is a 413, and the connection does not last', async how => {
-    const { gateway } = await front();
-    const client = await gateway.connect();
-    const framing = how === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${2 ** 40}`;
-    await client.send(head(POST, framing));
-    const piece = Buffer.alloc(16_384, ' ');
-    const chunk = how === 'chunked' ? Buffer.concat([raw('4000\r\n'), piece, raw('\r\n')]) : piece;
-    const flood = setInterval(() => void client.send(chunk), 10);
-    try {
-      expectError(await client.answer(), 413, 3);
-      await client.ended(6_000);
-    } finally {
-      clearInterval(flood);
-    }
-  });
+  test.each(['announced', 'chunked'])(
+    '(never-ending, %s) is a 413, and the connection does not last',
+    async how => {
+      const { gateway } = await front();
+      const client = await gateway.connect();
+      const framing = how === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${2 ** 40}`;
+      await client.send(head(POST, framing));
+      const piece = Buffer.alloc(16_384, ' ');
+      const chunk = how === 'chunked' ? Buffer.concat([raw('4000\r\n'), piece, raw('\r\n')]) : piece;
+      const flood = setInterval(() => void client.send(chunk), 10);
+      try {
+        expectError(await client.answer(), 413, 3);
+        await client.ended(6_000);
+      } finally {
+        clearInterval(flood);
+      }
+    },
+  );
 
   test('(slow) is a 408 when it stands still, and the provider is not asked', async () => {
     const { issuer, gateway } = await front({ config: { timeouts: { client_body: '300ms' } } });

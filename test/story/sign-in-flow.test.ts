@@ -53,12 +53,18 @@ describe('with a provider like Keycloak', () => {
       notBeforePolicy: 0,
       scope: 'openid profile',
     });
-    expect(decodeJwt(String(accessToken))).toMatchObject({ typ: 'Bearer', azp: 'gateway', sid: sessionState });
+    expect(decodeJwt(String(accessToken))).toMatchObject({
+      typ: 'Bearer',
+      azp: 'gateway',
+      sid: sessionState,
+    });
     expect(decodeJwt(String(idToken))).toMatchObject({ typ: 'ID', preferred_username: 'alice' });
 
     const authorization = `Authorization: Bearer ${accessToken}`;
     expect((await gateway.ask(head('GET /v1/users/me', authorization))).status).toBe(200);
-    expect(values(upstream.onlyRequest.fields, 'x-auth-subject')).toEqual([decodeJwt(String(accessToken)).sub]);
+    expect(values(upstream.onlyRequest.fields, 'x-auth-subject')).toEqual([
+      decodeJwt(String(accessToken)).sub,
+    ]);
     expect(values(upstream.onlyRequest.fields, 'x-auth-client')).toEqual(['gateway']);
   });
 
@@ -100,7 +106,10 @@ describe('with a provider like Keycloak', () => {
   test('a code that is sent twice at the same moment yields tokens at most once', async () => {
     const { gateway, redirectUri } = await keycloakLike();
     const code = await codeFor(gateway, redirectUri);
-    const answers = await Promise.all([redeem(gateway, code, redirectUri), redeem(gateway, code, redirectUri)]);
+    const answers = await Promise.all([
+      redeem(gateway, code, redirectUri),
+      redeem(gateway, code, redirectUri),
+    ]);
     const good = answers.filter(({ status }) => status === 200);
     for (const answer of good) tokensIn(answer);
     expect(good.length).toBeLessThanOrEqual(1);
@@ -154,7 +163,10 @@ describe('with a provider like Keycloak', () => {
     const code = await codeFor(gateway, redirectUri);
     const refused = await redeem(gateway, code, other);
     expect(refused.status).toBe(400);
-    expect(json(refused)).toMatchObject({ code: 3, details: [{ fieldViolations: [{ field: 'redirectUri' }] }] });
+    expect(json(refused)).toMatchObject({
+      code: 3,
+      details: [{ fieldViolations: [{ field: 'redirectUri' }] }],
+    });
     tokensIn(await redeem(gateway, code, redirectUri));
   });
 
@@ -182,7 +194,9 @@ describe('with a provider like Keycloak', () => {
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     });
     const { access_token: token } = (await answer.json()) as Record<string, string>;
-    expect((await gateway.ask(head('GET /', `Authorization: Bearer ${secret(token ?? '')}`))).status).toBe(200);
+    expect((await gateway.ask(head('GET /', `Authorization: Bearer ${secret(token ?? '')}`))).status).toBe(
+      200,
+    );
     expect(values(upstream.onlyRequest.fields, 'x-auth-client')).toEqual(['demo-bot']);
   });
 });

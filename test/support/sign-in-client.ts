@@ -1,13 +1,18 @@
 import { walkLogin } from '../../src/demo/login.ts';
 import { head, withBody } from './requests.ts';
-import type { TestGateway } from './test-gateway.ts';
 import { secret } from './secrets.ts';
+import type { TestGateway } from './test-gateway.ts';
 import type { Answer } from './wire/index.ts';
 
 /** Bytes of a POST to the exchange endpoint: this as JSON, or these bytes as they are. */
 export function redeeming(body: unknown, ...lines: string[]): string {
   const bytes = body instanceof Buffer ? body : Buffer.from(JSON.stringify(body));
-  return withBody('POST /v1/anonymous/auth', bytes.toString('latin1'), 'Content-Type: application/json', ...lines);
+  return withBody(
+    'POST /v1/anonymous/auth',
+    bytes.toString('latin1'),
+    'Content-Type: application/json',
+    ...lines,
+  );
 }
 
 /** Asks the gateway to trade this for tokens. Code and redirect URI become secrets. */

@@ -1,3 +1,4 @@
+import { waitFor } from './wait.ts';
 import {
   type Answer,
   type AnswerOptions,
@@ -5,7 +6,6 @@ import {
   connectRaw,
   type RawClient,
 } from './wire/index.ts';
-import { waitFor } from './wait.ts';
 
 /** A running gateway, seen from outside. */
 export class TestGateway {

@@ -1,5 +1,10 @@
 import { onTestFinished } from 'vitest';
-import { type ScriptedOptions, type ScriptedProvider, scripts, startScriptedProvider } from './scripted-provider.ts';
+import {
+  type ScriptedOptions,
+  type ScriptedProvider,
+  scripts,
+  startScriptedProvider,
+} from './scripted-provider.ts';
 import { secret } from './secrets.ts';
 import { type IssuerKey, issuerKey, signToken } from './token-issuer.ts';
 
@@ -29,7 +34,15 @@ export class TestIssuer {
   /** Claims of an access token of alice that was issued now and lives for five minutes. `claims` has the last word. */
   claims(claims: Members = {}): Members {
     const now = Math.floor(Date.now() / 1_000);
-    const usual = { iss: this.url, aud: 'api', azp: 'app', sub: 'alice', typ: 'Bearer', iat: now, exp: now + 300 };
+    const usual = {
+      iss: this.url,
+      aud: 'api',
+      azp: 'app',
+      sub: 'alice',
+      typ: 'Bearer',
+      iat: now,
+      exp: now + 300,
+    };
     return { ...usual, ...claims };
   }
 

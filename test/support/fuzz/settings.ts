@@ -1,0 +1,16 @@
+/** A number from the environment, so that a longer or another run needs no change of code. */
+function numberFrom(name: string, fallback: number): number {
+  const text = process.env[name];
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new Error(`${name} must be a whole number, not ${text}`);
+  return number;
+}
+
+/** The seed of every fuzz test: the same in each run, unless `WEIR_FUZZ_SEED` says another. */
+export const fuzzSeed = numberFrom('WEIR_FUZZ_SEED', 20_260_219);
+/** How many mutated requests (`WEIR_FUZZ_REQUESTS`). */
+export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 100_000);
+/** How many mutated answers (`WEIR_FUZZ_ANSWERS`). */
+export const fuzzAnswers = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
