@@ -1,34 +1,71 @@
-import { formatHostPort, type LoadedRoute, type RouteModel, type UpstreamModel } from '../config/index.ts';
+import {
+  type ForwardRoute,
+  formatHostPort,
+  type IdentityModel,
+  type LoadedRoute,
+  type UpstreamModel,
+} from '../config/index.ts';
 import type { Fact } from './fact.ts';
 
+/** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */
+export function nameOfRoute({ value, place }: LoadedRoute): string {
+  return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
+}
+
+export function routeFact(route: LoadedRoute): Fact {
+  return ['route', nameOfRoute(route)];
+}
+
 /** What a route does with the requests it takes. */
-export function describeRoute(route: LoadedRoute, params: readonly string[]): Fact[] {
-  const { value } = route;
-  const { upstream } = value;
+export function describeForwarding(
+  route: ForwardRoute,
+  params: readonly string[],
+  identity: IdentityModel | null,
+): Fact[] {
+  const { upstream } = route;
   return [
-    routeFact(route),
-    ...value.parameters.map((name, index): Fact => ['parameters', `${name} = ${params[index] ?? ''}`]),
+    ...route.parameters.map((name, index): Fact => ['parameters', `${name} = ${params[index] ?? ''}`]),
     ['upstream', `${upstream.name}, http://${formatHostPort(upstream.options)}`],
-    ['authentication', 'none: everyone may use it'],
-    ['Authorization', upstream.passAuthorization ? 'passed on as it came' : 'removed'],
+    ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
-    ['body', describeBody(value)],
-    ['semicolons', value.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
-    ['timeouts', describeTimeouts(value, upstream)],
+    ['body', describeBody(route)],
+    ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
+    ['timeouts', describeTimeouts(route, upstream)],
     ['caps', `${upstream.maxRequests} requests to the upstream in flight`],
   ];
 }
 
-/** Which route it is, and where it is written. */
-export function routeFact({ value, file, line }: LoadedRoute): Fact {
-  return ['route', `${value.id} (${file}:${line})`];
+const AUTHENTICATION = {
+  required: 'required: 401 without a valid token',
+  optional: 'optional: without a valid token the caller is its address',
+  none: 'none: everyone may use it',
+} as const;
+
+const PASSED_ON = {
+  required: 'the token is passed on, as Bearer',
+  optional: 'a valid token is passed on, as Bearer; anything else is removed',
+  none: 'passed on as it came',
+} as const;
+
+function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): Fact[] {
+  const facts: Fact[] = [['authentication', AUTHENTICATION[route.authentication]]];
+  if (route.closeAtExpiry) facts.push(['authentication', 'an answer is broken off when its token expires']);
+  facts.push(['Authorization', describeAuthorization(route)]);
+  const headers = route.authentication === 'none' ? [] : (identity?.accessTokens.identityHeaders ?? []);
+  for (const { name, claim } of headers) facts.push(['identity headers', `${name} from the claim ${claim}`]);
+  return facts;
 }
 
-function describeBody({ maxBodyBytes }: RouteModel): string {
+function describeAuthorization({ authentication, upstream }: ForwardRoute): string {
+  if (!upstream.passAuthorization) return 'removed';
+  return PASSED_ON[authentication];
+}
+
+function describeBody({ maxBodyBytes }: ForwardRoute): string {
   return maxBodyBytes === null ? 'of any size' : `up to ${formatSize(maxBodyBytes)}, beyond it 413`;
 }
 
-function describeTimeouts(route: RouteModel, upstream: UpstreamModel): string {
+function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string {
   const times = [
     ['connect', upstream.options.connectTimeoutMs],
     ['first byte', route.firstByteTimeoutMs],

@@ -1,12 +1,20 @@
 import { METHODS } from 'node:http';
 import { isIP } from 'node:net';
 
-import { didYouMean, formatProblem, type LoadedRoute, loadConfig, type Snapshot } from '../config/index.ts';
+import {
+  didYouMean,
+  formatProblem,
+  type LoadedRoute,
+  loadConfig,
+  type RouteModel,
+  type Snapshot,
+} from '../config/index.ts';
 import { addressKey, normalizeAddress, parseTarget, type Target } from '../http/index.ts';
 import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
-import { describeRoute, routeFact } from './describe-route.ts';
+import { describeForwarding, routeFact } from './describe-route.ts';
 import { ExitCode } from './exit-code.ts';
+import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { type Fact, formatFacts } from './fact.ts';
 import { rivalsOf } from './rivals.ts';
 
@@ -14,7 +22,7 @@ export const explain: Command = {
   name: 'explain',
   summary: 'say which route a request takes, and why',
   help: `Says what the gateway does with a request: its canonical path, the route and upstream it takes with their policies,
-and which other routes match as well. Nothing is sent.
+and which other routes match as well; or that the gateway serves it itself. Nothing is sent.
 
 weir explain METHOD PATH [OPTIONS]
 
@@ -80,7 +88,16 @@ function explainRequest(
   if (match === null || route === undefined) {
     return { facts: [...facts, ['refused', '404, no route takes it'], ...rivals], taken: false };
   }
-  return { facts: [...facts, ...describeRoute(route, match.params), ...rivals], taken: true };
+  const { value } = match;
+  facts.push(routeFact(route));
+  const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
+  if (refusal !== null) return { facts: [...facts, ['refused', refusal], ...rivals], taken: false };
+  return { facts: [...facts, ...describeTaken(value, match.params, snapshot), ...rivals], taken: true };
+}
+
+function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Fact[] {
+  if (route.kind === 'forward') return describeForwarding(route, params, identity);
+  return identity === null ? [] : describeSignIn(route, identity);
 }
 
 function describeTarget(sent: string, target: Target): Fact[] {

@@ -1,7 +1,10 @@
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import type { ConfigFile } from './config-file.ts';
 import { listenSchema, routeKeys } from './gateway-schema.ts';
+import { checkIdentity } from './identity-checks.ts';
 import type { HostPort } from './model.ts';
+import { asMap } from './raw.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { didYouMean } from './suggest.ts';
 
 /**
@@ -15,6 +18,7 @@ export function crossCheck(file: ConfigFile): void {
   checkPatterns(file, sketches);
   if (upstreams !== undefined && upstreams !== null)
     checkUpstreams(file, Object.keys(asMap(upstreams)), sketches);
+  checkIdentity(file);
 }
 
 /** What of a route others are compared with; null for what is not sound by itself. */
@@ -56,6 +60,10 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const patterns = sound.map(({ pattern }) => pattern);
   const pathOf = (position: number) => ['routes', sound[position]?.index ?? 0, 'path'];
   const lineOf = (position: number) => file.place(pathOf(position)).line;
+  for (const [position, pattern] of patterns.entries()) {
+    if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
+    file.add(pathOf(position), 'the gateway itself serves this path, to sign users in: remove the route');
+  }
   for (const [first, second] of findConflicts(patterns)) {
     file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);
   }
@@ -64,6 +72,11 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     const message = `no request reaches this route: more specific ones (line ${lines}) take them all`;
     file.add(pathOf(index), message, { severity: 'warning' });
   }
+}
+
+/** Whether both match the same paths, whatever their methods. */
+function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
+  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
 }
 
 function checkListen(file: ConfigFile, value: unknown): void {
@@ -80,9 +93,4 @@ function overlap(a: HostPort, b: HostPort): boolean {
 
 function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
-}
-
-function asMap(value: unknown): Readonly<Record<string, unknown>> {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isMap ? (value as Record<string, unknown>) : {};
 }

@@ -1,9 +1,11 @@
 import { METHODS } from 'node:http';
 import { z } from 'zod';
 
+import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
+import { choice, count, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
-  fieldName,
+  forwardingHeader,
   hostPort,
   hostPortOrOff,
   network,
@@ -83,11 +85,16 @@ const route = z.strictObject({
   upstream: z
     .string({ error: 'expected the name of an upstream' })
     .describe('The upstream that serves it, by name.'),
-  authentication: z
-    .literal('none', {
-      error: 'this gateway cannot check tokens yet, so each route has to say "authentication: none"',
-    })
-    .describe('Who may use it: none, everyone. The Authorization header is not looked at.'),
+  authentication: choice(['required', 'optional', 'none'])
+    .prefault('required')
+    .describe(
+      'Who may use it. required: who sends a valid token, anyone else gets 401. optional: everyone; without a valid token the Authorization header is removed. none: everyone; the header is not looked at.',
+    ),
+  close_at_expiry: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether an answer that outlives the token of its request is broken off when the token expires.',
+    ),
   semicolons: choice(['refuse', 'pass'])
     .prefault('refuse')
     .describe(
@@ -113,11 +120,19 @@ export const gatewaySchema = z.strictObject({
       'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
     ),
   forwarding_headers: z
-    .array(fieldName())
+    .array(forwardingHeader())
     .prefault([])
     .describe(
       'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like always are.',
     ),
+  identity_provider: identityProviderSchema
+    .optional()
+    .describe(
+      'The OpenID Connect provider that issues the tokens and signs users in. Left out, every route has to say "authentication: none".',
+    ),
+  access_tokens: accessTokensSchema
+    .optional()
+    .describe('Which access tokens are accepted, and who their senders are. Needed with identity_provider.'),
   upstreams: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
@@ -127,6 +142,12 @@ export const gatewaySchema = z.strictObject({
     )
     .describe('The services behind the gateway, by name.'),
   routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
+  limits: text('expected none, or the path of a file such as limits.yaml')
+    .transform(path => (path === 'none' ? null : path))
+    .prefault('none')
+    .describe(
+      'The file with what operations tunes under load, limits.yaml; its path is relative to this file. none: the defaults.',
+    ),
   timeouts: z
     .strictObject({
       client_header: duration()
@@ -165,12 +186,12 @@ export const gatewaySchema = z.strictObject({
     ),
   shutdown: z
     .strictObject({
-      delay: duration({ zero: true })
+      delay: duration({ least: '0ms' })
         .prefault('0s')
         .describe(
           'After SIGTERM the gateway says that it is not ready, and serves on for this long before it stops listening.',
         ),
-      drain: duration({ zero: true })
+      drain: duration({ least: '0ms' })
         .prefault('25s')
         .describe('For requests in flight to finish after that; then they are broken off.'),
     })
@@ -181,10 +202,7 @@ export const gatewaySchema = z.strictObject({
       level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .prefault('info')
         .describe('The least severe lines that are written.'),
-      access: z
-        .boolean({ error: 'expected true or false' })
-        .prefault(true)
-        .describe('One line for each request.'),
+      access: yesOrNo().prefault(true).describe('One line for each request.'),
     })
     .prefault({})
     .describe('What is written to standard output, as one JSON object a line.'),
@@ -198,17 +216,6 @@ export type RouteConfig = z.output<typeof route>;
 /** Parts of the file on their own, so that one can be checked further while another is wrong. */
 export const listenSchema = listen;
 export const routeKeys = route.shape;
-
-function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
-  const list = words.map(word => `"${word}"`);
-  return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
-}
-
-/** A whole number from 1 to `most`. */
-function count(most: number) {
-  const error = `expected a whole number from 1 to ${most}`;
-  return z.int({ error }).min(1, { error }).max(most, { error });
-}
 
 function method() {
   const routable = METHODS.filter(name => !NEVER_SERVED.includes(name));

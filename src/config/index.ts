@@ -1,5 +1,5 @@
 export { formatHostPort } from './host-port.ts';
-export { gatewayJsonSchema, type JsonSchema } from './json-schema.ts';
+export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export {
   type LoadedConfig,
   type LoadedRoute,
@@ -9,11 +9,14 @@ export {
 } from './load.ts';
 export type {
   CapsModel,
+  ForwardRoute,
   HostPort,
+  IdentityModel,
   ListenModel,
   LogModel,
   RouteModel,
   ShutdownModel,
+  SignInRoute,
   Snapshot,
   TimeoutsModel,
   UpstreamModel,

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type { RouteEntry } from '../routing/index.ts';
 import { compileGateway } from './compile.ts';
 import { ConfigFile } from './config-file.ts';
@@ -7,10 +9,13 @@ import { gatewaySchema } from './gateway-schema.ts';
 import { gatewayJsonSchema } from './json-schema.ts';
 import type { RouteModel, Snapshot } from './model.ts';
 import type { Problem } from './problem.ts';
+import { readLimits } from './read-limits.ts';
+import { readProvider } from './read-provider.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
 export interface LoadOptions {
-  /** What `${NAME}` in the file stands for. */
+  /** What `${NAME}` in the files stands for. */
   readonly env: Environment;
   /** The number of the snapshot to be made, from 1. */
   readonly generation: number;
@@ -20,37 +25,57 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** The routes in the order of the file. */
+  /** The routes in the order of the file, then the gateway's own. */
   readonly routes: readonly LoadedRoute[];
+  /** What was read: gateway.yaml, then the file of limits if it names one. */
+  readonly files: readonly string[];
   readonly warnings: readonly Problem[];
 }
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one mistake; warnings may be among the problems. In the order of the file. */
+  /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** A route together with its pattern and where it is written. */
 export interface LoadedRoute extends RouteEntry<RouteModel> {
-  readonly file: string;
-  readonly line: number;
+  /** Null: nowhere, the route is the gateway's own. */
+  readonly place: { readonly file: string; readonly line: number } | null;
 }
 
-/** Reads, checks and compiles gateway.yaml. Never throws for what a file holds, and tells every mistake at once. */
+/**
+ * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and tells every mistake at
+ * once. The files are one configuration: where one is bad, none counts.
+ */
 export async function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   const file = await ConfigFile.read(path, options.env);
-  const config = file.value === undefined ? undefined : validate(file, gatewaySchema, gatewayJsonSchema());
+  const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
   crossCheck(file);
-  if (config === undefined || file.hasMistakes) return { ok: false, problems: file.problems };
-  const { snapshot, routes } = compileGateway(config, file.bytes, options.generation);
+  const provider = await readProvider(file);
+  const { limits, file: limitsFile } = await readLimits(file, options.env);
+  const files = limitsFile === null ? [file] : [file, limitsFile];
+  const problems = files.flatMap(each => each.problems);
+  if (gateway === undefined || limits === undefined || files.some(each => each.hasMistakes))
+    return { ok: false, problems };
+
+  const sources = { gateway, limits, provider, hash: hashOf(files) };
+  const { snapshot, routes } = compileGateway(sources, options.generation);
+  const written = routes.map((route, index) => ({
+    ...route,
+    place: { file: file.name, line: file.place(['routes', index]).line },
+  }));
   return {
     ok: true,
     snapshot,
-    routes: routes.map((route, index) => ({
-      ...route,
-      file: file.name,
-      line: file.place(['routes', index]).line,
-    })),
-    warnings: file.problems,
+    routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
+    files: files.map(({ name }) => name),
+    warnings: problems,
   };
+}
+
+/** Of each file by itself, so that no byte can move from one to the other unnoticed. What secret files hold is not in it. */
+function hashOf(files: readonly ConfigFile[]): string {
+  const hash = createHash('sha256');
+  for (const { bytes } of files) hash.update(createHash('sha256').update(bytes).digest());
+  return hash.digest('hex').slice(0, 16);
 }

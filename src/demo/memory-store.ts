@@ -1,3 +1,5 @@
+import type { Clock } from '../core/index.ts';
+
 interface Entry {
   readonly payload: Record<string, unknown>;
   readonly expiresAtMs: number;
@@ -12,31 +14,33 @@ const MOST_ENTRIES = 10_000;
  *
  * @returns an `adapter` for its configuration
  */
-export function memoryStore(): (model: string) => MemoryModel {
+export function memoryStore(clock: Clock): (model: string) => MemoryModel {
   const entries = new Map<string, Entry>();
-  return model => new MemoryModel(model, entries);
+  return model => new MemoryModel(model, entries, clock);
 }
 
 class MemoryModel {
   readonly #model: string;
   readonly #entries: Map<string, Entry>;
+  readonly #clock: Clock;
 
-  constructor(model: string, entries: Map<string, Entry>) {
+  constructor(model: string, entries: Map<string, Entry>, clock: Clock) {
     this.#model = model;
     this.#entries = entries;
+    this.#clock = clock;
   }
 
   async upsert(id: string, payload: Record<string, unknown>, expiresIn?: number): Promise<void> {
     const lifeMs = expiresIn === undefined ? Number.POSITIVE_INFINITY : expiresIn * 1_000;
     this.#entries.delete(this.#key(id));
-    this.#entries.set(this.#key(id), { payload, expiresAtMs: Date.now() + lifeMs });
+    this.#entries.set(this.#key(id), { payload, expiresAtMs: this.#clock.epochMs() + lifeMs });
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > MOST_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
   }
 
   async find(id: string): Promise<unknown> {
     const entry = this.#entries.get(this.#key(id));
-    return entry !== undefined && entry.expiresAtMs > Date.now() ? entry.payload : undefined;
+    return entry !== undefined && entry.expiresAtMs > this.#clock.epochMs() ? entry.payload : undefined;
   }
 
   async findByUid(uid: string): Promise<unknown> {
@@ -49,7 +53,7 @@ class MemoryModel {
 
   async consume(id: string): Promise<void> {
     const entry = this.#entries.get(this.#key(id));
-    if (entry !== undefined) entry.payload['consumed'] = Math.floor(Date.now() / 1_000);
+    if (entry !== undefined) entry.payload['consumed'] = Math.floor(this.#clock.epochMs() / 1_000);
   }
 
   async destroy(id: string): Promise<void> {
@@ -68,7 +72,7 @@ class MemoryModel {
 
   #findBy(member: string, value: string): unknown {
     for (const [key, { payload, expiresAtMs }] of this.#entries) {
-      const ours = key.startsWith(`${this.#model}:`) && expiresAtMs > Date.now();
+      const ours = key.startsWith(`${this.#model}:`) && expiresAtMs > this.#clock.epochMs();
       if (ours && payload[member] === value) return payload;
     }
     return undefined;

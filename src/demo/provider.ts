@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import OidcProvider from 'oidc-provider';
+import { systemClock } from '../core/index.ts';
 import { memoryStore } from './memory-store.ts';
 import { callbackPage, loginPage, problemPage } from './pages.ts';
 import { personByPassword } from './people.ts';
@@ -61,7 +62,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
   const callbackUri = `${origin}/callback`;
 
   const cookieKey = randomBytes(32).toString('hex');
-  const store = memoryStore();
+  const store = memoryStore(systemClock);
   let keys = [newKey()];
   let notBefore = 0;
   const open = () => {

@@ -24,7 +24,10 @@ const RULES = new NameTable<AnswerRule>([
 
 /** What of an upstream's answer may pass. */
 export interface AnswerPolicy {
-  /** A 204 has no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would be a lie. */
+  /**
+   * A 204 and an interim answer have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would make
+   * a careless client read the next answer as a body.
+   */
   readonly status: number;
   /** Whether the body goes out chunked: only then can trailers follow, and may be announced. */
   readonly chunked: boolean;
@@ -47,7 +50,7 @@ export function keepAnswerFields(
     const rule = RULES.get(name);
     if (rule === undefined || (name.includes('_') && rule !== 'rate-limit')) kept.push(name, value);
     else if (rule === 'content-length') {
-      if (status !== 204 && !chunked) kept.push(name, value);
+      if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
     } else if (rule === 'rate-limit') {
       if (rateLimits) kept.push(name, value);
     } else if (rule === 'cors') {

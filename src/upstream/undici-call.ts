@@ -8,8 +8,12 @@ const WHOLE_MAX_BYTES = 16_384;
 /** Interim answers before the final one; a server that sends more is not going to come to the point. */
 const MAX_INTERIM = 16;
 const TOO_MANY_INTERIM = 'too many interim answers';
-/** A status or reason that no answer can have, though undici's parser lets it pass (RFC 9112, 4). */
-const BAD_STATUS_LINE = 'the status line is not one of HTTP/1.1';
+/** A status or reason that no answer to this request can have, though undici lets it pass: 099, a bare 101. */
+const BAD_STATUS_LINE = 'the status line is none that an answer here can have';
+/** undici would read such a body up to the end of the connection and leave it coded (RFC 9112, 6.3). */
+const BAD_CODING = 'the only transfer coding accepted is chunked';
+const BAD_LENGTH = 'Content-Length is not a plain number';
+const MALFORMED: ReadonlySet<string> = new Set([TOO_MANY_INTERIM, BAD_STATUS_LINE, BAD_CODING, BAD_LENGTH]);
 const NO_FIELDS: Fields = [];
 
 /** What has come of the answer so far. */
@@ -94,7 +98,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     reason?: string,
   ): void {
     // Thrown, so that undici destroys the connection.
-    if (status < 100 || /[\x00-\x08\x0a-\x1f\x7f]/.test(reason ?? '')) throw new Error(BAD_STATUS_LINE);
+    if (status < 102 || /[\x00-\x08\x0a-\x1f\x7f]/.test(reason ?? '')) throw new Error(BAD_STATUS_LINE);
     const fields = latin1Fields(controller.rawHeaders as Buffer[]);
     if (status < 200) {
       if (++this.#interim > MAX_INTERIM) throw new Error(TOO_MANY_INTERIM);
@@ -102,7 +106,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
-    this.#reason = reason ?? '';
+    this.#reason = latin1Reason(reason ?? '');
     this.#fields = fields;
     this.#bodyLength = answerLength(this.#request.method, status, fields);
     this.#phase = 'head-held';
@@ -155,7 +159,8 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     if (this.#phase !== 'head-held' || this.#aborted) return;
     this.#phase = 'streaming';
     this.#sink.head(this.#status, this.#reason, this.#fields, this.#bodyLength);
-    if (this.#heldBody === '') return;
+    // The sink gives the exchange up when it cannot write the head.
+    if (this.#aborted || this.#heldBody === '') return;
     if (!this.#sink.data(Buffer.from(this.#heldBody, 'latin1'))) this.#controller?.pause();
   }
 
@@ -165,21 +170,30 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   }
 }
 
-/** Pairs of latin-1 strings without `Transfer-Encoding`, which undici has undone. */
+/** Pairs of latin-1 strings without `Transfer-Encoding`, which undici has undone. Throws for a coding it has not. */
 function latin1Fields(raw: readonly Buffer[]): string[] {
   const fields: string[] = [];
+  let coded = false;
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] as Buffer).toString('latin1');
-    if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') continue;
-    fields.push(name, (raw[i + 1] as Buffer).toString('latin1'));
+    const value = (raw[i + 1] as Buffer).toString('latin1');
+    if (name.length !== 17 || name.toLowerCase() !== 'transfer-encoding') fields.push(name, value);
+    else if (coded || value.toLowerCase() !== 'chunked') throw new Error(BAD_CODING);
+    else coded = true;
   }
   return fields;
 }
 
-/** Bytes of body that will follow, null where only its end tells. RFC 9112, 6.3. */
+/** The reason phrase with a character for each byte; undici has read it as UTF-8. */
+function latin1Reason(reason: string): string {
+  return /^[\t\x20-\x7e]*$/.test(reason) ? reason : Buffer.from(reason).toString('latin1');
+}
+
+/** Bytes of body that will follow, null where only its end tells. RFC 9112, 6.3. Throws for `010`, which some read as 8. */
 function answerLength(method: string, status: number, fields: Fields): number | null {
-  if (method === 'HEAD' || status === 204 || status === 304) return 0;
   const length = firstValue(fields, 'content-length');
+  if (length !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(length)) throw new Error(BAD_LENGTH);
+  if (method === 'HEAD' || status === 204 || status === 304) return 0;
   return length === undefined ? null : Number(length);
 }
 
@@ -187,7 +201,7 @@ function answerLength(method: string, status: number, fields: Fields): number | 
 function failureKind(error: Error & { code?: string }, started: boolean): UpstreamFailure['kind'] {
   if (started) return 'truncated';
   if (error.code === 'UND_ERR_HEADERS_TIMEOUT') return 'timeout';
-  if (error.message === TOO_MANY_INTERIM || error.message === BAD_STATUS_LINE) return 'malformed';
+  if (MALFORMED.has(error.message)) return 'malformed';
   if (error.name === 'HTTPParserError' || error.code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   if (error.code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'malformed';
   return 'reset';

@@ -152,11 +152,17 @@ describe('a body', () => {
   });
 });
 
+test('a head of 30 KiB passes', async () => {
+  const value = 'x'.repeat(30_000);
+  const { client } = await front(exchange => exchange.answer(200, ['X-Long', value], 'ok'));
+  expect(header(await client.ask(head('GET /a')), 'x-long')).toBe(value);
+});
+
 describe('a status', () => {
   test.each([
     [200, 'OK'],
     [201, 'Made it'],
-    [299, 'Odd'],
+    [299, 'Odd \xc3\xa9'],
     [302, 'Found'],
     [404, 'Not Found'],
     [418, "I'm a teapot"],
@@ -201,6 +207,16 @@ describe('before and behind the body', () => {
     expect(answer.interim.map(interim => interim.status)).toEqual([103, 103]);
     expect(answer.interim.map(interim => values(interim.fields, 'link'))).toEqual(hints.map(hint => [hint]));
     expect(values(answer.interim[0]?.fields ?? [], 'x-test')).toEqual(['\xff']);
+  });
+
+  test('an interim answer with a Content-Length passes without it, since it has no body', async () => {
+    const { client } = await front(
+      bytes(
+        'HTTP/1.1 103 Early Hints\r\nContent-Length: 60\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      ),
+    );
+    const answer = await client.ask(head('GET /a'));
+    expect(answer).toMatchObject({ status: 200, complete: true, interim: [{ status: 103, fields: [] }] });
   });
 
   test('102 passes at once, long before the answer', async () => {

@@ -43,6 +43,22 @@ describe('an answer that is none is a 502, and the next request is served on ano
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxx',
       'keep',
     ],
+    [
+      '101 without a protocol',
+      'HTTP/1.1 101 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      'keep',
+    ],
+    ['another transfer coding', `${OK}Transfer-Encoding: gzip\r\n\r\nok`, 'close'],
+    [
+      'another transfer coding before chunked',
+      `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+      'keep',
+    ],
+    [
+      'chunked twice',
+      `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+      'keep',
+    ],
     ['a control byte in the reason', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
     ['a NUL in the reason', 'HTTP/1.1 200 O\0K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
     ['a control byte in a value', `${OK}X: a\x01\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
@@ -55,6 +71,7 @@ describe('an answer that is none is a 502, and the next request is served on ano
     ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
     ['two lengths that differ', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, 'keep'],
     ['a length that is no number', `${OK}Content-Length: two\r\n\r\nok`, 'keep'],
+    ['a length that some read as octal', `${OK}Content-Length: 02\r\n\r\nok`, 'keep'],
     ['a negative length', `${OK}Content-Length: -2\r\n\r\nok`, 'keep'],
     [
       'both framings',
@@ -62,6 +79,7 @@ describe('an answer that is none is a 502, and the next request is served on ano
       'keep',
     ],
     ['a head of 40 KiB', `${OK}X: ${'a'.repeat(40_960)}\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
+    ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000), 'keep'],
     ['a head without end', `${OK}${'X: a\r\n'.repeat(20_000)}`, 'keep'],
   ] as const)('%s', async (_, bytes, then) => {
     const { upstream, client } = await front(broken(bytes, then));

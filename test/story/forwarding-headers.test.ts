@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks } from '../support/requests.ts';
 import { type CapturedRequest, header, names, startUpstream, values } from '../support/wire/index.ts';
@@ -211,10 +212,27 @@ describe('a request id', () => {
   });
 });
 
+test('forwarding headers of an untrusted peer are counted', async () => {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({ upstreamPort: upstream.port });
+  await gateway.ask(head('GET /a'));
+  await gateway.ask(head('GET /a', 'X-Forwarded-For: 192.0.2.1'));
+  expect([...(await gateway.metric('weir_untrusted_forwarding_headers_total')).values()]).toEqual([1]);
+});
+
 describe('Authorization', () => {
   test('passes to the upstream', async () => {
     const { fields } = await forwarded(['Authorization: Bearer a.b.c']);
     expect(values(fields, 'authorization')).toEqual(['Bearer a.b.c']);
+  });
+
+  test('twice is refused, since two readers may take another one', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    await client.send(head('GET /a', 'Authorization: Bearer a', 'authorization: Bearer b'));
+    await expectRejected(client);
+    expect(upstream.connections).toEqual([]);
   });
 
   test('is removed where the upstream shall not have it, and so is its underscore', async () => {

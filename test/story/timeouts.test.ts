@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { deafPort } from '../support/deaf-port.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -15,6 +16,12 @@ const QUICK = { api: { timeouts: { connect: '500ms', first_byte: '500ms', idle: 
 const silence: Script = async exchange => await exchange.gone;
 
 describe('an upstream that is too slow', () => {
+  test('to be connected to is a 502', async () => {
+    const port = await deafPort();
+    const gateway = await startGateway({ upstreamPort: port, ...QUICK });
+    expectError(await gateway.ask(head('GET /a')), 502, 14);
+  });
+
   test('with the first byte of its answer is a 504, and its connection is destroyed', async () => {
     const { upstream, client } = await front(QUICK, silence);
     expectError(await client.ask(head('GET /a')), 504, 4);

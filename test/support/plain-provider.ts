@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import OidcProvider from 'oidc-provider';
+import { systemClock } from '../../src/core/index.ts';
 import { memoryStore } from '../../src/demo/memory-store.ts';
 import { loginPage } from '../../src/demo/pages.ts';
 
@@ -25,7 +26,7 @@ export async function startPlainProvider(): Promise<PlainProvider> {
   const callbackUri = 'https://app.example/callback';
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const provider = new OidcProvider(issuer, {
-    adapter: memoryStore(),
+    adapter: memoryStore(systemClock),
     clients: [
       {
         client_id: 'gateway',

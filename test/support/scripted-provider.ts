@@ -26,10 +26,14 @@ export interface ScriptedProvider {
   readonly tokenRequests: readonly TokenRequest[];
   /** How many times the discovery document was asked for. */
   readonly discoveries: number;
+  /** How many times the key set was asked for. */
+  readonly keyFetches: number;
   /** May be changed at any time. At the start: `scripts.tokens()`. */
   token: Script;
   /** May be changed at any time. At the start: a right document. */
   discovery: Script;
+  /** May be changed at any time. At the start: no such thing. */
+  keys: Script;
   close(): Promise<void>;
 }
 
@@ -46,6 +50,7 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
   const tokenRequests: TokenRequest[] = [];
   const connections = new Map<Socket, number>();
   let discoveries = 0;
+  let keyFetches = 0;
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.url === '/token') {
@@ -62,6 +67,9 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
         },
         () => undefined,
       );
+    } else if (request.url === '/keys') {
+      keyFetches += 1;
+      provider.keys(response, request.socket);
     } else {
       discoveries += 1;
       provider.discovery(response, request.socket);
@@ -79,6 +87,9 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
     get discoveries() {
       return discoveries;
     },
+    get keyFetches() {
+      return keyFetches;
+    },
     token: scripts.tokens(),
     discovery: scripts.json(200, {
       issuer,
@@ -87,6 +98,7 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
       jwks_uri: `${issuer}/keys`,
       ...options.document,
     }),
+    keys: scripts.html(404),
     close: () =>
       new Promise<void>(resolve => {
         server.close(() => resolve());

@@ -26,7 +26,7 @@ export interface Answer {
   readonly end: 'framing' | 'close' | 'reset';
 }
 
-const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/;
+const STATUS_LINE = /^HTTP\/1\.1 ([1-9]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/;
 
 /** Collects one answer, the interim one or the last. */
 export class AnswerParts implements MessageSink {

@@ -5,8 +5,8 @@
 export { type Answer, header, type Interim } from './answer.ts';
 export { answerOk, CaptureUpstream, startUpstream, type UpstreamSettings } from './capture-upstream.ts';
 export type { CapturedRequest } from './captured-request.ts';
-export { names, parseFields, value, values, type WireFields } from './fields.ts';
-export { type Framing, requestFraming } from './framing.ts';
+export { names, values, type WireFields } from './fields.ts';
+export { answerFraming, type Framing, requestFraming } from './framing.ts';
 export { MessageReader, type MessageSink, type ReaderOptions } from './message-reader.ts';
 export {
   type AnswerOptions,

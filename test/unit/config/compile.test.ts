@@ -185,7 +185,7 @@ describe('a route', () => {
     });
   });
 
-  it('is listed with its line, in the order of the file', async () => {
+  it('is listed with its line, in the order of the file, before those of the gateway itself', async () => {
     const text = `upstreams: { api: { url: "http://api" } }
 routes:
   - path: /b
@@ -194,9 +194,11 @@ routes:
   - { path: /a, upstream: api, authentication: none }
 `;
     const { routes } = await loaded(text);
-    expect(routes.map(({ value, line }) => [value.id, line])).toEqual([
+    expect(routes.map(({ value, place }) => [value.id, place?.line])).toEqual([
       ['/b', 3],
       ['/a', 6],
+      ['/v1/anonymous/authorize-url', undefined],
+      ['/v1/anonymous/auth', undefined],
     ]);
   });
 });

@@ -65,10 +65,12 @@ describe('two routes', () => {
   });
 
   it('are compared even if other keys of them are wrong', async () => {
-    const text = `${UPSTREAMS}  - { path: /a, upstream: api }\n  - { path: /a, upstream: nope, x: 1 }\n`;
+    const text = `${UPSTREAMS}  - { path: /a, upstream: api, authentication: 1 }
+  - { path: /a, upstream: nope, x: 1 }
+`;
     expect(await problemsIn(text)).toEqual([
-      expect.stringMatching(/^3:5: routes\[0\]: missing key "authentication"/),
-      expect.stringMatching(/^4:5: routes\[1\]: missing key "authentication"/),
+      expect.stringMatching(/^3:48: routes\[0\]\.authentication: expected/),
+      expect.stringMatching(/^4:5: routes\[1\]: a route requires a token/),
       '4:13: routes[1].path: this route matches the same requests as the one in line 3',
       '4:27: routes[1].upstream: no upstream is named "nope"',
       '4:33: routes[1]: unknown key "x"',

@@ -28,8 +28,9 @@ test('the request id is the gateway\u2019s own', () => {
   expect(keepAnswerFields(['X-Request-Id', 'theirs'], 200, false)).toEqual([]);
 });
 
-test('a 204 has no Content-Length, and neither has a chunked answer', () => {
+test('a 204 has no Content-Length, and neither has an interim nor a chunked answer', () => {
   expect(keepAnswerFields(['Content-Length', '0'], 204, false)).toEqual([]);
+  expect(keepAnswerFields(['Content-Length', '5'], 103, false)).toEqual([]);
   expect(keepAnswerFields(['Content-Length', '5'], 200, true)).toEqual([]);
   expect(keepAnswerFields(['Content-Length', '5'], 304, false)).toEqual(['Content-Length', '5']);
 });

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { sleep } from './wait.ts';
+
+const LISTENER = `
+  const server = require('node:net').createServer();
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));`;
+
+/**
+ * A port of 127.0.0.1 at which connecting takes for ever: its process is stopped and its queue of connections is full.
+ * The end of the running test frees it.
+ */
+export async function deafPort(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', LISTENER], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const sockets: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    child.kill('SIGKILL');
+  });
+  const [line] = await once(child.stdout, 'data');
+  const port = Number(String(line));
+  child.kill('SIGSTOP');
+  for (let waiting = 0; waiting < 100; waiting++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    const connected = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      sleep(200).then(() => false),
+    ]);
+    if (!connected) return port;
+  }
+  throw new Error('the queue of connections does not fill up');
+}
