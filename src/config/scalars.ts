@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 import { parseDurationMs } from '../core/index.ts';
 import { AddressSet } from '../http/index.ts';
+import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { parseHostPort } from './host-port.ts';
 import type { HostPort } from './model.ts';
 import { parseMomentS } from './moment.ts';
-import { parseQuota, QuotaError } from './quota.ts';
 import { parseSizeBytes } from './size.ts';
 
 // The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
@@ -68,19 +68,28 @@ export function momentOrNone() {
   });
 }
 
+/** A quota such as `20/5s`. */
+export function quota() {
+  return z
+    .string({ error: 'expected a number and a period such as 20/5s' })
+    .transform((text, context) => readQuota(text, context));
+}
+
 /** `off`, read as null, or a quota such as `1000/1m`. */
 export function quotaOrOff() {
-  const error = 'expected off, or a number and a period such as 1000/1m';
-  return z.string({ error }).transform((text, context) => {
-    if (text === 'off') return null;
-    try {
-      return parseQuota(text);
-    } catch (mistake) {
-      if (!(mistake instanceof QuotaError)) throw mistake;
-      refuseQuoting(context, mistake.message);
-      return z.NEVER;
-    }
-  });
+  return z
+    .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
+}
+
+function readQuota(text: string, context: z.RefinementCtx): Quota {
+  try {
+    return parseQuota(text);
+  } catch (mistake) {
+    if (!(mistake instanceof QuotaError)) throw mistake;
+    refuseQuoting(context, mistake.message);
+    return z.NEVER;
+  }
 }
 
 /** Where a listener listens, `0.0.0.0:8080`. */
