@@ -21,7 +21,7 @@ test.each([
   ['off', 'for example 5/5s'],
   ['5 / 5s', 'write it without blanks: 5/5s'],
   ['5/5s\n', 'write it without blanks: 5/5s'],
-  ['0/5s', 'write at least 1 (to switch a route off, give it no upstream)'],
+  ['0/5s', 'write at least 1 (to switch a route off, take it out of gateway.yaml)'],
   ['65536/5s', 'write at most 65535'],
   ['99999999999999999999/5s', 'write at most 65535'],
   ['-5/5s', '"-5" is not a whole number from 1 to 65535'],
