@@ -8,10 +8,14 @@ export {
   loadConfig,
 } from './load.ts';
 export type {
+  BucketModel,
+  CallerClass,
   CapsModel,
   ForwardRoute,
   HostPort,
   IdentityModel,
+  LimitRouteModel,
+  LimitsModel,
   ListenModel,
   LogModel,
   RouteModel,

@@ -11,6 +11,7 @@ import type { RouteModel, Snapshot } from './model.ts';
 import type { Problem } from './problem.ts';
 import { readLimits } from './read-limits.ts';
 import { readProvider } from './read-provider.ts';
+import { readPseudonymKey } from './read-pseudonym-key.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
@@ -52,13 +53,14 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
   crossCheck(file);
   const provider = await readProvider(file);
+  const pseudonymKey = await readPseudonymKey(file);
   const { limits, file: limitsFile } = await readLimits(file, options.env);
   const files = limitsFile === null ? [file] : [file, limitsFile];
   const problems = files.flatMap(each => each.problems);
   if (gateway === undefined || limits === undefined || files.some(each => each.hasMistakes))
     return { ok: false, problems };
 
-  const sources = { gateway, limits, provider, hash: hashOf(files) };
+  const sources = { gateway, limits, provider, pseudonymKey, hash: hashOf(files) };
   const { snapshot, routes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
