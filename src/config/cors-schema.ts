@@ -14,31 +14,41 @@ function origin() {
     });
 }
 
-const rules = z.strictObject({
-  origins: z
-    .union(
-      [
-        z.literal('any'),
-        z.array(origin()).min(1, { error: 'an empty list lets nobody in: leave out "cors" for that' }),
-      ],
-      { error: 'expected any, or a list of origins such as [https://app.example.com]' },
-    )
-    .transform(list => (list === 'any' ? null : list))
-    .describe('Which web pages may call: a list of origins such as https://app.example.com, or any.'),
-  allow_headers: z
-    .union([z.literal('any'), z.array(token('expected the name of a header field such as Authorization'))], {
-      error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
-    })
-    .transform(list => (list === 'any' ? null : list))
-    .prefault('any')
-    .describe('Header fields that pages may send, or any. Authorization is one of them.'),
-  credentials: yesOrNo()
-    .prefault(false)
-    .describe('Whether browsers send cookies along. Not for origins: any. Bearer tokens do not need it.'),
-  max_age: duration({ least: '0s' })
-    .prefault('1h')
-    .describe('For how long a browser may remember the answer to a preflight.'),
-});
+const rules = z
+  .strictObject({
+    origins: z
+      .union(
+        [
+          z.literal('any'),
+          z.array(origin()).min(1, { error: 'an empty list lets nobody in: leave out "cors" for that' }),
+        ],
+        { error: 'expected any, or a list of origins such as [https://app.example.com]' },
+      )
+      .transform(list => (list === 'any' ? null : list))
+      .describe('Which web pages may call: a list of origins such as https://app.example.com, or any.'),
+    allow_headers: z
+      .union(
+        [z.literal('any'), z.array(token('expected the name of a header field such as Authorization'))],
+        {
+          error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
+        },
+      )
+      .transform(list => (list === 'any' ? null : list))
+      .prefault('any')
+      .describe('Header fields that pages may send, or any. Authorization is one of them.'),
+    credentials: yesOrNo()
+      .prefault(false)
+      .describe('Whether browsers send cookies along. Not for origins: any. Bearer tokens do not need it.'),
+    max_age: duration({ least: '0s' })
+      .prefault('1h')
+      .describe('For how long a browser may remember the answer to a preflight.'),
+  })
+  .refine(({ origins, credentials }) => origins !== null || !credentials, {
+    path: ['credentials'],
+    // Any page that a visitor opens could act for them.
+    error:
+      'with credentials list the origins: "any" would let every web page act in the name of its visitors',
+  });
 
 /** `cors` of gateway.yaml. */
 export const corsSchema = z

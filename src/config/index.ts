@@ -1,7 +1,10 @@
+export { QUOTA_KEYS } from './compile-limits.ts';
 export { formatHostPort } from './host-port.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export {
+  type FilePlace,
   type LoadedConfig,
+  type LoadedLimits,
   type LoadedRoute,
   type LoadOptions,
   type LoadResult,
