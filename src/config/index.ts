@@ -2,8 +2,8 @@ export { QUOTA_KEYS } from './compile-limits.ts';
 export { formatHostPort } from './host-port.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export {
-  type FilePlace,
   type LoadedConfig,
+  type LoadedLimitRoute,
   type LoadedLimits,
   type LoadedRoute,
   type LoadOptions,

@@ -54,10 +54,17 @@ export interface LoadedRoute extends RouteEntry<RouteModel> {
   readonly place: FilePlace | null;
 }
 
+/** A line of `routes:` in limits.yaml. */
+export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
+  /** As it is written. */
+  readonly line: string;
+  readonly place: FilePlace | null;
+}
+
 /** What there is to say about limits beside what they are. */
 export interface LoadedLimits {
   /** The lines of `routes:`, in the order of the file. */
-  readonly routes: readonly RouteEntry<LimitRouteModel>[];
+  readonly routes: readonly LoadedLimitRoute[];
   /** Where a key of limits.yaml is written; null: it is not, its default holds. */
   placeOf(path: readonly string[]): FilePlace | null;
 }
@@ -90,10 +97,23 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
     snapshot,
     routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
     files: files.map(({ name }) => name),
-    limits: { routes: limitRoutes, placeOf: path => placeIn(limitsFile, path) },
+    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFile),
     warnings: problems.filter(({ severity }) => severity === 'warning'),
     hints: problems.filter(({ severity }) => severity === 'hint'),
   };
+}
+
+function loadedLimits(
+  routes: readonly RouteEntry<LimitRouteModel>[],
+  lines: readonly string[],
+  file: ConfigFile | null,
+): LoadedLimits {
+  const placeOf = (path: readonly string[]) => placeIn(file, path);
+  const written = routes.map((route, index) => {
+    const line = lines[index] ?? '';
+    return { ...route, line, place: placeOf(['routes', line]) };
+  });
+  return { routes: written, placeOf };
 }
 
 function placeIn(file: ConfigFile | null, path: readonly string[]): FilePlace | null {
