@@ -104,6 +104,22 @@ describe('weir', () => {
     [['explain', 'GET'], 'weir explain: PATH is missing'],
     [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
+    [
+      ['explain', 'GET', '/', '--as', 'usr'],
+      'weir explain: --as takes bot, user, address or address:IP, not "usr", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'user:7'],
+      'weir explain: --as takes bot, user, address or address:IP, not "user:7", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:home'],
+      'weir explain: --as address:IP takes an IP address, not "home"',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:192.0.2.1', '--address', '192.0.2.1'],
+      'weir explain: --as address:IP and --address both give an address: leave out one',
+    ],
     [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
     [['serve', 'now'], 'weir serve: "now" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
@@ -142,7 +158,7 @@ describe('weir check', () => {
   it('reads config/gateway.yaml when it is told no other', async () => {
     expect(await weir(['check'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml\n',
+      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
       err: '',
     });
   });
@@ -226,6 +242,7 @@ describe('weir check', () => {
       routes: 3,
       upstreams: 1,
       provider: 'https://id.example.com/realms/main',
+      buckets: 3,
       problems: [],
     });
   });
@@ -271,8 +288,13 @@ describe('weir explain', () => {
         "Host: the client's own",
         'body: of any size',
         'semicolons: refused with 400',
+        'upstream 429: rewritten, unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',
         'caps: 1024 requests to the upstream in flight',
+        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'as an address: global limit: 50 in 1s (the default)',
+        'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
+        'CORS: off: a preflight is a request like any other',
         'also matches: /v1/** (line 6): less specific',
         '/v1/users/{user_id} (line 13): the same path, but the route above names the method',
       ],
@@ -357,7 +379,7 @@ describe('weir explain, of callers', () => {
   async function explain(method: string, path: string): Promise<{ code: number; facts: string[] }> {
     const { code, out, err } = await weir(['explain', method, path], SECRET);
     expect(err).toBe('');
-    const lines = out.replaceAll(/config\/gateway\.yaml:\d+/g, 'config/gateway.yaml').split('\n');
+    const lines = out.replaceAll(/(config\/\w+\.yaml):\d+/g, '$1').split('\n');
     return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
   }
 
@@ -394,7 +416,8 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
   });
 
   it('says that the gateway itself redeems codes', async () => {
-    expect(await explain('POST', '/v1/anonymous/auth')).toEqual({
+    const { code, facts } = await explain('POST', '/v1/anonymous/auth');
+    expect({ code, facts }).toEqual({
       code: 0,
       facts: [
         "route: /v1/anonymous/auth (the gateway's own)",
@@ -403,9 +426,21 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
         'provider: https://id.example.com/realms/main',
         'client: gateway, client_secret_basic',
         'redirect URIs: any',
+        ...facts.slice(6, -1),
         'also matches: /v1/** (config/gateway.yaml): less specific',
       ],
     });
+    expect(facts.slice(6, -1).map(fact => fact.replace(/: .*/, ''))).toEqual([
+      'bucket',
+      'by the line "POST /v1/anonymous/auth" (config/limits.yaml)',
+      'bucket hash',
+      'scope',
+      'as an address',
+      'bucket',
+      'restrictions',
+      expect.stringMatching(/^the caller/),
+      'CORS',
+    ]);
   });
 
   it('says which redirect URIs are redeemed', async () => {
