@@ -247,6 +247,17 @@ describe('weir check', () => {
     });
   });
 
+  it('tells hints, on which it never fails', async () => {
+    const file = await configOf(`${SOUND}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
+    const { code, out } = await weir(['check', '--strict', '--config', file]);
+    const [hint, summary] = out.split('\n');
+    expect(code).toBe(0);
+    expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
+    expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
+  });
+
   it('tells the mistakes of limits.yaml with those of gateway.yaml, each with its file', async () => {
     const file = await configOf(`${WITH_MISTAKES}limits: limits.yaml\n`);
     const limits = join(dirname(file), 'limits.yaml');
