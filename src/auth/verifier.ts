@@ -4,7 +4,7 @@ import { isSignature } from './algorithms.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { dateClaim, refuseClaims, textClaim } from './claims.ts';
-
+import { type Invalid, invalid } from './invalid.ts';
 import type { VerificationKey } from './jwk.ts';
 import { type Jwt, parseJwt } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
@@ -12,7 +12,7 @@ import type { NotBeforeMarks } from './marks.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
 import { TwoGenerations } from './two-generations.ts';
-import { type Invalid, invalid, type Unavailable, type Verdict } from './verdict.ts';
+import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {
   readonly keys: KeySet;
