@@ -23,6 +23,8 @@ export interface IdentitySettings {
   readonly routes?: readonly ConfigPart[];
   /** Keys of limits.yaml; left out, there is no such file. */
   readonly limits?: ConfigPart;
+  /** Further keys of the upstream `api`. */
+  readonly api?: ConfigPart;
   /** Further top-level keys of gateway.yaml. */
   readonly config?: ConfigPart;
   /** What the upstream `api` does. */
@@ -39,12 +41,13 @@ export interface IdentityGateway {
  * end of the running test neither the log nor the metrics may hold the client's secret or whatever was named a `secret`.
  */
 export async function startIdentityGateway(settings: IdentitySettings): Promise<IdentityGateway> {
-  const { issuer, provider, tokens, routes = [], limits, config } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   const upstream = await startUpstream(settings.upstream);
   const gateway = await startGateway({
     upstreamPort: upstream.port,
+    ...(api && { api }),
     config: {
       identity_provider: {
         issuer,
