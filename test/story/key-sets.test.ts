@@ -308,10 +308,10 @@ describe('a token of an unknown key', () => {
   ])(
     'may come by the thousand: an issuer that is %s is asked once per cooldown, and good tokens pass',
     async (_, script) => {
-      const cooldownMs = 400;
+      const cooldownMs = 200;
       const { issuer, gateway } = await front({
         tokens: { key_set: { cooldown: `${cooldownMs}ms` } },
-        provider: { timeout: '150ms' },
+        provider: { timeout: '100ms' },
         limits: { failed_verifications: 'off' },
       });
       const asked: number[] = [];
