@@ -1,9 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port that was asked for and cannot be had. */
-export class PortTaken extends Error {}
-
 /** The port to use for a part of the demo. */
 export interface ChosenPort {
   readonly port: number;
@@ -21,15 +18,15 @@ export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
 /**
  * For each part the port that was asked for, else the usual one, else one that is free. No two parts get the same.
  *
- * @throws PortTaken when a port was asked for that is taken, or for two parts: whoever asks for one expects it.
+ * Rejects with an `Error`, fit for whoever asked, when a port was asked for that is taken, or for two parts:
+ * whoever asks for one expects it.
  */
 export async function choosePorts(asked: AskedPorts): Promise<ChosenPorts> {
   const given = new Set<number>();
   for (const port of Object.values(asked)) {
     if (port === null) continue;
-    if (given.has(port)) throw new PortTaken(`port ${port} was asked for twice: each part needs its own`);
-    if (!(await isFree(port)))
-      throw new PortTaken(`port ${port} is taken: choose another one, or none at all`);
+    if (given.has(port)) throw new Error(`port ${port} was asked for twice: each part needs its own`);
+    if (!(await isFree(port))) throw new Error(`port ${port} is taken: choose another one, or none at all`);
     given.add(port);
   }
   const choose = async (part: DemoPart): Promise<ChosenPort> => {
