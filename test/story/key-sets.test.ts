@@ -290,6 +290,15 @@ describe('a token of an unknown key', () => {
     expect(issuer.provider.keyFetches).toBeGreaterThanOrEqual(2);
   });
 
+  test('cannot be judged after a failed fetch, whenever it says it was issued', async () => {
+    const { issuer, gateway } = await front();
+    issuer.provider.keys = scripts.html(500);
+    for (const claims of [{}, aMinuteAgo()]) {
+      // Between two fetches the older one is refused.
+      await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT, claims)))).status).toBe(503);
+    }
+  });
+
   test('within the cooldown is refused when it is older than the keys, and cannot be judged when younger', async () => {
     const { issuer, gateway } = await front(COOL);
     expectUnauthenticated(await gateway.ask(get(by(issuer, NEXT, aMinuteAgo()))));
