@@ -396,13 +396,16 @@ describe('weir explain, of callers', () => {
 
   it('says who may use a route, and what the upstream hears of them', async () => {
     const { facts } = await explain('GET', '/v1/things');
-    expect(facts.slice(0, 6)).toEqual([
+    expect(facts.slice(0, 9)).toEqual([
       'route: /v1/** (config/gateway.yaml)',
       'upstream: api, http://127.0.0.1:3000',
       'authentication: required: 401 without a valid token',
       'Authorization: the token is passed on, as Bearer',
       'identity headers: X-Auth-Subject from the claim sub',
       'X-Auth-Client from the claim azp',
+      'tokens: issued by https://id.example.com/realms/main for api',
+      'callers: users, told apart by azp and sub',
+      'bots, whose tokens have client_id, told apart by azp',
     ]);
   });
 
