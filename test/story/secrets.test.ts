@@ -74,11 +74,13 @@ const redeemingOf = (more: Readonly<Record<string, string>> = {}) =>
 const echo = (issuer: TestIssuer, status: number, ...more: string[]): Script => {
   return (response, socket) => {
     const request = issuer.provider.tokenRequests.at(-1);
+    const [, credentials = ''] = request?.headers.authorization?.split(' ') ?? [];
+    // The log cuts what is long, so the first ones count.
     const everything = [
-      ...new URLSearchParams(request?.body).values(),
-      request?.headers.authorization ?? '',
-      issuer.token(),
+      secret(credentials),
+      issuer.token().split('.')[2],
       ...more,
+      ...new URLSearchParams(request?.body).values(),
     ].join(' ');
     const error = { error: `invalid_grant ${everything}`, error_description: everything };
     scripts.json(status, { ...error, error_uri: `https://x/?${everything}` })(response, socket);
