@@ -1,6 +1,6 @@
 import type { RouteModel } from '../config/index.ts';
 import type { Fields } from '../core/index.ts';
-import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/index.ts';
+import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type {
   AnswerSink,
   BodySource,
@@ -115,7 +115,7 @@ class Forwarding implements AnswerSink, Terminal {
 
   end(trailers: Fields): void {
     this.#exchange.outcome = 'forwarded';
-    this.#exchange.downstream.end(trailers);
+    this.#exchange.downstream.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {

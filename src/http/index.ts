@@ -1,5 +1,5 @@
 export { AddressSet, addressKey, clientAddress, normalizeAddress } from './address.ts';
-export { keepAnswerFields } from './answer-fields.ts';
+export { keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';

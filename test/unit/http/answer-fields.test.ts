@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepAnswerFields } from '../../../src/http/index.ts';
+import { keepAnswerFields, keepTrailerFields } from '../../../src/http/index.ts';
 
 test('fields pass in their own letter case, order and number', () => {
   const fields = ['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Caf\u00e9', '\u00ff', 'Content-Length', '3'];
@@ -38,4 +38,20 @@ test('a 204 has no Content-Length, and neither has an interim nor a chunked answ
 test('trailers are announced only where they can follow', () => {
   expect(keepAnswerFields(['Trailer', 'X-Sum'], 200, true)).toEqual(['Trailer', 'X-Sum']);
   expect(keepAnswerFields(['Trailer', 'X-Sum'], 200, false)).toEqual([]);
+});
+
+test('of trailers those that tell of the body pass, and none that a head is made of', () => {
+  const fields = [
+    'X-Sum',
+    'a',
+    'Content-Length',
+    '3',
+    'ETag',
+    '"e"',
+    'content-type',
+    'text/html',
+    'Via',
+    '1.1 x',
+  ];
+  expect(keepTrailerFields(fields)).toEqual(['X-Sum', 'a', 'ETag', '"e"']);
 });
