@@ -84,8 +84,9 @@ export class Connection implements ConnectionSide {
 
   /** A request whose head has been read. */
   request(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#closing) return;
-    if (this.#current === null && this.#waiting.length === 0) this.#serve({ request, response });
+    // Nothing is served behind what is none.
+    const free = this.#current === null && this.#waiting.length === 0 && this.#lastWords === null;
+    if (free && !this.#closing) this.#serve({ request, response });
     else this.#queue({ request, response });
   }
 
@@ -191,7 +192,8 @@ export class Connection implements ConnectionSide {
   }
 
   #queue(turn: Turn): void {
-    if (this.#waiting.length < MAX_WAITING && this.#dropped === 0) {
+    const served = !this.#closing && this.#lastWords === null && this.#dropped === 0;
+    if (served && this.#waiting.length < MAX_WAITING) {
       this.#waiting.push(turn);
     } else if (++this.#dropped > MAX_DROPPED) {
       this.socket.destroy();
@@ -224,7 +226,7 @@ export class Connection implements ConnectionSide {
     const turn = this.#waiting.shift();
     if (turn !== undefined) {
       // Those that were dropped cannot be answered, so the last of those that waited ends the connection.
-      if (this.#waiting.length === 0 && this.#dropped > 0) {
+      if (this.#waiting.length === 0 && this.#dropped > 0 && this.#lastWords === null) {
         turn.response.shouldKeepAlive = false;
         this.lingerAfter();
       }

@@ -80,6 +80,17 @@ test('bytes that are no request are answered 400 behind the answer to the reques
   expect(await client.ended()).toBe('close');
 });
 
+test('nothing is served behind a request of another version, which is answered in its turn', async () => {
+  const { upstream, client } = await front(echo);
+  const other = 'GET /2 HTTP/2.0\r\nHost: gateway.test\r\nConnection: keep-alive\r\n\r\n';
+  await client.send(head('GET /1') + other + head('GET /3'));
+  expect((await client.answer()).body.toString()).toBe('/1');
+  expect((await client.answer()).status).toBe(505);
+  expect(await client.ended()).toBe('close');
+  expect(client.unread.length).toBe(0);
+  expect(upstream.onlyRequest.target).toBe('/1');
+});
+
 test('an empty line between two requests is no harm', async () => {
   const { upstream, client } = await front(echo);
   await client.send(`${head('GET /1')}\r\n${head('GET /2')}`);
