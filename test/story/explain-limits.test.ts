@@ -55,7 +55,7 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
     return `${label}: ${text}`;
   });
   return named.filter(fact =>
-    /^(bucket|main|scope|as|without|all|caller|restr|failed|CORS|upstream 4)/.test(fact),
+    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|upstream 4)/.test(fact),
   );
 }
 
