@@ -19,7 +19,7 @@ export async function startHttpProxy3(upstreamPort: number): Promise<Part> {
 export async function startWeir(upstreamPort: number, directory: string): Promise<Part> {
   const port = await freePort();
   const config = {
-    listen: { http: `127.0.0.1:${port}` },
+    listen: { http: `127.0.0.1:${port}`, admin: '127.0.0.1:0' },
     upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}` } },
     routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
     log: { access: false },

@@ -4,7 +4,7 @@ import { type Clock, requestIdSource, systemRandom } from './core/index.ts';
 import { Gateway } from './gateway/index.ts';
 import { AccessLog, FaultLog, Listeners, type Logger, Metrics } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
-import { type Transport, UndiciTransport } from './upstream/index.ts';
+import { ConnectionPool, type Transport } from './upstream/index.ts';
 
 /** What a gateway needs beside its configuration. */
 export interface AppOptions {
@@ -43,10 +43,7 @@ class RunningApp implements App {
   constructor(snapshot: Snapshot, { clock, log }: AppOptions) {
     this.#snapshot = snapshot;
     this.#transports = new Map(
-      snapshot.upstreams.map(({ name, options }) => [
-        name,
-        new UndiciTransport(options, clock, systemRandom),
-      ]),
+      snapshot.upstreams.map(({ name, options }) => [name, new ConnectionPool(options, clock, systemRandom)]),
     );
     const listeners = [
       this.#metrics,

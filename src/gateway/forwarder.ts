@@ -4,6 +4,7 @@ import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/inde
 import type {
   AnswerSink,
   BodySource,
+  Taken,
   TransportCall,
   UpstreamFailure,
   UpstreamRequest,
@@ -106,9 +107,9 @@ class Forwarding implements AnswerSink, Terminal {
     }
   }
 
-  data(chunk: Buffer): boolean {
+  data(chunk: Buffer, taken: Taken | null): boolean {
     this.#exchange.bytesSent += chunk.length;
-    const more = this.#exchange.downstream.write(chunk);
+    const more = this.#exchange.downstream.write(chunk, taken);
     this.#blocked = !more;
     return more;
   }
