@@ -87,6 +87,7 @@ export class AnswerReader {
     this.#headBytes = NO_BYTES;
     this.#interim = 0;
     this.#begun = false;
+    this.#close = false;
   }
 
   /** The sink wants nothing more. */
@@ -159,11 +160,14 @@ export class AnswerReader {
   #passInterim(head: AnswerHead): void {
     // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
     if (head.status === 101) throw new MalformedAnswer('an upgrade that nobody asked for');
+    // RFC 9110, 15.2: HTTP/1.0 knows no interim answers.
+    if (head.httpMinor === 0) throw new MalformedAnswer('an interim answer in HTTP/1.0');
     if (++this.#interim > MAX_INTERIM) throw new MalformedAnswer('too many interim answers');
     this.#headBytes = NO_BYTES;
+    const { close, fields } = answerFraming(this.#method, head);
+    if (close) this.#close = true;
     // 100 asks for a body that is on its way already, or comes when the client sends it.
     if (head.status === 100) return;
-    const { fields } = answerFraming(this.#method, head);
     this.#sink?.info(head.status, fields);
   }
 
@@ -171,7 +175,7 @@ export class AnswerReader {
   #begin(head: AnswerHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = answerFraming(this.#method, head);
     this.#headBytes = NO_BYTES;
-    this.#close = close;
+    if (close) this.#close = true;
     this.#keepAliveMs = keepAliveMs;
     const body = decoderOf(length, this.#takePiece);
     this.#body = body;
