@@ -10,7 +10,7 @@ console.log(`${cases} cases from seed ${seed}`);
 const result = await fuzzReader({
   seed,
   cases,
-  everySplitOfOneIn: 1,
+  everySplitOfOneIn: 4,
   onCase(done) {
     if (done % 10_000 !== 0) return;
     const perSecond = Math.round((1_000 * done) / (performance.now() - startedAt));

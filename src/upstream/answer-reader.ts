@@ -57,7 +57,7 @@ export class AnswerReader {
 
   /** The sink has the head of the final answer. */
   get inBody(): boolean {
-    return this.#phase === 'body';
+    return this.#phase === 'body' && this.#text === null;
   }
 
   get over(): boolean {

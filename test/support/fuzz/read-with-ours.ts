@@ -88,7 +88,8 @@ class Collector implements AnswerSink {
   finished(): Reading {
     if (this.#streaming) this.reading.body = Buffer.concat(this.#pieces).toString('latin1');
     const whole = this.reading.outcome === 'whole';
-    const announced = !this.#streaming || this.#bodyLength === null || this.#bodyLength === this.reading.body.length;
+    const announced =
+      !this.#streaming || this.#bodyLength === null || this.#bodyLength === this.reading.body.length;
     this.#expect(!whole || announced, 'a body of another length than the head said');
     return this.reading;
   }

@@ -18,11 +18,14 @@ export async function readWithUndici(bytes: Buffer, method: string): Promise<Rea
     },
   });
   const client = new Client('http://upstream.test', {
-    connect: (_options, done) => process.nextTick(done, null, Object.assign(wire, { ref() {}, unref() {} }) as unknown as Socket),
+    connect: (_options, done) =>
+      process.nextTick(done, null, Object.assign(wire, { ref() {}, unref() {} }) as unknown as Socket),
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  await new Promise<void>(done => client.dispatch({ path: '/', method: method as 'GET' }, handler(reading, done)));
+  await new Promise<void>(done =>
+    client.dispatch({ path: '/', method: method as 'GET' }, handler(reading, done)),
+  );
   void client.destroy().catch(() => {});
   return reading;
 }
@@ -59,5 +62,7 @@ function handler(reading: Reading, done: () => void): Dispatcher.DispatchHandler
 
 /** undici leaves the blanks behind a value, which are no part of it (RFC 9112, 5.1). */
 function latin1(raw: unknown): string[] {
-  return Array.isArray(raw) ? raw.map((bytes: Buffer) => bytes.toString('latin1').replace(/[ \t]+$/, '')) : [];
+  return Array.isArray(raw)
+    ? raw.map((bytes: Buffer) => bytes.toString('latin1').replace(/[ \t]+$/, ''))
+    : [];
 }

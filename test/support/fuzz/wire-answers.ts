@@ -29,7 +29,9 @@ function interim(random: Random): string {
 
 function finalAnswer(method: string, random: Random): string {
   const minor = random.chance(0.08) ? 0 : 1;
-  const status = random.chance(0.15) ? random.pick([204, 304]) : random.pick([200, 200, 201, 302, 404, 500, 503, 599]);
+  const status = random.chance(0.15)
+    ? random.pick([204, 304])
+    : random.pick([200, 200, 201, 302, 404, 500, 503, 599]);
   const start = `HTTP/1.${minor} ${status} ${random.chance(0.2) ? text(random, 12) : 'OK'}\r\n`;
   const bodiless = method === 'HEAD' || status === 204 || status === 304;
   const body = bodyText(random);
@@ -46,7 +48,11 @@ function finalAnswer(method: string, random: Random): string {
 
 /** Mostly short, so that every split can be tried; sometimes longer than one read. */
 function bodyText(random: Random): string {
-  if (random.chance(0.01)) return random.bytes(1 + random.below(100)).toString('latin1').repeat(1 + random.below(800));
+  if (random.chance(0.01))
+    return random
+      .bytes(1 + random.below(100))
+      .toString('latin1')
+      .repeat(1 + random.below(800));
   if (random.chance(0.05)) return random.bytes(random.below(6_000)).toString('latin1');
   if (random.chance(0.1)) return random.pick(['0\r\n\r\n', 'HTTP/1.1 200 OK\r\n\r\n', '\r\n\r\n']);
   return random.bytes(random.below(24)).toString('latin1');

@@ -36,7 +36,12 @@ describe('an answer that comes in one read', () => {
   test.each([
     ['by length', `${OK}Content-Length: 5\r\n\r\nhello`, 'hello', '5'],
     ['of length zero', `${OK}Content-Length: 0\r\n\r\n`, '', '0'],
-    ['in chunks, whose length is told then', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`, 'hello', '5'],
+    [
+      'in chunks, whose length is told then',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`,
+      'hello',
+      '5',
+    ],
     ['in no chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, '', '0'],
   ])('is handed on whole: %s', (_, bytes, body, length) => {
     const { sink, reader } = read(bytes);
@@ -84,10 +89,16 @@ describe('an answer that comes in one read', () => {
 
 test('an answer is the same, wherever it is split', () => {
   const bytes = `HTTP/1.1 103 Early\r\nA: 1\r\n\r\n${OK}B: \xff\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\n\0\r\n\r\n1\r\n\xfe\r\n0\r\nC: 2\r\n\r\n`;
-  const expected = { body: '\0\r\n\xfe', fields: ['B', '\xff'], trailers: ['C', '2'], events: ['info 103', 'head 200 null', 'end'] };
+  const expected = {
+    body: '\0\r\n\xfe',
+    fields: ['B', '\xff'],
+    trailers: ['C', '2'],
+    events: ['info 103', 'head 200 null', 'end'],
+  };
   expect(read(bytes).sink).toMatchObject(expected);
   expect(read(...bytes).sink).toMatchObject(expected);
-  for (let at = 1; at < bytes.length; at++) expect(read(bytes.slice(0, at), bytes.slice(at)).sink).toMatchObject(expected);
+  for (let at = 1; at < bytes.length; at++)
+    expect(read(bytes.slice(0, at), bytes.slice(at)).sink).toMatchObject(expected);
 });
 
 describe('a body in several reads', () => {
@@ -238,11 +249,16 @@ describe('a sink that gives the exchange up in the middle of a read', () => {
     };
     sink.info = () => record('info');
     sink.head = () => record('head');
-    sink.data = () => (record('data'), true);
+    sink.data = () => {
+      record('data');
+      return true;
+    };
     sink.end = () => record('end');
     sink.whole = () => record('whole');
     const chunk = `1000\r\n${'x'.repeat(4_096)}\r\n`;
-    reading.read(`HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(8)}0\r\n\r\n`);
+    reading.read(
+      `HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(8)}0\r\n\r\n`,
+    );
     expect(calls.at(-1)).toBe(when);
     expect(reader.over).toBe(true);
   });

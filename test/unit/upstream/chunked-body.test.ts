@@ -17,7 +17,12 @@ function decode(...pieces: string[]) {
   return { text, done: body.done, trailers: body.trailers, behind };
 }
 
-const whole = (text: string, trailers: string[] = [], behind = '') => ({ text, done: true, trailers, behind });
+const whole = (text: string, trailers: string[] = [], behind = '') => ({
+  text,
+  done: true,
+  trailers,
+  behind,
+});
 
 describe('a body in chunks (RFC 9112, 7.1)', () => {
   test.each([
@@ -96,7 +101,9 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
   });
 
   test('bounds its trailers also where they come in one read with much behind them', () => {
-    expect(() => decode(`0\r\n${'A: b\r\n'.repeat(300)}X: ${'y'.repeat(60_000)}\r\n\r\n`)).toThrow(MalformedAnswer);
+    expect(() => decode(`0\r\n${'A: b\r\n'.repeat(300)}X: ${'y'.repeat(60_000)}\r\n\r\n`)).toThrow(
+      MalformedAnswer,
+    );
     expect(decode(`0\r\n\r\n${'y'.repeat(60_000)}`).behind).toHaveLength(60_000);
   });
 });

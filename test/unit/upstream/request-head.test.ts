@@ -4,7 +4,15 @@ import type { UpstreamRequest } from '../../../src/upstream/transport.ts';
 
 function headOf(request: Partial<UpstreamRequest>): string {
   return requestHead({
-    ...{ method: 'GET', target: '/a?b', fields: [], bodyLength: 0, body: null, firstByteTimeoutMs: 1, idleTimeoutMs: 1 },
+    ...{
+      method: 'GET',
+      target: '/a?b',
+      fields: [],
+      bodyLength: 0,
+      body: null,
+      firstByteTimeoutMs: 1,
+      idleTimeoutMs: 1,
+    },
     ...request,
   });
 }
@@ -29,7 +37,10 @@ describe('the head of a request', () => {
     ['GET', 5, 'Content-Length: 5\r\n'],
     ['POST', 'chunked', 'Transfer-Encoding: chunked\r\n'],
     ['DELETE', 'chunked', 'Transfer-Encoding: chunked\r\n'],
-  ] as const)('says how the body is framed, by its length and not by the method: %s %s', (method, bodyLength, framing) => {
-    expect(headOf({ method, bodyLength })).toBe(`${method} /a?b HTTP/1.1\r\n${framing}\r\n`);
-  });
+  ] as const)(
+    'says how the body is framed, by its length and not by the method: %s %s',
+    (method, bodyLength, framing) => {
+      expect(headOf({ method, bodyLength })).toBe(`${method} /a?b HTTP/1.1\r\n${framing}\r\n`);
+    },
+  );
 });
