@@ -12,7 +12,7 @@ const result = await fuzzReader({
   cases,
   everySplitOfOneIn: 4,
   onCase(done) {
-    if (done % 10_000 !== 0) return;
+    if (done === 0 || done % 10_000 !== 0) return;
     const perSecond = Math.round((1_000 * done) / (performance.now() - startedAt));
     console.log(`${done} of ${cases}, ${perSecond} a second`);
   },

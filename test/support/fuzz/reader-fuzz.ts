@@ -16,7 +16,7 @@ export interface ReaderFuzz {
   readonly cases: number;
   /** Of how many small messages one is read with every split into two; the others with some. */
   readonly everySplitOfOneIn: number;
-  /** Told after each case. */
+  /** Told before each case how many are done. */
   readonly onCase?: (done: number) => void;
 }
 
@@ -46,7 +46,8 @@ export async function fuzzReader({
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   let [done, accepted, refused, stricter] = [0, 0, 0, 0];
-  for (; done < cases && findings.length < MAX_FINDINGS; onCase?.(++done)) {
+  for (; done < cases && findings.length < MAX_FINDINGS; done++) {
+    onCase?.(done);
     const random = new Random(seed + done);
     const { method, bytes } = wireAnswer(random);
     const before = findings.length;
