@@ -1,7 +1,10 @@
 import type { Taken } from './transport.ts';
 
-/** Bytes of a slab: what one read can bring at most. */
-export const SLAB_BYTES = 65_536;
+/**
+ * Bytes of a slab: what one read can bring at most. An answer of 64 KiB and its head come in one read and leave in one
+ * write; and memory of this size goes back to the system when it is freed.
+ */
+export const SLAB_BYTES = 131_072;
 
 /**
  * Memory that a connection reads into. Pieces of a body are handed on as views of it, without a copy; the slab is filled

@@ -413,7 +413,7 @@ describe('time', () => {
   test('does not run while the sink has enough, and begins anew when it wants more', async () => {
     const { pool } = await front(async exchange => {
       await exchange.send(`${OK}Content-Length: 5\r\n\r\nhe`);
-      await sleep(1_500);
+      await sleep(2_000);
       await exchange.send('llo');
     });
     const sink = new CollectingSink();

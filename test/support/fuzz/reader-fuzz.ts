@@ -8,7 +8,7 @@ import { wireAnswer } from './wire-answers.ts';
 /** Messages up to this length are small. */
 const SMALL_BYTES = 160;
 /** What one read of the gateway brings at most. */
-const READ_BYTES = 65_536;
+const READ_BYTES = 131_072;
 const MAX_FINDINGS = 10;
 
 export interface ReaderFuzz {
@@ -95,7 +95,7 @@ function hasBytesBehind(ours: Reading, bytes: Buffer, method: string): boolean {
 }
 
 /** What differs between our reading and that of another client, where ours is one; null: nothing. */
-function disagreement(ours: Reading, other: Reading): string | null {
+export function disagreement(ours: Reading, other: Reading): string | null {
   if (ours.outcome === 'refused') return null;
   if (ours.outcome === 'part') return other.outcome === 'whole' ? 'end' : null;
   return difference(ours, other);

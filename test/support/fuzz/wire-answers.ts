@@ -52,7 +52,7 @@ function bodyText(random: Random): string {
     return random
       .bytes(1 + random.below(100))
       .toString('latin1')
-      .repeat(1 + random.below(800));
+      .repeat(1 + random.below(3_000));
   if (random.chance(0.05)) return random.bytes(random.below(6_000)).toString('latin1');
   if (random.chance(0.1)) return random.pick(['0\r\n\r\n', 'HTTP/1.1 200 OK\r\n\r\n', '\r\n\r\n']);
   return random.bytes(random.below(24)).toString('latin1');
