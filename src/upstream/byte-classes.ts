@@ -1,6 +1,6 @@
 /** The classes of bytes that the grammar of HTTP knows, as tables: one look a byte. */
 
-export const TAB = 9;
+const TAB = 9;
 export const LF = 10;
 export const CR = 13;
 export const SPACE = 32;

@@ -279,6 +279,21 @@ describe('a call that is given up', () => {
     }
   }, 60_000);
 
+  test('behind its end changes nothing for the call that its connection carries then', async () => {
+    const { upstream, pool } = await front(async exchange => {
+      if (upstream.requests.length > 1) await sleep(50);
+      await answerOk(exchange);
+    });
+    const first = send(pool);
+    await first.sink.over;
+    const second = send(pool);
+    first.call.abort();
+    first.call.resume();
+    await second.sink.over;
+    expect(second.sink.events).toEqual(['whole 200']);
+    expect(upstream.connections).toHaveLength(1);
+  });
+
   test('while it is being connected leaves nothing behind', async () => {
     const { upstream, pool } = await front();
     send(pool).call.abort();

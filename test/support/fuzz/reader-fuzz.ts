@@ -1,3 +1,4 @@
+import { SLAB_BYTES } from '../../../src/upstream/slab.ts';
 import { Random } from '../random.ts';
 import { readWithNode } from './read-with-node.ts';
 import { readWithOurs } from './read-with-ours.ts';
@@ -7,8 +8,6 @@ import { wireAnswer } from './wire-answers.ts';
 
 /** Messages up to this length are small. */
 const SMALL_BYTES = 160;
-/** What one read of the gateway brings at most. */
-const READ_BYTES = 131_072;
 const MAX_FINDINGS = 10;
 
 export interface ReaderFuzz {
@@ -137,7 +136,7 @@ function* splits(bytes: Buffer, every: boolean, random: Random): Generator<numbe
 /** No read brings more than a slab holds. */
 function readEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
-  for (let at = READ_BYTES; at < bytes.length; at += READ_BYTES) ends.push(at);
+  for (let at = SLAB_BYTES; at < bytes.length; at += SLAB_BYTES) ends.push(at);
   return ends;
 }
 
