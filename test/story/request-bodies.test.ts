@@ -119,11 +119,3 @@ test('the head goes upstream before the first byte of the body is there', async 
   await client.send(head('POST /a', 'Content-Length: 5'));
   await waitFor('the head is upstream', () => upstream.requests.length === 1, 1_000);
 });
-
-test('a small body that comes with its head goes upstream with it, in one write', async () => {
-  const { upstream, client } = await front();
-  for (let i = 0; i < 5; i++) expect((await client.ask(withBody('POST /a', 'hello'))).status).toBe(200);
-  const [connection] = upstream.connections;
-  expect(connection?.requests).toHaveLength(5);
-  expect(connection?.readSizes).toHaveLength(5);
-});
