@@ -1,8 +1,21 @@
 import { AdminListener } from './admin/index.ts';
 import type { HostPort, Snapshot, UpstreamModel } from './config/index.ts';
-import { type Clock, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway } from './gateway/index.ts';
-import { AccessLog, FaultLog, Listeners, type Logger, Metrics } from './observe/index.ts';
+import { type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
+import { Gateway, Identity, Limiting } from './gateway/index.ts';
+import {
+  AccessLog,
+  FaultLog,
+  IdentityListeners,
+  IdentityLog,
+  IdentityMetrics,
+  LimitListeners,
+  LimitLog,
+  LimitMetrics,
+  Listeners,
+  type Logger,
+  Metrics,
+  Pseudonyms,
+} from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
 import { ConnectionPool, type Transport } from './upstream/index.ts';
 
@@ -35,9 +48,12 @@ class RunningApp implements App {
   readonly #snapshot: Snapshot;
   readonly #metrics = new Metrics();
   readonly #transports: ReadonlyMap<string, Transport>;
+  readonly #identity: Identity | null;
+  readonly #limiting: Limiting;
   readonly #http: HttpListener;
   readonly #admin: AdminListener;
-  #notReady: string | null = 'starting';
+  #started = false;
+  #draining = false;
   #drained: Promise<boolean> | null = null;
 
   constructor(snapshot: Snapshot, { clock, log }: AppOptions) {
@@ -45,16 +61,37 @@ class RunningApp implements App {
     this.#transports = new Map(
       snapshot.upstreams.map(({ name, options }) => [name, new ConnectionPool(options, clock, systemRandom)]),
     );
+    const pseudonyms = new Pseudonyms(snapshot.log.pseudonymKey ?? randomKey());
     const listeners = [
       this.#metrics,
       new FaultLog(log),
-      ...(snapshot.log.access ? [new AccessLog(log)] : []),
+      ...(snapshot.log.access ? [new AccessLog(log, pseudonyms)] : []),
     ];
+    this.#identity =
+      snapshot.identity === null
+        ? null
+        : new Identity(snapshot.identity, {
+            clock,
+            random: systemRandom,
+            listener: new IdentityListeners([
+              new IdentityMetrics(this.#metrics.registry),
+              new IdentityLog(log),
+            ]),
+          });
+    const limitMetrics = new LimitMetrics(this.#metrics.registry);
+    this.#limiting = new Limiting(snapshot.limits, {
+      clock,
+      random: systemRandom,
+      listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
+    });
+    limitMetrics.observe(() => this.#limiting.store.counts);
     const gateway = new Gateway({
       snapshot,
       clock,
       listener: new Listeners(listeners),
       nextRequestId: requestIdSource(),
+      identity: this.#identity,
+      limiting: this.#limiting,
       transportOf: upstream => this.#transportOf(upstream),
     });
     this.#http = new HttpListener({
@@ -64,7 +101,7 @@ class RunningApp implements App {
       caps: snapshot.caps,
       trustedProxies: snapshot.trustedProxies,
     });
-    this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady });
+    this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady() });
     this.#metrics.observe({
       clientConnections: () => this.#http.connections,
       upstreamConnections: () =>
@@ -83,7 +120,9 @@ class RunningApp implements App {
       this.#http.destroy();
       throw error;
     }
-    this.#notReady = null;
+    this.#limiting.start();
+    this.#identity?.start();
+    this.#started = true;
   }
 
   drain(): Promise<boolean> {
@@ -93,7 +132,7 @@ class RunningApp implements App {
 
   async #drain(): Promise<boolean> {
     const { delayMs, drainMs } = this.#snapshot.shutdown;
-    this.#notReady = 'draining';
+    this.#draining = true;
     if (delayMs > 0) await pause(delayMs);
     const inTime = await Promise.race([
       this.#http.drain().then(() => true),
@@ -104,8 +143,16 @@ class RunningApp implements App {
       Promise.all([...this.#transports.values()].map(transport => transport.close())),
       pause(1_000),
     ]);
+    this.#limiting.stop();
+    this.#identity?.stop();
     this.#admin.close();
     return inTime;
+  }
+
+  #notReady(): string | null {
+    if (this.#draining) return 'draining';
+    if (!this.#started) return 'starting';
+    return this.#identity?.ready === false ? "waiting for the issuer's keys" : null;
   }
 
   #transportOf(upstream: UpstreamModel): Transport {

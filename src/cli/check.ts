@@ -1,4 +1,13 @@
-import { formatProblem, type LoadResult, loadConfig, type Problem, type Severity } from '../config/index.ts';
+import {
+  formatProblem,
+  type LoadedConfig,
+  type LoadedLimits,
+  type LoadedRoute,
+  type LoadResult,
+  loadConfig,
+  type Problem,
+  type Severity,
+} from '../config/index.ts';
 import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
@@ -6,13 +15,13 @@ import { ExitCode } from './exit-code.ts';
 export const check: Command = {
   name: 'check',
   summary: 'find every mistake in the configuration',
-  help: `Reads the configuration as "weir serve" would and tells every mistake in it. Variables such as \${NAME} are taken
-from the environment, so check where it will run, or set them.
+  help: `Reads the configuration as "weir serve" would, with the files that it names, and tells every mistake in it. Variables
+such as \${NAME} are taken from the environment, so check where it will run, or set them.
 
 weir check [OPTIONS]
 
   --config FILE     the file to check (${DEFAULT_CONFIG})
-  --strict          warnings fail as well
+  --strict          warnings fail as well; hints never do
   --format FORMAT   text, one line a problem: file:line:column: what is wrong; or json (text)
   --help            this text
 
@@ -29,8 +38,8 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
       throw new UsageError(`--format takes text or json, not "${format}"`);
     }
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
-    const problems = result.ok ? result.warnings : result.problems;
-    const passed = result.ok && !(strict && problems.length > 0);
+    const problems = result.ok ? [...result.warnings, ...result.hints] : result.problems;
+    const passed = result.ok && !(strict && result.warnings.length > 0);
     if (format === 'json') terminal.out(asJson(file, result, passed));
     else
       terminal.out(
@@ -44,18 +53,50 @@ function summary(file: string, result: LoadResult, passed: boolean): string {
   if (result.ok && !passed)
     return `${file}: ${many(result.warnings.length, 'warning')}, which --strict does not pass`;
   const parts = result.ok
-    ? ['ok', many(result.routes.length, 'route'), many(result.snapshot.upstreams.length, 'upstream')]
+    ? ['ok', ...contents(result)]
     : [many(countOf('mistake', result.problems), 'mistake')];
   const warnings = countOf('warning', result.ok ? result.warnings : result.problems);
   if (warnings > 0) parts.push(many(warnings, 'warning'));
   return `${file}: ${parts.join(', ')}`;
 }
 
+/** What there is in the configuration, in a few words each. */
+function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
+  const [, file] = files;
+  return [
+    many(writtenRoutes(routes), 'route'),
+    many(snapshot.upstreams.length, 'upstream'),
+    ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
+    ...(file === undefined ? [] : [`limits of ${file} (${describeLimits(limits)})`]),
+  ];
+}
+
+function describeLimits({ routes }: LoadedLimits): string {
+  return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}`;
+}
+
+/** Buckets in use. */
+function bucketsOf(routes: LoadedLimits['routes']): number {
+  return new Set(routes.map(({ value }) => value.bucket)).size;
+}
+
 function asJson(file: string, result: LoadResult, passed: boolean): string {
   const report = result.ok
-    ? { routes: result.routes.length, upstreams: result.snapshot.upstreams.length, problems: result.warnings }
+    ? {
+        files: result.files,
+        routes: writtenRoutes(result.routes),
+        upstreams: result.snapshot.upstreams.length,
+        provider: result.snapshot.identity?.provider.issuer ?? null,
+        buckets: bucketsOf(result.limits.routes),
+        problems: [...result.warnings, ...result.hints],
+      }
     : { problems: result.problems };
   return `${JSON.stringify({ ok: passed, file, ...report }, null, 2)}\n`;
+}
+
+/** The routes that are not the gateway's own. */
+function writtenRoutes(routes: readonly LoadedRoute[]): number {
+  return routes.filter(route => route.place !== null).length;
 }
 
 function countOf(severity: Severity, problems: readonly Problem[]): number {

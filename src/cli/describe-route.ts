@@ -1,55 +1,95 @@
-import { formatHostPort, type LoadedRoute, type RouteModel, type UpstreamModel } from '../config/index.ts';
+import {
+  type ForwardRoute,
+  formatHostPort,
+  type IdentityModel,
+  type LoadedRoute,
+  type UpstreamModel,
+} from '../config/index.ts';
 import type { Fact } from './fact.ts';
+import { formatDuration, formatSize } from './units.ts';
+
+/** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */
+export function nameOfRoute({ value, place }: LoadedRoute): string {
+  return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
+}
+
+export function routeFact(route: LoadedRoute): Fact {
+  return ['route', nameOfRoute(route)];
+}
 
 /** What a route does with the requests it takes. */
-export function describeRoute(route: LoadedRoute, params: readonly string[]): Fact[] {
-  const { value } = route;
-  const { upstream } = value;
+export function describeForwarding(
+  route: ForwardRoute,
+  params: readonly string[],
+  identity: IdentityModel | null,
+): Fact[] {
+  const { upstream } = route;
   return [
-    routeFact(route),
-    ...value.parameters.map((name, index): Fact => ['parameters', `${name} = ${params[index] ?? ''}`]),
+    ...route.parameters.map((name, index): Fact => ['parameters', `${name} = ${params[index] ?? ''}`]),
     ['upstream', `${upstream.name}, http://${formatHostPort(upstream.options)}`],
-    ['authentication', 'none: everyone may use it'],
-    ['Authorization', upstream.passAuthorization ? 'passed on as it came' : 'removed'],
+    ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
-    ['body', describeBody(value)],
-    ['semicolons', value.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
-    ['timeouts', describeTimeouts(value, upstream)],
+    ['body', describeBody(route)],
+    ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
+    ['upstream 429', UPSTREAM_429[route.upstream429]],
+    ['timeouts', describeTimeouts(route, upstream)],
     ['caps', `${upstream.maxRequests} requests to the upstream in flight`],
   ];
 }
 
-/** Which route it is, and where it is written. */
-export function routeFact({ value, file, line }: LoadedRoute): Fact {
-  return ['route', `${value.id} (${file}:${line})`];
+const UPSTREAM_429 = {
+  rewrite: 'rewritten, unless clients of the gateway understand it',
+  pass: 'passed on as it is',
+} as const;
+
+const AUTHENTICATION = {
+  required: 'required: 401 without a valid token',
+  optional: 'optional: without a valid token the caller is its address',
+  none: 'none: everyone may use it',
+} as const;
+
+const PASSED_ON = {
+  required: 'the token is passed on, as Bearer',
+  optional: 'a valid token is passed on, as Bearer; anything else is removed',
+  none: 'passed on as it came',
+} as const;
+
+function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): Fact[] {
+  const facts: Fact[] = [['authentication', AUTHENTICATION[route.authentication]]];
+  if (route.closeAtExpiry) facts.push(['authentication', 'an answer is broken off when its token expires']);
+  facts.push(['Authorization', describeAuthorization(route)]);
+  if (route.authentication === 'none' || identity === null) return facts;
+  const { identityHeaders, issuer, audience } = identity.accessTokens;
+  for (const { name, claim } of identityHeaders)
+    facts.push(['identity headers', `${name} from the claim ${claim}`]);
+  facts.push(['tokens', `issued by ${issuer} for ${audience ?? 'anyone'}`]);
+  return [...facts, ...describeCallers(identity.accessTokens)];
 }
 
-function describeBody({ maxBodyBytes }: RouteModel): string {
+function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Fact[] {
+  const users: Fact = ['callers', `users, told apart by ${principal.join(' and ')}`];
+  if (bots === null) return [users];
+  const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
+  return [
+    users,
+    ['callers', `bots, whose tokens have ${mark}, told apart by ${bots.principal.join(' and ')}`],
+  ];
+}
+
+function describeAuthorization({ authentication, upstream }: ForwardRoute): string {
+  if (!upstream.passAuthorization) return 'removed';
+  return PASSED_ON[authentication];
+}
+
+function describeBody({ maxBodyBytes }: ForwardRoute): string {
   return maxBodyBytes === null ? 'of any size' : `up to ${formatSize(maxBodyBytes)}, beyond it 413`;
 }
 
-function describeTimeouts(route: RouteModel, upstream: UpstreamModel): string {
+function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string {
   const times = [
     ['connect', upstream.options.connectTimeoutMs],
     ['first byte', route.firstByteTimeoutMs],
     ['idle', route.idleTimeoutMs],
   ] as const;
   return times.map(([name, ms]) => `${name} ${formatDuration(ms)}`).join(', ');
-}
-
-/** The largest unit that leaves no fraction, as in the configuration. */
-function formatDuration(ms: number): string {
-  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
-  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
-}
-
-function formatSize(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB'];
-  let unit = 0;
-  while (bytes >= 1024 && bytes % 1024 === 0 && unit < units.length - 1) {
-    bytes /= 1024;
-    unit++;
-  }
-  return `${bytes}${units[unit]}`;
 }

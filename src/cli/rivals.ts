@@ -1,5 +1,6 @@
 import type { LoadedRoute } from '../config/index.ts';
 import { findConflicts, RouteTable } from '../routing/index.ts';
+import { nameOfRoute } from './describe-route.ts';
 import type { Fact } from './fact.ts';
 
 /** The routes that match the same path as `winner` (undefined: there is none) and why they do not take the request. */
@@ -17,7 +18,7 @@ export function rivalsOf(
         new RouteTable([route]).find(method, path) === null
           ? `only for ${methods?.join(', ')}`
           : whyItLost(route, winner);
-      return ['also matches', `${route.value.id} (${route.file}:${route.line}): ${why}`];
+      return ['also matches', `${nameOfRoute(route)}: ${why}`];
     });
 }
 

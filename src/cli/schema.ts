@@ -1,9 +1,9 @@
-import { didYouMean, gatewayJsonSchema } from '../config/index.ts';
+import { didYouMean, gatewayJsonSchema, limitsJsonSchema } from '../config/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
-const SCHEMAS = { gateway: gatewayJsonSchema } as const;
+const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema } as const;
 
 export const schema: Command = {
   name: 'schema',
@@ -15,7 +15,7 @@ a file and name that at the top of the configuration,
 
 weir schema [FILE]
 
-  FILE      which file: gateway (gateway)
+  FILE      which file: gateway or limits (gateway)
   --help    this text
 
 Exit code: 0, or 64 when the command line makes no sense.

@@ -1,37 +1,59 @@
-import { createHash } from 'node:crypto';
-
-import { AddressSet, ForwardingRules } from '../http/index.ts';
+import { AddressSet, type CorsRules, ForwardingRules } from '../http/index.ts';
 import { parseRoutePattern, type RouteEntry, RouteTable } from '../routing/index.ts';
+import { compileIdentity } from './compile-identity.ts';
+import { type CompiledLimits, compileLimits } from './compile-limits.ts';
+import type { CorsConfig } from './cors-schema.ts';
 import type { GatewayConfig, RouteConfig, UpstreamConfig } from './gateway-schema.ts';
 import { formatHostPort } from './host-port.ts';
-import type { RouteModel, Snapshot, UpstreamModel } from './model.ts';
+import type { LimitsConfig } from './limits-schema.ts';
+import type { ForwardRoute, RouteModel, Snapshot, UpstreamModel } from './model.ts';
+import type { ProviderSettings } from './read-provider.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
-/** A snapshot, and its routes in the order of the file: what the table of the snapshot cannot list. */
+/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
-  readonly routes: readonly RouteEntry<RouteModel>[];
+  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly limitRoutes: CompiledLimits['routes'];
 }
 
-/**
- * Turns a configuration without mistakes into what the data plane reads.
- *
- * @param bytes the file it came from, for the snapshot's hash.
- */
-export function compileGateway(config: GatewayConfig, bytes: Buffer, generation: number): Compiled {
+/** All that was read, without mistakes. */
+export interface Sources {
+  readonly gateway: GatewayConfig;
+  readonly limits: LimitsConfig;
+  /** Null: no identity provider is configured. */
+  readonly provider: ProviderSettings | null;
+  /** Null: none is configured. */
+  readonly pseudonymKey: Buffer | null;
+  /** Of the files that the configuration came from. */
+  readonly hash: string;
+}
+
+/** Turns a configuration without mistakes into what the data plane reads. */
+export function compileGateway(sources: Sources, generation: number): Compiled {
+  const { gateway: config, limits, provider, pseudonymKey, hash } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  const compiledLimits = compileLimits(limits);
   return {
     routes,
+    limitRoutes: compiledLimits.routes,
     snapshot: {
       generation,
-      hash: createHash('sha256').update(bytes).digest('hex').slice(0, 16),
+      hash,
       listen: config.listen,
       trustedProxies: new AddressSet(config.trusted_proxies),
-      forwarding: new ForwardingRules(config.forwarding_headers),
+      forwarding: new ForwardingRules(
+        config.forwarding_headers,
+        Object.keys(config.access_tokens?.identity_headers ?? {}),
+      ),
       upstreams: [...upstreams.values()],
-      routes: new RouteTable(routes),
+      routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES]),
+      limits: compiledLimits.model,
+      cors: corsRules(config.cors),
+      identity: provider === null ? null : compileIdentity(config, limits, provider),
       timeouts: {
         clientHeaderMs: config.timeouts.client_header,
         clientBodyIdleMs: config.timeouts.client_body,
@@ -47,8 +69,19 @@ export function compileGateway(config: GatewayConfig, bytes: Buffer, generation:
         fields: config.caps.fields,
       },
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
-      log: config.log,
+      log: { level: config.log.level, access: config.log.access, pseudonymKey },
     },
+  };
+}
+
+function corsRules(config: CorsConfig): CorsRules | null {
+  if (config === 'off') return null;
+  const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = config;
+  return {
+    origins: origins && new Set(origins),
+    allowHeaders,
+    credentials,
+    maxAgeS: Math.floor(maxAgeMs / 1_000),
   };
 }
 
@@ -76,17 +109,23 @@ function compileRoute(
   config: RouteConfig,
   { upstreams: upstreamConfigs }: GatewayConfig,
   upstreams: ReadonlyMap<string, UpstreamModel>,
-): RouteEntry<RouteModel> {
+): RouteEntry<ForwardRoute> {
   const upstream = upstreams.get(config.upstream);
   const defaults = upstreamConfigs[config.upstream]?.timeouts;
   if (upstream === undefined || defaults === undefined) {
     throw new Error(`the route ${config.path} was not checked: there is no upstream ${config.upstream}`);
   }
   const pattern = parseRoutePattern(config.path, config.methods ?? null);
-  const value: RouteModel = {
+  const value: ForwardRoute = {
+    kind: 'forward',
     id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
     upstream,
     authentication: config.authentication,
+    closeAtExpiry: config.close_at_expiry,
+    globalLimitExempt: config.global_limit === 'exempt',
+    webhook: config.webhook,
+    upstream429: config.upstream_429,
+    cors: config.cors,
     semicolons: config.semicolons,
     firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
     idleTimeoutMs: config.timeouts.idle ?? defaults.idle,

@@ -2,6 +2,7 @@ import type { Environment } from './environment.ts';
 import { formatPath, type Path } from './path.ts';
 import { type Problem, type Severity, sortProblems } from './problem.ts';
 import { readConfigFile } from './read-file.ts';
+import { withoutSecrets } from './secret-lines.ts';
 import { type Place, parseYamlText } from './yaml-text.ts';
 import { buildYamlTree, nodeAt, type YamlNode } from './yaml-tree.ts';
 
@@ -16,13 +17,22 @@ export class ConfigFile {
   readonly name: string;
   /** Of the file as it was read; empty when it could not be. */
   readonly bytes: Buffer;
+  /** Why nothing could be read of it, with and without its name; null: something could. Also one of its problems. */
+  readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #problems: Problem[];
   readonly #said = new Set<string>();
 
-  private constructor(name: string, bytes: Buffer, root: YamlNode | null, problems: Problem[]) {
+  private constructor(
+    name: string,
+    bytes: Buffer,
+    root: YamlNode | null,
+    problems: Problem[],
+    unreadable: ConfigFile['unreadable'] = null,
+  ) {
     this.name = name;
     this.bytes = bytes;
+    this.unreadable = unreadable;
     this.#root = root;
     this.#problems = problems;
   }
@@ -30,20 +40,23 @@ export class ConfigFile {
   /** Never throws: whatever keeps the file from being read is one of its problems. */
   static async read(name: string, environment: Environment): Promise<ConfigFile> {
     const read = await readConfigFile(name);
-    if (!read.ok) return new ConfigFile(name, Buffer.alloc(0), null, [read.problem]);
+    if (!read.ok) {
+      const { problem, reason } = read;
+      const unreadable = problem.line === null ? { message: problem.message, reason } : null;
+      return new ConfigFile(name, Buffer.alloc(0), null, [problem], unreadable);
+    }
     const { document, mistakes, placeOf } = parseYamlText(read.text);
-    const problems = mistakes.map(mistake => ({ ...mistake, file: name, severity: 'mistake' as const }));
-    if (document === null) return new ConfigFile(name, read.bytes, null, problems);
-    if (document.contents === null) {
+    const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
+    const problems = withoutSecrets([...mistakes, ...(tree?.mistakes ?? [])], read.text).map(mistake => ({
+      ...mistake,
+      file: name,
+      severity: 'mistake' as const,
+    }));
+    if (document?.contents === null) {
       const message = 'the file is empty, or all of it is commented out';
       problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
-      return new ConfigFile(name, read.bytes, null, problems);
     }
-    const tree = buildYamlTree(document, placeOf, environment);
-    problems.push(
-      ...tree.mistakes.map(mistake => ({ ...mistake, file: name, severity: 'mistake' as const })),
-    );
-    return new ConfigFile(name, read.bytes, tree.root, problems);
+    return new ConfigFile(name, read.bytes, tree?.root ?? null, problems);
   }
 
   /** What the file means, or undefined when it cannot be told. */
@@ -71,6 +84,11 @@ export class ConfigFile {
     if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
     const short = written.length > 60 ? `${written.slice(0, 60)}...` : written;
     return typeof value === 'string' ? JSON.stringify(short) : short;
+  }
+
+  /** Whether nothing but a variable stands at `path`, `${NAME}`. */
+  isVariable(path: Path): boolean {
+    return /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(this.#find(path)?.node.written ?? '');
   }
 
   /** Whether the text at `path` is another than the one written: a variable was resolved. */

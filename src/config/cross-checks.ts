@@ -1,7 +1,11 @@
+import { parseDurationMs } from '../core/index.ts';
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import type { ConfigFile } from './config-file.ts';
 import { listenSchema, routeKeys } from './gateway-schema.ts';
+import { checkIdentity } from './identity-checks.ts';
 import type { HostPort } from './model.ts';
+import { asMap } from './raw.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { didYouMean } from './suggest.ts';
 
 /**
@@ -9,12 +13,14 @@ import { didYouMean } from './suggest.ts';
  * the others from being checked: what is not sound by itself is left out, validation has reported it.
  */
 export function crossCheck(file: ConfigFile): void {
-  const { listen, upstreams, routes } = asMap(file.value);
+  const { listen, upstreams, routes, timeouts } = asMap(file.value);
   checkListen(file, listen);
+  checkKeepAlive(file, timeouts);
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
   if (upstreams !== undefined && upstreams !== null)
     checkUpstreams(file, Object.keys(asMap(upstreams)), sketches);
+  checkIdentity(file);
 }
 
 /** What of a route others are compared with; null for what is not sound by itself. */
@@ -56,6 +62,10 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const patterns = sound.map(({ pattern }) => pattern);
   const pathOf = (position: number) => ['routes', sound[position]?.index ?? 0, 'path'];
   const lineOf = (position: number) => file.place(pathOf(position)).line;
+  for (const [position, pattern] of patterns.entries()) {
+    if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
+    file.add(pathOf(position), 'the gateway itself serves this path, to sign users in: remove the route');
+  }
   for (const [first, second] of findConflicts(patterns)) {
     file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);
   }
@@ -66,6 +76,11 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   }
 }
 
+/** Whether both match the same paths, whatever their methods. */
+function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
+  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
+}
+
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success || listen.data.admin === null) return;
@@ -74,15 +89,22 @@ function checkListen(file: ConfigFile, value: unknown): void {
   file.add(['listen', 'admin'], 'this is where http listens already: take another port');
 }
 
+/** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
+const USUAL_PAUSE_MS = 65_000;
+
+function checkKeepAlive(file: ConfigFile, value: unknown): void {
+  const { keep_alive } = asMap(value);
+  const ms = typeof keep_alive === 'string' ? parseDurationMs(keep_alive) : undefined;
+  if (ms === undefined || ms === 0 || ms >= USUAL_PAUSE_MS) return;
+  const message =
+    'clients and load balancers that pause for a minute will meet closed connections: 65s or more';
+  file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
+}
+
 function overlap(a: HostPort, b: HostPort): boolean {
   return a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host);
 }
 
 function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
-}
-
-function asMap(value: unknown): Readonly<Record<string, unknown>> {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isMap ? (value as Record<string, unknown>) : {};
 }

@@ -1,9 +1,12 @@
 import { METHODS } from 'node:http';
 import { z } from 'zod';
 
+import { corsSchema } from './cors-schema.ts';
+import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
+import { choice, count, name, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
-  fieldName,
+  forwardingHeader,
   hostPort,
   hostPortOrOff,
   network,
@@ -83,15 +86,38 @@ const route = z.strictObject({
   upstream: z
     .string({ error: 'expected the name of an upstream' })
     .describe('The upstream that serves it, by name.'),
-  authentication: z
-    .literal('none', {
-      error: 'this gateway cannot check tokens yet, so each route has to say "authentication: none"',
-    })
-    .describe('Who may use it: none, everyone. The Authorization header is not looked at.'),
+  authentication: choice(['required', 'optional', 'none'])
+    .prefault('required')
+    .describe(
+      'Who may use it. required: who sends a valid token, anyone else gets 401. optional: everyone; without a valid token the Authorization header is removed. none: everyone; the header is not looked at.',
+    ),
+  close_at_expiry: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether an answer that outlives the token of its request is broken off when the token expires.',
+    ),
   semicolons: choice(['refuse', 'pass'])
     .prefault('refuse')
     .describe(
       'What becomes of a path with ";" or "%3B": 400, since services disagree about its meaning, or passed on.',
+    ),
+  webhook: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether it serves webhooks, which its parameters name. Who keeps calling one that the upstream answers with 404 is restricted there, see webhook_not_found in limits.yaml.',
+    ),
+  global_limit: choice(['apply', 'exempt'])
+    .prefault('apply')
+    .describe('Whether its requests draw on the global limit of their caller, see global in limits.yaml.'),
+  upstream_429: choice(['rewrite', 'pass'])
+    .prefault('rewrite')
+    .describe(
+      "What becomes of an upstream's own 429 that clients of this gateway would not understand: rewritten into one that they do, or passed on as it is.",
+    ),
+  cors: yesOrNo()
+    .prefault(true)
+    .describe(
+      'Whether "cors" holds for it. false: the upstream answers preflights and writes the fields itself.',
     ),
   max_body: sizeOrNone().prefault('none').describe('Largest request body; beyond it 413. none: no limit.'),
   timeouts: z
@@ -113,20 +139,30 @@ export const gatewaySchema = z.strictObject({
       'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
     ),
   forwarding_headers: z
-    .array(fieldName())
+    .array(forwardingHeader())
     .prefault([])
     .describe(
       'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like always are.',
     ),
-  upstreams: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
-        error: 'write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
-      }),
-      upstream,
-    )
-    .describe('The services behind the gateway, by name.'),
+  identity_provider: identityProviderSchema
+    .optional()
+    .describe(
+      'The OpenID Connect provider that issues the tokens and signs users in. Left out, every route has to say "authentication: none".',
+    ),
+  access_tokens: accessTokensSchema
+    .optional()
+    .describe('Which access tokens are accepted, and who their senders are. Needed with identity_provider.'),
+  upstreams: z.record(name(), upstream).describe('The services behind the gateway, by name.'),
   routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
+  cors: corsSchema.describe(
+    'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
+  ),
+  limits: text('expected none, or the path of a file such as limits.yaml')
+    .transform(path => (path === 'none' ? null : path))
+    .prefault('none')
+    .describe(
+      'The file with what operations tunes under load, limits.yaml; its path is relative to this file. none: the defaults.',
+    ),
   timeouts: z
     .strictObject({
       client_header: duration()
@@ -165,12 +201,12 @@ export const gatewaySchema = z.strictObject({
     ),
   shutdown: z
     .strictObject({
-      delay: duration({ zero: true })
+      delay: duration({ least: '0ms' })
         .prefault('0s')
         .describe(
           'After SIGTERM the gateway says that it is not ready, and serves on for this long before it stops listening.',
         ),
-      drain: duration({ zero: true })
+      drain: duration({ least: '0ms' })
         .prefault('25s')
         .describe('For requests in flight to finish after that; then they are broken off.'),
     })
@@ -181,10 +217,12 @@ export const gatewaySchema = z.strictObject({
       level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .prefault('info')
         .describe('The least severe lines that are written.'),
-      access: z
-        .boolean({ error: 'expected true or false' })
-        .prefault(true)
-        .describe('One line for each request.'),
+      access: yesOrNo().prefault(true).describe('One line for each request.'),
+      pseudonym_key_file: text('write the path of a file')
+        .optional()
+        .describe(
+          'A file with the key of the names by which callers go in the log: at least 32 characters. Relative to this file. Left out: a random key for each process, so that names do not outlive it.',
+        ),
     })
     .prefault({})
     .describe('What is written to standard output, as one JSON object a line.'),
@@ -198,17 +236,6 @@ export type RouteConfig = z.output<typeof route>;
 /** Parts of the file on their own, so that one can be checked further while another is wrong. */
 export const listenSchema = listen;
 export const routeKeys = route.shape;
-
-function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
-  const list = words.map(word => `"${word}"`);
-  return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
-}
-
-/** A whole number from 1 to `most`. */
-function count(most: number) {
-  const error = `expected a whole number from 1 to ${most}`;
-  return z.int({ error }).min(1, { error }).max(most, { error });
-}
 
 function method() {
   const routable = METHODS.filter(name => !NEVER_SERVED.includes(name));

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type { RouteEntry } from '../routing/index.ts';
 import { compileGateway } from './compile.ts';
 import { ConfigFile } from './config-file.ts';
@@ -5,12 +7,17 @@ import { crossCheck } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { gatewaySchema } from './gateway-schema.ts';
 import { gatewayJsonSchema } from './json-schema.ts';
-import type { RouteModel, Snapshot } from './model.ts';
+import { checkLimits } from './limit-checks.ts';
+import type { LimitRouteModel, RouteModel, Snapshot } from './model.ts';
 import type { Problem } from './problem.ts';
+import { readLimits } from './read-limits.ts';
+import { readProvider } from './read-provider.ts';
+import { readPseudonymKey } from './read-pseudonym-key.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
 export interface LoadOptions {
-  /** What `${NAME}` in the file stands for. */
+  /** What `${NAME}` in the files stands for. */
   readonly env: Environment;
   /** The number of the snapshot to be made, from 1. */
   readonly generation: number;
@@ -20,37 +27,102 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** The routes in the order of the file. */
+  /** The routes in the order of the file, then the gateway's own. */
   readonly routes: readonly LoadedRoute[];
+  /** What was read: gateway.yaml, then the file of limits if it names one. */
+  readonly files: readonly string[];
+  readonly limits: LoadedLimits;
   readonly warnings: readonly Problem[];
+  /** What an operator may want to know, though nothing is wrong. */
+  readonly hints: readonly Problem[];
 }
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one mistake; warnings may be among the problems. In the order of the file. */
+  /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** A route together with its pattern and where it is written. */
-export interface LoadedRoute extends RouteEntry<RouteModel> {
+/** A line of a file, as messages name it. */
+export interface FilePlace {
   readonly file: string;
   readonly line: number;
 }
 
-/** Reads, checks and compiles gateway.yaml. Never throws for what a file holds, and tells every mistake at once. */
+/** A route together with its pattern and where it is written. */
+export interface LoadedRoute extends RouteEntry<RouteModel> {
+  /** Null: nowhere, the route is the gateway's own. */
+  readonly place: FilePlace | null;
+}
+
+/** A line of `routes:` in limits.yaml. */
+export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
+  /** As it is written. */
+  readonly line: string;
+  readonly place: FilePlace | null;
+}
+
+/** What there is to say about limits beside what they are. */
+export interface LoadedLimits {
+  /** The lines of `routes:`, in the order of the file. */
+  readonly routes: readonly LoadedLimitRoute[];
+  /** Where a key of limits.yaml is written; null: it is not, its default holds. */
+  placeOf(path: readonly string[]): FilePlace | null;
+}
+
+/**
+ * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and tells every mistake at
+ * once. The files are one configuration: where one is bad, none counts.
+ */
 export async function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   const file = await ConfigFile.read(path, options.env);
-  const config = file.value === undefined ? undefined : validate(file, gatewaySchema, gatewayJsonSchema());
+  const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
   crossCheck(file);
-  if (config === undefined || file.hasMistakes) return { ok: false, problems: file.problems };
-  const { snapshot, routes } = compileGateway(config, file.bytes, options.generation);
+  const provider = await readProvider(file);
+  const pseudonymKey = await readPseudonymKey(file);
+  const { limits, file: limitsFile } = await readLimits(file, options.env);
+  if (limitsFile !== null) checkLimits(limitsFile, file);
+  const files = limitsFile === null ? [file] : [file, limitsFile];
+  const problems = files.flatMap(each => each.problems);
+  if (gateway === undefined || limits === undefined || files.some(each => each.hasMistakes))
+    return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint') };
+
+  const sources = { gateway, limits, provider, pseudonymKey, hash: hashOf(files) };
+  const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
+  const written = routes.map((route, index) => ({
+    ...route,
+    place: { file: file.name, line: file.place(['routes', index]).line },
+  }));
   return {
     ok: true,
     snapshot,
-    routes: routes.map((route, index) => ({
-      ...route,
-      file: file.name,
-      line: file.place(['routes', index]).line,
-    })),
-    warnings: file.problems,
+    routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
+    files: files.map(({ name }) => name),
+    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFile),
+    warnings: problems.filter(({ severity }) => severity === 'warning'),
+    hints: problems.filter(({ severity }) => severity === 'hint'),
   };
+}
+
+function loadedLimits(
+  routes: readonly RouteEntry<LimitRouteModel>[],
+  lines: readonly string[],
+  file: ConfigFile | null,
+): LoadedLimits {
+  const placeOf = (path: readonly string[]) => placeIn(file, path);
+  const written = routes.map((route, index) => {
+    const line = lines[index] ?? '';
+    return { ...route, line, place: placeOf(['routes', line]) };
+  });
+  return { routes: written, placeOf };
+}
+
+function placeIn(file: ConfigFile | null, path: readonly string[]): FilePlace | null {
+  return file?.has(path) ? { file: file.name, line: file.place(path, 'key').line } : null;
+}
+
+/** Of each file by itself, so that no byte can move from one to the other unnoticed. What secret files hold is not in it. */
+function hashOf(files: readonly ConfigFile[]): string {
+  const hash = createHash('sha256');
+  for (const { bytes } of files) hash.update(createHash('sha256').update(bytes).digest());
+  return hash.digest('hex').slice(0, 16);
 }

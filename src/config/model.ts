@@ -1,5 +1,8 @@
-import type { AddressSet, ForwardingRules } from '../http/index.ts';
+import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
+import type { AddressSet, CorsRules, ForwardingRules } from '../http/index.ts';
+import type { BucketHash, LimitSet, OffenceRule } from '../limits/index.ts';
 import type { RouteTable } from '../routing/index.ts';
+import type { ProviderOptions, SignInOptions } from '../signin/index.ts';
 import type { UpstreamOptions } from '../upstream/index.ts';
 
 /**
@@ -17,6 +20,11 @@ export interface Snapshot {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  readonly limits: LimitsModel;
+  /** Null: no route answers preflights. */
+  readonly cors: CorsRules | null;
+  /** Null: no identity provider; every route says `authentication: none`. */
+  readonly identity: IdentityModel | null;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly shutdown: ShutdownModel;
@@ -46,12 +54,31 @@ export interface UpstreamModel {
   readonly maxRequests: number;
 }
 
-/** A match rule of gateway.yaml with its policies. */
-export interface RouteModel {
+/** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */
+export type RouteModel = ForwardRoute | SignInRoute;
+
+/** A match rule of gateway.yaml. */
+export interface ForwardRoute {
+  readonly kind: 'forward';
   /** As the operator wrote it, `GET,HEAD /v1/things/{id}` or `/v1/**`: the name in metrics and logs. */
   readonly id: string;
   readonly upstream: UpstreamModel;
-  readonly authentication: 'none';
+  /**
+   * - `required`: no valid token, no passage (401)
+   * - `optional`: without a valid token the caller is an address, and the header is removed
+   * - `none`: the header is not looked at and passes unchanged
+   */
+  readonly authentication: 'required' | 'optional' | 'none';
+  /** Whether an exchange is broken off when its token expires. */
+  readonly closeAtExpiry: boolean;
+  /** Whether the global limit leaves it alone. */
+  readonly globalLimitExempt: boolean;
+  /** Whether its 404s are counted for each address and webhook. */
+  readonly webhook: boolean;
+  /** What becomes of a 429 of the upstream that does not speak the contract. */
+  readonly upstream429: 'rewrite' | 'pass';
+  /** Whether the gateway answers preflights and writes the CORS fields. */
+  readonly cors: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
   /** From the last byte of a request to the first of its answer. */
@@ -62,6 +89,32 @@ export interface RouteModel {
   readonly maxBodyBytes: number | null;
   /** Names of the path's parameters in order. */
   readonly parameters: readonly string[];
+}
+
+/** One of the anonymous endpoints (specification, section 4), for every method. */
+export interface SignInRoute {
+  readonly kind: 'sign-in';
+  /** Its path: the name in metrics and logs. */
+  readonly id: string;
+  readonly endpoint: 'authorize-url' | 'auth';
+  readonly authentication: 'none';
+  readonly semicolons: 'refuse';
+  readonly parameters: readonly string[];
+}
+
+/** How callers are known and users signed in. */
+export interface IdentityModel {
+  readonly provider: ProviderOptions;
+  readonly signIn: SignInOptions;
+  readonly accessTokens: AccessTokenOptions;
+  /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
+  readonly schemes: readonly string[];
+  readonly keySet: KeySetOptions;
+  readonly cache: CacheOptions;
+  /** Tokens issued before are refused: seconds since the epoch, 0 for none. */
+  readonly notBeforeS: number;
+  /** The budget of failed verifications of an address; null: off. */
+  readonly failedVerifications: BudgetOptions | null;
 }
 
 export interface TimeoutsModel {
@@ -98,4 +151,41 @@ export interface LogModel {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   /** One line per request. */
   readonly access: boolean;
+  /** Key of the pseudonyms of callers and main values; null: a random one for this process. */
+  readonly pseudonymKey: Buffer | null;
+}
+
+/** Who calls, as far as limits care: `address` is everyone without a valid token. */
+export type CallerClass = 'bot' | 'user' | 'address';
+
+/** limits.yaml, compiled. */
+export interface LimitsModel {
+  /** For requests without a bucket: the global limit alone. */
+  readonly global: Readonly<Record<CallerClass, LimitSet>>;
+  readonly routes: RouteTable<LimitRouteModel>;
+  /** Null: off. */
+  readonly invalidRequests: OffenceRule | null;
+  readonly webhookNotFound: OffenceRule | null;
+  readonly ignoredRefusals: OffenceRule | null;
+  /** Networks that are never restricted. */
+  readonly neverRestrict: AddressSet;
+  /** Bucket keys that one caller may hold. */
+  readonly keysPerCaller: number;
+}
+
+/** A line of `routes:` in limits.yaml. */
+export interface LimitRouteModel {
+  readonly bucket: BucketModel;
+  /** Which of the path's parameters is the bucket's main one; null where the bucket has none. */
+  readonly mainAt: number | null;
+}
+
+/** A named group of routes that draws on one quota. */
+export interface BucketModel {
+  readonly name: string;
+  readonly scope: 'user' | 'shared';
+  readonly hash: BucketHash;
+  /** With the global limit, and without it for routes that are exempt from it. */
+  readonly sets: Readonly<Record<CallerClass, LimitSet>>;
+  readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }

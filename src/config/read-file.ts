@@ -9,7 +9,12 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 export type ReadResult =
   | { readonly ok: true; readonly bytes: Buffer; readonly text: string }
-  | { readonly ok: false; readonly problem: Problem };
+  | {
+      readonly ok: false;
+      readonly problem: Problem;
+      /** The problem's message without the name of the file, which may come from a variable. */
+      readonly reason: string;
+    };
 
 /** Reads a configuration file as UTF-8. What keeps it from being read is a problem, never an exception. */
 export async function readConfigFile(file: string): Promise<ReadResult> {
@@ -17,7 +22,7 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
   try {
     bytes = await readAtMost(file, MAX_FILE_BYTES + 1);
   } catch (error) {
-    return failed(file, whyUnreadable(file, error));
+    return unreadable(file, error);
   }
   if (bytes.length > MAX_FILE_BYTES) {
     return failed(file, 'the file is larger than 1 MiB: is this the right file?');
@@ -44,19 +49,21 @@ async function readAtMost(file: string, cap: number): Promise<Buffer> {
   }
 }
 
-function whyUnreadable(file: string, error: unknown): string {
+function unreadable(file: string, error: unknown): ReadResult {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return `no such file (${resolve(file)})`;
+      return failed(file, `no such file (${resolve(file)})`, null, 'no such file');
     case 'EISDIR':
-      return 'this is a directory, expected a file';
+      return failed(file, 'this is a directory, expected a file');
     case 'EACCES':
     case 'EPERM':
-      return 'the file may not be read: permission denied';
-    default:
-      return `the file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      return failed(file, 'the file may not be read: permission denied');
+    default: {
+      const said = error instanceof Error ? error.message : String(error);
+      return failed(file, `the file cannot be read: ${said}`, null, `the file cannot be read (${code})`);
+    }
   }
 }
 
@@ -72,6 +79,15 @@ function firstLineThatIsNotUtf8(bytes: Buffer): number | null {
   return line;
 }
 
-function failed(file: string, message: string, line: number | null = null): ReadResult {
-  return { ok: false, problem: { file, line, column: line && 1, message, severity: 'mistake' } };
+function failed(
+  file: string,
+  message: string,
+  line: number | null = null,
+  reason: string = message,
+): ReadResult {
+  return {
+    ok: false,
+    problem: { file, line, column: line && 1, message, severity: 'mistake' },
+    reason,
+  };
 }

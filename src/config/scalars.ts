@@ -2,28 +2,31 @@ import { z } from 'zod';
 
 import { parseDurationMs } from '../core/index.ts';
 import { AddressSet } from '../http/index.ts';
+import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { parseHostPort } from './host-port.ts';
+import { parseLimitRoute } from './limit-route.ts';
 import type { HostPort } from './model.ts';
+import { parseMomentS } from './moment.ts';
 import { parseSizeBytes } from './size.ts';
 
-// The strings with a grammar that gateway.yaml is made of. Each has a regular expression for editors, which is generous,
+// The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
 // and a parser that decides. A message that begins with "expected" gets the value as written added to it.
 
-/** Timers of Node run at once when their delay does not fit into 31 bits; a day is far from that and long enough. */
-const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
-
-/** A time such as `250ms`, read as milliseconds. `zero`: whether `0s` is a time (default no). */
-export function duration(options: { readonly zero?: boolean } = {}) {
-  const least = options.zero === true ? 0 : 1;
+/**
+ * A time such as `250ms`, read as milliseconds. Timers of Node run at once when their delay does not fit into 31 bits; a
+ * day is far from that and long enough.
+ */
+export function duration({ least = '1ms', most = '24h' } = {}) {
   const error = 'expected a time such as 250ms, 5s, 10m or 1h';
   return z
     .string({ error })
     .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
     .transform((text, context) => {
       const ms = parseDurationMs(text);
-      if (ms !== undefined && ms >= least && ms <= MAX_DURATION_MS) return ms;
-      return refuse(context, `expected a time from ${least}ms to 24h`);
+      const [leastMs = 0, mostMs = 0] = [least, most].map(parseDurationMs);
+      if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms;
+      return refuse(context, `expected a time from ${least} to ${most}`);
     });
 }
 
@@ -53,6 +56,42 @@ export function sizeOrNone() {
 }
 
 const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
+
+/** `none`, read as 0, or a moment read as seconds since the epoch. Unix seconds may be a number as well. */
+export function momentOrNone() {
+  const error = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
+  const written = z
+    .string({ error })
+    .regex(/^(none|\d{1,12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d))$/, { error, abort: true });
+  return z.union([written, z.int({ error })], { error }).transform((value, context) => {
+    if (value === 'none') return 0;
+    return parseMomentS(String(value)) ?? refuse(context, error);
+  });
+}
+
+/** A quota such as `20/5s`. */
+export function quota() {
+  return z
+    .string({ error: 'expected a number and a period such as 20/5s' })
+    .transform((text, context) => readQuota(text, context));
+}
+
+/** `off`, read as null, or a quota such as `1000/1m`. */
+export function quotaOrOff() {
+  return z
+    .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
+}
+
+function readQuota(text: string, context: z.RefinementCtx): Quota {
+  try {
+    return parseQuota(text);
+  } catch (mistake) {
+    if (!(mistake instanceof QuotaError)) throw mistake;
+    refuseQuoting(context, mistake.message);
+    return z.NEVER;
+  }
+}
 
 /** Where a listener listens, `0.0.0.0:8080`. */
 export function hostPort() {
@@ -116,6 +155,14 @@ export function routePath() {
     });
 }
 
+/** A line of `routes:` in limits.yaml; what it may hold is said where it is read. The key of a map. */
+export function limitRoute() {
+  return z.string().superRefine((line, context) => {
+    const message = messageOf(PatternError, () => parseLimitRoute(line));
+    if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
+  });
+}
+
 /** A network such as `10.1.0.0/16`, or one address. */
 export function network() {
   const error = 'expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7';
@@ -128,16 +175,20 @@ export function network() {
     });
 }
 
+/**
+ * A token of RFC 9110, 5.6.2, as names of header fields and authorization schemes are. It may hold "*" there; nobody has
+ * one, and here it would look like a pattern.
+ */
+export function token(error: string) {
+  return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
+}
+
 /** The name of a header field that `forwarding_headers` may list. */
-export function fieldName() {
-  const error = 'expected the name of a header field such as X-Real-IP';
-  // RFC 9110, 5.6.2 allows "*" in a name; nobody has one, and here it would look like a pattern.
-  return z
-    .string({ error })
-    .regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true })
-    .refine(name => !OF_THE_GATEWAY.has(name.toLowerCase()), {
-      error: 'the gateway itself reads this field of every request: leave it out',
-    });
+export function forwardingHeader() {
+  return token('expected the name of a header field such as X-Real-IP').refine(
+    name => !OF_THE_GATEWAY.has(name.toLowerCase()),
+    { error: 'the gateway itself reads this field of every request: leave it out' },
+  );
 }
 
 const OF_THE_GATEWAY = new Set([

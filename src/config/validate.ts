@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import type { ConfigFile } from './config-file.ts';
-import { type JsonSchema, schemaAt } from './json-schema.ts';
+import { type JsonSchema, keysAt } from './json-schema.ts';
 import { formatPath, type Path } from './path.ts';
 import { didYouMean, suggest } from './suggest.ts';
 
@@ -9,16 +9,17 @@ import { didYouMean, suggest } from './suggest.ts';
  * Holds what a file says against its schema and adds every mistake to the file.
  *
  * @param jsonSchema made of the same schema: it knows which keys there are.
- * @returns the file's meaning with every default filled in, or undefined when its shape is wrong.
+ * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or cannot be told.
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
   schema: Schema,
   jsonSchema: JsonSchema,
 ): z.output<Schema> | undefined {
+  if (file.value === undefined) return undefined;
   const result = schema.safeParse(file.value, { error: inOurWords });
   if (result.success) return result.data;
-  const issues = result.error.issues.map(issue => ({ issue, path: toPath(issue.path) }));
+  const issues = result.error.issues.flatMap(issue => placed(issue, []));
   // A misspelt key leaves the one that was meant missing; one message about it is enough.
   const meant = new Set<string>();
   for (const { issue, path } of issues) {
@@ -30,6 +31,28 @@ export function validate<Schema extends z.ZodType>(
   return undefined;
 }
 
+interface PlacedIssue {
+  readonly issue: z.core.$ZodIssue;
+  readonly path: Path;
+}
+
+/**
+ * Of a value that may be written in several ways the issues with the way that was meant, which is the one that takes a
+ * value of its type; where that is not exactly one, the issue says what the ways are.
+ */
+function placed(issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
+  const path = [...above, ...toPath(issue.path)];
+  const ways = issue.code === 'invalid_union' ? issue.errors : [];
+  const [meant, ...others] = ways.filter(way => !way.some(isOfAnotherType));
+  return meant === undefined || others.length > 0
+    ? [{ issue, path }]
+    : meant.flatMap(inner => placed(inner, path));
+}
+
+function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
 function addUnknownKeys(
   file: ConfigFile,
   path: Path,
@@ -37,7 +60,7 @@ function addUnknownKeys(
   jsonSchema: JsonSchema,
   meant: Set<string>,
 ): void {
-  const known = Object.keys(schemaAt(jsonSchema, path)?.properties ?? {});
+  const known = keysAt(jsonSchema, path);
   for (const key of keys) {
     const suggestion = suggest(key, known);
     if (suggestion !== undefined) meant.add(formatPath([...path, suggestion]));
@@ -49,7 +72,7 @@ function addUnknownKeys(
 function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
-    file.add(path, `"${path.at(-1)}" is no name: ${why}`, { about: 'key' });
+    file.add(path, `"${path.at(-1)}" ${why}`, { about: 'key' });
   } else if (!file.has(path)) {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
   } else if (issue.code === 'custom' && issue.params?.quotesValue === true && file.holdsVariable(path)) {

@@ -3,6 +3,13 @@ import type { RpcCode } from './rpc-code.ts';
 /** Whose side failed: what a log reader and an alert want to know first. */
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
+/** One entry of an error object's `details`: a `google.protobuf.Any` as JSON. */
+export interface ErrorDetail {
+  /** `type.googleapis.com/` and the message's full name. */
+  readonly '@type': string;
+  readonly [member: string]: unknown;
+}
+
 export interface GatewayErrorOptions {
   /** HTTP status of the answer, 400 to 599. */
   readonly status: number;
@@ -10,6 +17,8 @@ export interface GatewayErrorOptions {
   readonly side: ErrorSide;
   /** For the client, in ASCII: says what to do next, and never holds a secret or what the client sent. */
   readonly message: string;
+  /** Structured details of the error object; like the message, nothing secret and nothing the client sent. Default none. */
+  readonly details?: readonly ErrorDetail[];
   /** Further header fields of the answer (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields?: readonly string[];
   /** True when sending the same request again cannot do harm and may help. Default false. */
@@ -26,6 +35,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly rpcCode: RpcCode;
   readonly side: ErrorSide;
+  readonly details: readonly ErrorDetail[];
   readonly fields: readonly string[];
   readonly retrySafe: boolean;
   readonly close: boolean;
@@ -39,6 +49,7 @@ export class GatewayError extends Error {
     this.status = options.status;
     this.rpcCode = options.rpcCode;
     this.side = options.side;
+    this.details = options.details ?? [];
     this.fields = options.fields ?? [];
     this.retrySafe = options.retrySafe ?? false;
     this.close = options.close ?? false;

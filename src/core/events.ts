@@ -9,6 +9,16 @@ export type Outcome =
   /** The client went away first. */
   | 'abandoned';
 
+/** What limits decided about a request. */
+export interface DecisionRecord {
+  /** The bucket as configured; null: it has none. */
+  readonly bucket: string | null;
+  /** Value of the bucket's main parameter, '' where it has none. Never to be written as it is. */
+  readonly main: string;
+  /** `admitted`, or the limit that refused. */
+  readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+}
+
 /** What is known of an exchange when its last byte has gone: for metrics and the access log, free of secrets. */
 export interface ExchangeRecord {
   readonly requestId: string;
@@ -31,6 +41,13 @@ export interface ExchangeRecord {
   readonly durationMs: number;
   /** From the request's going out to the head of the upstream's answer; null when there was none. */
   readonly upstreamMs: number | null;
+  readonly caller: {
+    readonly class: 'bot' | 'user' | 'address';
+    /** The stable key of a bot or user; null for an address. Never to be written as it is. */
+    readonly principal: string | null;
+  };
+  /** What limits decided; null when none were asked. */
+  readonly decision: DecisionRecord | null;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
   /** Why the gateway answered by itself: the error's message and, for faults, their cause. */

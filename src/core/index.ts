@@ -1,8 +1,11 @@
+export type { AuthListener } from './auth-listener.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { parseDurationMs } from './duration.ts';
-export { type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
-export type { ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
+export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
+export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
-export { type Random, systemRandom } from './random.ts';
+export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
+export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode } from './rpc-code.ts';
+export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -13,12 +14,13 @@ const MAX_DOWNLOAD_MIB = 10_240;
 
 /** A service as it might stand behind the gateway. */
 export interface Backend {
+  readonly port: number;
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the demo's service on 127.0.0.1:
+ * Starts the demo's service on 127.0.0.1, on any free port where `port` is 0:
  *
  * - `GET` and `POST /v1/channels/{channel_id}/messages`: lists messages, or adds one from `{"text": "..."}`
  * - `GET /v1/ticks?count=N`: N server-sent events, two a second (default 5)
@@ -32,7 +34,7 @@ export async function startBackend(port: number, clock: Clock): Promise<Backend>
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  return { close: () => close(server) };
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, messages: Messages): Promise<void> {

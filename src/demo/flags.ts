@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `Starts a small backend and the gateway in front of it, and says what to try.
+export const USAGE = `Starts an identity provider, a small backend and the gateway in front of both, and says what to try.
 
 npm start [-- OPTIONS]
 
-  --port N          where the gateway listens (8080, or a free one)
-  --admin-port N    where its metrics and health are (9090, or a free one)
-  --backend-port N  where the backend listens (3000, or a free one)
-  --help            this text
+  --port N           where the gateway listens (8080, or a free one)
+  --admin-port N     where its metrics and health are (9090, or a free one)
+  --provider-port N  where the identity provider listens (8180, or a free one)
+  --backend-port N   where the backend listens (3000, or a free one)
+  --help             this text
 `;
 
 /** What the demo's command line may say. */
@@ -16,26 +17,57 @@ export interface Flags {
   /** Null: none was asked for. */
   readonly port: number | null;
   readonly adminPort: number | null;
+  readonly providerPort: number | null;
   readonly backendPort: number | null;
 }
 
+export const FLOW_USAGE = `Walks through a whole sign-in without a browser and shows each request with its answer: with the demo that runs, or
+with one of its own where none does. Exit code 0: every answer was what it should be.
+
+npm run demo:flow [-- OPTIONS]
+
+  --port N  where the gateway of a running demo listens (8080)
+  --help    this text
+`;
+
+/** What the command line of the walk may say. */
+export type FlowFlags = Pick<Flags, 'help' | 'port'>;
+
+const STRING = { type: 'string' } as const;
+const BOOLEAN = { type: 'boolean' } as const;
+
 /** What the command line asks for, or what is wrong with it. */
 export function readFlags(parameters: readonly string[]): Flags | string {
-  const string = { type: 'string' } as const;
   const options = {
-    help: { type: 'boolean' },
-    port: string,
-    'admin-port': string,
-    'backend-port': string,
-  } as const;
-  try {
+    help: BOOLEAN,
+    port: STRING,
+    'admin-port': STRING,
+    'provider-port': STRING,
+    'backend-port': STRING,
+  };
+  return resultOrMessage(() => {
     const { values } = parseArgs({ args: [...parameters], options });
     return {
       help: values.help ?? false,
       port: readPort('--port', values.port),
       adminPort: readPort('--admin-port', values['admin-port']),
+      providerPort: readPort('--provider-port', values['provider-port']),
       backendPort: readPort('--backend-port', values['backend-port']),
     };
+  });
+}
+
+/** The same for the walk. */
+export function readFlowFlags(parameters: readonly string[]): FlowFlags | string {
+  return resultOrMessage(() => {
+    const { values } = parseArgs({ args: [...parameters], options: { help: BOOLEAN, port: STRING } });
+    return { help: values.help ?? false, port: readPort('--port', values.port) };
+  });
+}
+
+function resultOrMessage<T>(read: () => T): T | string {
+  try {
+    return read();
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

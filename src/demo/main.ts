@@ -1,15 +1,11 @@
-// `npm start`: a backend and the gateway in front of it, in one process. Not part of the published package.
-import { resolve } from 'node:path';
-import { type App, startApp } from '../app.ts';
-import { formatProblem, loadConfig } from '../config/index.ts';
-import { systemClock } from '../core/index.ts';
+// `npm start`: an identity provider, a backend and the gateway in front of both, in one process. Not part of the published
+// package.
 import { makeLogger, standardOutput } from '../observe/index.ts';
-import { startBackend } from './backend.ts';
+import { startDemo } from './demo.ts';
 import { readFlags, USAGE } from './flags.ts';
-import { choosePort, PortTaken } from './ports.ts';
-import { type DemoPorts, welcome } from './welcome.ts';
+import { type ChosenPorts, choosePorts } from './ports.ts';
+import { welcome } from './welcome.ts';
 
-const CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
 /** `EX_USAGE` of sysexits.h. */
 const EXIT_USAGE = 64;
 
@@ -28,41 +24,35 @@ async function run(parameters: readonly string[]): Promise<number> {
     return 0;
   }
   try {
-    await serve({
-      gateway: await choosePort(flags.port, 8080),
-      admin: await choosePort(flags.adminPort, 9090),
-      backend: await choosePort(flags.backendPort, 3000),
-    });
+    await serve(
+      await choosePorts({
+        gateway: flags.port,
+        admin: flags.adminPort,
+        provider: flags.providerPort,
+        backend: flags.backendPort,
+      }),
+    );
     return 0;
   } catch (error) {
-    if (!(error instanceof PortTaken)) throw error;
-    console.error(error.message);
+    console.error(error instanceof Error ? error.message : error);
     return 1;
   }
 }
 
-async function serve(ports: DemoPorts): Promise<void> {
-  const backend = await startBackend(ports.backend.port, systemClock);
-  const gateway = await startGateway(ports);
-  console.log(welcome(ports));
+async function serve(chosen: ChosenPorts): Promise<void> {
+  const { gateway, admin, provider, backend } = chosen;
+  const ports = {
+    gateway: gateway.port,
+    admin: admin.port,
+    provider: provider.port,
+    backend: backend.port,
+  };
+  const demo = await startDemo(ports, makeLogger('info', output));
+  console.log(welcome(chosen));
   await signal();
   console.log('\nStopping.');
-  await gateway.drain();
-  await backend.close();
+  await demo.close();
   await output.flush();
-}
-
-async function startGateway({ gateway, admin, backend }: DemoPorts): Promise<App> {
-  const env = {
-    ...process.env,
-    GATEWAY_PORT: `${gateway.port}`,
-    ADMIN_PORT: `${admin.port}`,
-    BACKEND_PORT: `${backend.port}`,
-  };
-  const config = await loadConfig(CONFIG, { env, generation: 1 });
-  if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
-  const { snapshot } = config;
-  return startApp(snapshot, { clock: systemClock, log: makeLogger(snapshot.log.level, output) });
 }
 
 /** Resolves at the first signal to end. Further ones change nothing: a terminal and npm may both send one. */

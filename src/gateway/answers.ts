@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Fields, GatewayError } from '../core/index.ts';
+import { RateLimitError } from './rate-limit-error.ts';
 
-/** An answer that the gateway makes by itself, ready for the wire. */
+/** An answer that the gateway makes by itself, but for the fields that every answer carries. */
 export interface RenderedAnswer {
   readonly status: number;
   readonly reason: string;
@@ -11,17 +12,24 @@ export interface RenderedAnswer {
   readonly close: boolean;
 }
 
-/** The fields that every answer carries, whoever made it. */
-export function addOwnFields(fields: string[], requestId: string): void {
-  fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
+/** The error object of the contract (`code` from google.rpc.Code, `message`, `details`), or the rate-limit body. */
+export function renderError(error: GatewayError): RenderedAnswer {
+  const body = asciiJson(
+    error instanceof RateLimitError
+      ? error.body
+      : { code: error.rpcCode, message: error.message, details: error.details },
+  );
+  const fields = jsonFields(body, error.fields);
+  return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
 }
 
-/** The error object of the contract: `code` from google.rpc.Code, `message`, `details`. */
-export function renderError(error: GatewayError, requestId: string): RenderedAnswer {
-  const body = asciiJson({ code: error.rpcCode, message: error.message, details: [] });
-  const fields = jsonFields(body, error.fields);
-  addOwnFields(fields, requestId);
-  return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
+/**
+ * Whether an error tells the state of the request's bucket: a bucket's own refusal does, and what went wrong after the
+ * request was admitted. What refuses for another reason does not (decisions: "Which answer carries what").
+ */
+export function tellsRate(error: GatewayError): boolean {
+  if (error instanceof RateLimitError) return error.scope !== 'global' && !error.byRestriction;
+  return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 
 /** Exactly `application/json`: clients of this header family compare for equality. */

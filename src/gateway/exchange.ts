@@ -1,13 +1,25 @@
+import type { Caller } from '../auth/index.ts';
 import type { RouteModel, Snapshot } from '../config/index.ts';
-import type { Fields, GatewayError, Outcome } from '../core/index.ts';
+import type { Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../core/index.ts';
 import type { Framing, RequestHead } from '../http/index.ts';
-import { type RenderedAnswer, renderError } from './answers.ts';
+import type { Limit } from '../limits/index.ts';
+import { renderError, tellsRate } from './answers.ts';
 import type { Downstream } from './downstream.ts';
+import { addOwnFields } from './own-fields.ts';
+import { RateLimitError } from './rate-limit-error.ts';
+import type { RateReport } from './rate-report.ts';
 
 /** What serves an exchange after the gates: told when the client has room again, and when it is gone. */
 export interface Terminal {
   drained(): void;
   abandoned(): void;
+}
+
+/** One unit of a resource limit. */
+export interface ResourceUnit {
+  readonly limit: Limit;
+  readonly main: string;
+  readonly window: number;
 }
 
 /** One request with its answer, and what the gates learnt of it. */
@@ -16,6 +28,7 @@ export class Exchange {
   /** The configuration it began with, to its end. */
   readonly snapshot: Snapshot;
   readonly sequence: number;
+  readonly clock: Clock;
   readonly arrivedAtMs: number;
   readonly startedAtMs: number;
   requestId = '';
@@ -25,10 +38,28 @@ export class Exchange {
   path = '';
   query = '';
   clientAddress: string;
+  /** What the address counts as. */
+  addressKey = '';
   route: RouteModel | null = null;
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   params: readonly string[] = [];
+  /** Who sends, as a valid token says; null: its address is all that is known. */
+  caller: Caller | null = null;
+  /** The valid token itself. */
+  token: string | null = null;
+  /** What the decision about its bucket says to the client; null where it has none. */
+  rate: RateReport | null = null;
+  /** What limits decided, for the record. */
+  decision: DecisionRecord | null = null;
+  /** The unit that was taken from a resource limit: given back when the upstream does not let the caller in. */
+  resourceUnit: ResourceUnit | null = null;
+  /** A browser's question, which is never held against the sender. */
+  isPreflight = false;
+  /** Scope of the 429 that it was answered with; null for any other answer, and where it is a restriction's. */
+  refusedScope: 'user' | 'shared' | 'global' | null = null;
   terminal: Terminal | null = null;
+  /** The last byte has gone, or the client has: nothing can be answered any more. */
+  over = false;
 
   status = 0;
   outcome: Outcome = 'abandoned';
@@ -41,18 +72,13 @@ export class Exchange {
   permitAddress: string | null = null;
   permitUpstream: string | null = null;
 
-  constructor(
-    downstream: Downstream,
-    snapshot: Snapshot,
-    sequence: number,
-    arrivedAtMs: number,
-    startedAtMs: number,
-  ) {
+  constructor(downstream: Downstream, snapshot: Snapshot, sequence: number, clock: Clock) {
     this.downstream = downstream;
     this.snapshot = snapshot;
     this.sequence = sequence;
-    this.arrivedAtMs = arrivedAtMs;
-    this.startedAtMs = startedAtMs;
+    this.clock = clock;
+    this.arrivedAtMs = clock.epochMs();
+    this.startedAtMs = clock.monotonicMs();
     this.clientAddress = downstream.peer;
   }
 
@@ -64,11 +90,11 @@ export class Exchange {
       return;
     }
     this.outcome = 'answered';
-    this.answer(renderError(error, this.requestId));
-  }
-
-  answer(answer: RenderedAnswer): void {
-    this.sendWhole(answer.status, answer.reason, answer.fields, answer.body, answer.close);
+    const { status, reason, fields, body, close } = renderError(error);
+    const via = !(error instanceof RateLimitError) || error.via;
+    addOwnFields(fields, this, { rate: tellsRate(error), via });
+    if (error instanceof RateLimitError && !error.byRestriction) this.refusedScope = error.scope;
+    this.sendWhole(status, reason, fields, body, close);
   }
 
   sendWhole(status: number, reason: string, fields: Fields, body: string, close: boolean): void {

@@ -1,35 +1,41 @@
-import type { RouteModel } from '../config/index.ts';
-import type { Fields } from '../core/index.ts';
-import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/index.ts';
+import type { ForwardRoute } from '../config/index.ts';
+import { type Clock, type Fields, firstValue } from '../core/index.ts';
+import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type {
   AnswerSink,
   BodySource,
   Taken,
+  Transport,
   TransportCall,
   UpstreamFailure,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import { addOwnFields } from './answers.ts';
+import { renderError } from './answers.ts';
 import type { Exchange, Terminal } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { bodyTooLarge, overloaded, upstreamFailed, upstreamTooSlow } from './problems.ts';
+import { addOwnFields } from './own-fields.ts';
+import { bodyTooLarge, upstreamFailed, upstreamTooSlow } from './problems.ts';
+import { contractScope, rewritten429 } from './upstream-429.ts';
+
+/** So much of an answer that went nowhere is read to keep its connection. */
+const DISCARD_MAX_BYTES = 65_536;
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /** The terminal that serves an exchange by its upstream: the request goes out, the answer streams back. */
-export function forward(exchange: Exchange, route: RouteModel, head: RequestHead, state: GatewayState): void {
+export function forward(
+  exchange: Exchange,
+  route: ForwardRoute,
+  head: RequestHead,
+  state: GatewayState,
+): void {
   // 1. What the route and the upstream can take.
   const { upstream, maxBodyBytes } = route;
   if (maxBodyBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBodyBytes) {
     exchange.answerError(bodyTooLarge());
     return;
   }
-  if (!state.upstreamPermits.take(upstream.name, upstream.maxRequests)) {
-    exchange.answerError(overloaded());
-    return;
-  }
-  exchange.permitUpstream = upstream.name;
 
   // 2. The request as the upstream will see it.
   const { downstream } = exchange;
@@ -43,7 +49,8 @@ export function forward(exchange: Exchange, route: RouteModel, head: RequestHead
       scheme: downstream.scheme,
       httpMinor: downstream.httpMinor,
       requestId: exchange.requestId,
-      passAuthorization: upstream.passAuthorization,
+      authorization: upstream.passAuthorization ? authorizationFor(exchange, route, head) : null,
+      identity: exchange.caller?.identityFields ?? [],
     }),
     bodyLength: exchange.bodyLength,
     body,
@@ -52,9 +59,18 @@ export function forward(exchange: Exchange, route: RouteModel, head: RequestHead
   };
 
   // 3. Out it goes.
-  const forwarding = new Forwarding(exchange, request, body, state);
+  const forwarding = new Forwarding(exchange, route, request, body, state);
   exchange.terminal = forwarding;
   forwarding.send();
+}
+
+/**
+ * What the upstream is told of the token: where the gateway looks at tokens, the valid one in the standard scheme, else
+ * nothing; where it does not, what the client sent.
+ */
+function authorizationFor(exchange: Exchange, route: ForwardRoute, head: RequestHead): string | null {
+  if (route.authentication === 'none') return head.authorizationForHop ? null : head.authorization;
+  return exchange.token === null ? null : `Bearer ${exchange.token}`;
 }
 
 /** One exchange under way between client and upstream. */
@@ -62,33 +78,47 @@ class Forwarding implements AnswerSink, Terminal {
   readonly #exchange: Exchange;
   readonly #request: UpstreamRequest;
   readonly #body: BodySource | null;
-  readonly #state: GatewayState;
+  readonly #route: ForwardRoute;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
+  /** The client was answered in the upstream's place. */
+  #replaced = false;
+  #discarded = 0;
 
-  constructor(exchange: Exchange, request: UpstreamRequest, body: BodySource | null, state: GatewayState) {
+  constructor(
+    exchange: Exchange,
+    route: ForwardRoute,
+    request: UpstreamRequest,
+    body: BodySource | null,
+    state: GatewayState,
+  ) {
     this.#exchange = exchange;
+    this.#route = route;
     this.#request = request;
     this.#body = body;
-    this.#state = state;
+    this.#transport = state.transportOf(route.upstream);
+    this.#clock = state.clock;
   }
 
   send(): void {
     const exchange = this.#exchange;
-    exchange.sentUpstreamAtMs = this.#state.clock.monotonicMs();
-    const transport = this.#state.transportOf((exchange.route as RouteModel).upstream);
-    this.#call = transport.send(this.#request, this);
+    exchange.sentUpstreamAtMs = this.#clock.monotonicMs();
+    this.#call = this.#transport.send(this.#request, this);
   }
 
   info(status: number, fields: Fields): void {
     if (this.#exchange.downstream.httpMinor === 1) {
-      this.#exchange.downstream.info(status, keepAnswerFields(fields, status, false));
+      const policy = { status, chunked: false, rateLimits: false, cors: false };
+      this.#exchange.downstream.info(status, keepAnswerFields(fields, policy));
     }
   }
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
     const out = this.#begin(status, fields, false);
+    if (out === null) return;
     try {
       this.#exchange.sendWhole(status, reason, out, body, false);
       this.#exchange.outcome = 'forwarded';
@@ -99,6 +129,7 @@ class Forwarding implements AnswerSink, Terminal {
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
     const out = this.#begin(status, fields, bodyLength === null && this.#exchange.downstream.httpMinor === 1);
+    if (out === null) return;
     try {
       this.#exchange.downstream.head(status, reason, out);
       this.#exchange.status = status;
@@ -108,6 +139,7 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   data(chunk: Buffer, taken: Taken | null): boolean {
+    if (this.#replaced) return this.#discard(chunk, taken);
     this.#exchange.bytesSent += chunk.length;
     const more = this.#exchange.downstream.write(chunk, taken);
     this.#blocked = !more;
@@ -115,11 +147,13 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   end(trailers: Fields): void {
+    if (this.#replaced) return;
     this.#exchange.outcome = 'forwarded';
-    this.#exchange.downstream.end(trailers);
+    this.#exchange.downstream.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {
+    if (this.#replaced) return;
     if (this.#retrySafe(failure)) {
       this.#exchange.retried = true;
       this.send();
@@ -140,11 +174,44 @@ class Forwarding implements AnswerSink, Terminal {
     this.#call?.abort();
   }
 
-  #begin(status: number, fields: Fields, chunked: boolean): string[] {
-    this.#exchange.answeredUpstreamAtMs = this.#state.clock.monotonicMs();
-    const out = keepAnswerFields(fields, status, chunked);
-    addOwnFields(out, this.#exchange.requestId);
+  /** The fields that go to the client with the upstream's answer; null where another answer went in its place. */
+  #begin(status: number, fields: Fields, chunked: boolean): string[] | null {
+    const exchange = this.#exchange;
+    exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
+    const spoken = status === 429 ? contractScope(fields) : null;
+    if (status === 429) {
+      if (spoken === null && this.#route.upstream429 === 'rewrite') {
+        this.#replace(fields);
+        return null;
+      }
+      exchange.refusedScope = spoken ?? exchange.rate?.scope ?? 'user';
+    }
+    const cors = exchange.snapshot.cors === null || !this.#route.cors;
+    const out = keepAnswerFields(fields, { status, chunked, rateLimits: spoken !== null, cors });
+    if (status === 429 && firstValue(out, 'cache-control') === undefined)
+      out.push('Cache-Control', 'no-store');
+    addOwnFields(out, exchange, { rate: spoken === null, via: true });
     return out;
+  }
+
+  /** Answers in the contract's words and lets the upstream's body go nowhere. */
+  #replace(fields: Fields): void {
+    this.#replaced = true;
+    const exchange = this.#exchange;
+    const error = rewritten429(fields, exchange.rate?.scope ?? 'user', this.#clock.epochMs());
+    const answer = renderError(error);
+    addOwnFields(answer.fields, exchange, { rate: true, via: true });
+    exchange.refusedScope = error.scope;
+    exchange.sendWhole(answer.status, answer.reason, answer.fields, answer.body, false);
+    exchange.outcome = 'forwarded';
+  }
+
+  /** Reading a short body to its end keeps the connection; a long one costs more than a new connection. */
+  #discard(chunk: Buffer, taken: Taken | null): boolean {
+    taken?.();
+    this.#discarded += chunk.length;
+    if (this.#discarded > DISCARD_MAX_BYTES) this.#call?.abort();
+    return true;
   }
 
   /** A head that cannot be written to the client, such as a status below 100 or control bytes in the reason phrase. */

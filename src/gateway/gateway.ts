@@ -3,11 +3,14 @@ import { type RenderedAnswer, renderError } from './answers.ts';
 import type { Downstream } from './downstream.ts';
 import { Exchange } from './exchange.ts';
 import { forward } from './forwarder.ts';
-import type { Gate } from './gate.ts';
+import type { Gate, Verdict } from './gate.ts';
 import { gatesOf } from './gates.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
-import { recordOf, refusalRecord } from './ledger.ts';
-import { internalFault } from './problems.ts';
+import { recordOf, refusalRecord, settle } from './ledger.ts';
+import { servePreflight } from './preflight.ts';
+import { internalFault, unauthenticated } from './problems.ts';
+import { addressRestricted, callerRestricted } from './rate-limit-error.ts';
+import { serveSignIn } from './sign-in.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
@@ -27,13 +30,7 @@ export class Gateway {
   /** Begins an exchange. Never throws; the answer may be under way when it returns. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
-    const exchange = new Exchange(
-      downstream,
-      state.snapshot,
-      ++state.sequence,
-      state.clock.epochMs(),
-      state.clock.monotonicMs(),
-    );
+    const exchange = new Exchange(downstream, state.snapshot, ++state.sequence, state.clock);
     state.inFlight++;
     state.listener.started();
     return exchange;
@@ -42,9 +39,12 @@ export class Gateway {
   /** Takes the exchange through the gates to its terminal. */
   run(exchange: Exchange): void {
     try {
-      const refusal = this.#passGates(exchange);
-      if (refusal !== null) exchange.answerError(refusal);
-      else this.#serve(exchange);
+      const verdict = this.#passGates(exchange, 0);
+      if (!(verdict instanceof Promise)) this.#conclude(exchange, verdict);
+      else
+        verdict
+          .then(awaited => this.#conclude(exchange, awaited))
+          .catch(fault => this.fault(exchange, fault));
     } catch (fault) {
       this.fault(exchange, fault);
     }
@@ -63,9 +63,27 @@ export class Gateway {
     exchange.answerError(error);
   }
 
+  /**
+   * Ends an exchange that must not go on though its client would: its sender was restricted, or its token was revoked, or
+   * expired on a route that says `close_at_expiry`. Asked now and then for those under way.
+   */
+  review(exchange: Exchange): void {
+    const { caller, route } = exchange;
+    const waitMs = this.#state.limiting.restrictions.addressWaitMs(exchange.addressKey);
+    if (waitMs > 0) this.clientFault(exchange, addressRestricted(waitMs));
+    if (waitMs > 0 || caller === null || route?.kind !== 'forward') return;
+    const callerWaitMs = this.#state.limiting.restrictions.principalWaitMs(caller.principal);
+    const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
+    if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
+    else if (expired || this.#state.identity?.verifier.isRevoked(caller)) {
+      this.clientFault(exchange, unauthenticated());
+    }
+  }
+
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
+    exchange.over = true;
     if (!delivered) {
       if (exchange.outcome !== 'truncated') exchange.outcome = 'abandoned';
       exchange.terminal?.abandoned();
@@ -73,6 +91,7 @@ export class Gateway {
     if (exchange.permitAddress !== null) state.addressPermits.giveBack(exchange.permitAddress);
     if (exchange.permitUpstream !== null) state.upstreamPermits.giveBack(exchange.permitUpstream);
     state.inFlight--;
+    settle(exchange, state);
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
   }
 
@@ -82,20 +101,33 @@ export class Gateway {
     const requestId = state.nextRequestId();
     state.listener.started();
     state.listener.finished(refusalRecord(peer, error, requestId, ++state.sequence, state.clock.epochMs()));
-    return renderError(error, requestId);
+    const answer = renderError(error);
+    answer.fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
+    return answer;
   }
 
-  #passGates(exchange: Exchange): GatewayError | null {
-    for (const gate of this.#gates) {
-      const refusal = gate(exchange);
-      if (refusal !== null) return refusal;
+  #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {
+    for (let i = from; i < this.#gates.length; i++) {
+      const verdict = this.#gates[i]?.(exchange) ?? null;
+      if (verdict instanceof Promise)
+        return verdict.then(awaited => awaited ?? this.#passGates(exchange, i + 1));
+      if (verdict !== null) return verdict;
     }
     return null;
+  }
+
+  #conclude(exchange: Exchange, refusal: Verdict): void {
+    // The client may have gone while a gate waited.
+    if (exchange.over) return;
+    if (refusal !== null) exchange.answerError(refusal);
+    else this.#serve(exchange);
   }
 
   #serve(exchange: Exchange): void {
     const { route, head } = exchange;
     if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
-    forward(exchange, route, head, this.#state);
+    if (exchange.isPreflight) servePreflight(exchange);
+    else if (route.kind === 'sign-in') serveSignIn(exchange, route, this.#state);
+    else forward(exchange, route, head, this.#state);
   }
 }

@@ -3,6 +3,8 @@ export type { Downstream } from './downstream.ts';
 export type { Exchange } from './exchange.ts';
 export { Gateway } from './gateway.ts';
 export type { GatewayParts } from './gateway-state.ts';
+export { Identity } from './identity.ts';
+export { Limiting } from './limiting.ts';
 export {
   badRequest,
   bodyTooLarge,

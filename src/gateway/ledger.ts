@@ -1,5 +1,32 @@
 import type { ExchangeRecord, GatewayError } from '../core/index.ts';
 import type { Exchange } from './exchange.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { RateLimitError } from './rate-limit-error.ts';
+import { webhookOf } from './restrict.ts';
+
+/** What an exchange leaves behind in the counters of limits and offences. */
+export function settle(exchange: Exchange, { limiting }: GatewayState): void {
+  const { status, resourceUnit, route } = exchange;
+  const byUpstream = exchange.answeredUpstreamAtMs !== null;
+  // People without access must not use up what those who have it share.
+  if (resourceUnit !== null && byUpstream && (status === 401 || status === 403 || status === 404)) {
+    limiting.store.refund(resourceUnit.limit, resourceUnit.main, resourceUnit.window);
+  }
+  if (status === 404 && byUpstream && route?.kind === 'forward' && route.webhook) {
+    limiting.webhookNotFound.note(exchange.addressKey, webhookOf(exchange));
+  }
+  if (!isInvalid(exchange)) return;
+  limiting.listener.invalid(status);
+  limiting.invalidRequests.note(exchange.addressKey);
+}
+
+/** The specification's section 8: final status 401, 403 or 429, but not where a restriction answered or others share the blame. */
+function isInvalid({ status, error, refusedScope, isPreflight }: Exchange): boolean {
+  if (isPreflight) return false;
+  if (status === 401 || status === 403) return true;
+  if (status !== 429 || refusedScope === 'shared') return false;
+  return !(error instanceof RateLimitError && error.byRestriction);
+}
 
 /** What there is to say of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
@@ -21,6 +48,8 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
       sentUpstreamAtMs === null || answeredUpstreamAtMs === null
         ? null
         : answeredUpstreamAtMs - sentUpstreamAtMs,
+    caller: { class: exchange.caller?.kind ?? 'address', principal: exchange.caller?.principal ?? null },
+    decision: exchange.decision,
     retried: exchange.retried,
     error: exchange.error === null ? null : describe(exchange.error),
   };
@@ -48,6 +77,8 @@ export function refusalRecord(
     bytesSent: 0,
     durationMs: 0,
     upstreamMs: null,
+    caller: { class: 'address', principal: null },
+    decision: null,
     retried: false,
     error: describe(error),
   };

@@ -30,6 +30,39 @@ export function methodNotSupported(): GatewayError {
   });
 }
 
+/** The path is there, for other methods. */
+export function wrongMethod(allow: string): GatewayError {
+  return new GatewayError({
+    status: 405,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Use ${allow} here.`,
+    fields: ['Allow', allow],
+  });
+}
+
+export function unauthenticated(): GatewayError {
+  return new GatewayError({
+    status: 401,
+    rpcCode: RpcCode.unauthenticated,
+    side: 'client',
+    message: 'A valid access token is required: Authorization: Bearer <token>.',
+    fields: ['WWW-Authenticate', 'Bearer'],
+  });
+}
+
+/** The issuer's keys cannot be had, and the token may be signed by one of them. */
+export function keysUnreachable(retryAfterS: number): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message: 'The token cannot be checked at the moment. Try again shortly.',
+    fields: ['Retry-After', String(retryAfterS)],
+    retrySafe: true,
+  });
+}
+
 export function clientTooSlow(): GatewayError {
   return new GatewayError({
     status: 408,

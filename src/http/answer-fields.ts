@@ -3,7 +3,7 @@ import { connectionTokens } from './connection-field.ts';
 import { NameTable } from './name-table.ts';
 
 /** What becomes of a field of an upstream's answer. */
-type AnswerRule = 'drop' | 'connection' | 'content-length' | 'trailer';
+type AnswerRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'cors';
 
 const RULES = new NameTable<AnswerRule>([
   // Hop-by-hop, RFC 9110, 7.6.1. Framing towards the client is written anew.
@@ -15,28 +15,46 @@ const RULES = new NameTable<AnswerRule>([
   ['upgrade', 'drop'],
   // Written by the gateway on every answer.
   ['x-request-id', 'drop'],
+  ['x-ratelimit-*', 'rate-limit'],
+  ['access-control-*', 'cors'],
   ['connection', 'connection'],
   ['content-length', 'content-length'],
   ['trailer', 'trailer'],
 ]);
 
-/**
- * The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added.
- *
- * @param status a 204 and an interim answer have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the
- *   same would make a careless client read the next answer as a body.
- * @param chunked whether the body goes out chunked: only then can trailers follow, and may be announced.
- */
-export function keepAnswerFields(fields: Fields, status: number, chunked: boolean): string[] {
+/** What of an upstream's answer may pass. */
+export interface AnswerPolicy {
+  /**
+   * A 204 and an interim answer have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would make
+   * a careless client read the next answer as a body.
+   */
+  readonly status: number;
+  /** Whether the body goes out chunked: only then can trailers follow, and may be announced. */
+  readonly chunked: boolean;
+  /** Whether the upstream's own `X-RateLimit-*` stand for themselves. */
+  readonly rateLimits: boolean;
+  /** Whether the upstream answers to browsers of other origins itself. */
+  readonly cors: boolean;
+}
+
+/** The fields of an upstream's answer that go to the client, in a new array to which the gateway's own are added. */
+export function keepAnswerFields(
+  fields: Fields,
+  { status, chunked, rateLimits, cors }: AnswerPolicy,
+): string[] {
   const kept: string[] = [];
   let named: readonly string[] | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
     const rule = RULES.get(name);
-    if (rule === undefined || name.includes('_')) kept.push(name, value);
+    if (rule === undefined || (name.includes('_') && rule !== 'rate-limit')) kept.push(name, value);
     else if (rule === 'content-length') {
       if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
+    } else if (rule === 'rate-limit') {
+      if (rateLimits) kept.push(name, value);
+    } else if (rule === 'cors') {
+      if (cors) kept.push(name, value);
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {
@@ -45,6 +63,31 @@ export function keepAnswerFields(fields: Fields, status: number, chunked: boolea
     }
   }
   return named === null ? kept : withoutNamed(kept, new Set(named));
+}
+
+/**
+ * Fields that may not stand in a trailer section (RFC 9110, 6.5.1) because they say how the message is framed, handled or
+ * secured, or that this gateway answers for: a client that merges trailers into the head would believe them.
+ */
+const NEVER_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
+    ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
+    ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
+    ...['via', 'x-request-id', 'x-ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** The fields of an upstream's trailer section that go to the client. */
+export function keepTrailerFields(fields: Fields): Fields {
+  if (fields.length === 0) return fields;
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (NEVER_TRAILERS.get(name) === undefined) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
 }
 
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {

@@ -68,14 +68,18 @@ const READ: readonly (readonly [string, FieldRule])[] = [
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
-  /** `extraNames`: further fields that only trusted proxies may send (`forwarding_headers` in gateway.yaml). */
-  constructor(extraNames: readonly string[]) {
+  /**
+   * @param extraNames further fields that only trusted proxies may send (`forwarding_headers` in gateway.yaml)
+   * @param ownNames fields that the gateway alone writes (`identity_headers`): a client's are dropped
+   */
+  constructor(extraNames: readonly string[], ownNames: readonly string[] = []) {
     this.table = new NameTable<FieldRule>([
       ...ORIGIN_CLAIMS.map(name => [name, 'trusted'] as const),
       ...extraNames.map(name => [name.toLowerCase(), 'trusted'] as const),
       ...HOP_BY_HOP.map(name => [name, 'drop'] as const),
       ...OVERRIDES.map(name => [name, 'drop'] as const),
       ...READ,
+      ...ownNames.map(name => [name.toLowerCase(), 'drop'] as const),
     ]);
   }
 }

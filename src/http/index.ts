@@ -1,8 +1,10 @@
 export { AddressSet, addressKey, clientAddress, normalizeAddress } from './address.ts';
-export { keepAnswerFields } from './answer-fields.ts';
+export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
+export { type CorsRules, corsFields, isPreflight, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';
+export { mainValue } from './main-value.ts';
 export { RequestHead } from './request-head.ts';
 export { parseTarget, type Target } from './target.ts';
 export { type Provenance, upstreamFields } from './upstream-fields.ts';

@@ -10,6 +10,8 @@ export class RequestHead {
   /** Value of `Host`; null when absent. */
   host: string | null = null;
   authorization: string | null = null;
+  /** `Connection` names Authorization: it is for the gateway, and what the client sent goes no further. */
+  authorizationForHop = false;
   contentLength: string | null = null;
   transferEncoding: string | null = null;
   expect: string | null = null;
@@ -88,7 +90,7 @@ export class RequestHead {
   }
 
   #dropNamed(named: ReadonlySet<string>): void {
-    if (named.has('authorization')) this.authorization = null;
+    if (named.has('authorization')) this.authorizationForHop = true;
     const kept = this.kept;
     this.kept = [];
     for (let i = 0; i + 1 < kept.length; i += 2) {

@@ -10,7 +10,10 @@ export interface Provenance {
   readonly scheme: 'http' | 'https';
   readonly httpMinor: number;
   readonly requestId: string;
-  readonly passAuthorization: boolean;
+  /** Value of `Authorization`; null: none. */
+  readonly authorization: string | null;
+  /** Fields that tell who calls. */
+  readonly identity: Fields;
 }
 
 /**
@@ -20,8 +23,8 @@ export interface Provenance {
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
   const fields = head.kept;
   fields.push('Host', provenance.host);
-  if (head.authorization !== null && provenance.passAuthorization)
-    fields.push('Authorization', head.authorization);
+  if (provenance.authorization !== null) fields.push('Authorization', provenance.authorization);
+  for (const part of provenance.identity) fields.push(part);
   fields.push(
     'X-Forwarded-For',
     head.forwardedFor === null ? provenance.peer : `${head.forwardedFor.join(', ')}, ${provenance.peer}`,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ExchangeListener, ExchangeRecord } from '../core/index.ts';
+import type { Pseudonyms } from './pseudonyms.ts';
 
 /**
  * One JSON line for each request. It holds what operations need and what a replay of the traffic would need, and no
@@ -7,9 +8,11 @@ import type { ExchangeListener, ExchangeRecord } from '../core/index.ts';
  */
 export class AccessLog implements ExchangeListener {
   readonly #log: Logger;
+  readonly #pseudonyms: Pseudonyms;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, pseudonyms: Pseudonyms) {
     this.#log = log;
+    this.#pseudonyms = pseudonyms;
   }
 
   started(): void {}
@@ -24,6 +27,8 @@ export class AccessLog implements ExchangeListener {
       route: record.route,
       upstream: record.upstream,
       client: record.clientAddress,
+      class: record.caller.class,
+      ...this.#names(record),
       status: record.status,
       outcome: record.outcome,
       bytesReceived: record.bytesReceived,
@@ -37,6 +42,16 @@ export class AccessLog implements ExchangeListener {
   }
 
   untrustedForwarding(): void {}
+
+  /** Callers and main values by their pseudonyms; buckets and decisions as they are. */
+  #names({ caller, decision }: ExchangeRecord): object {
+    const main = decision?.main ?? '';
+    return {
+      ...(caller.principal === null ? {} : { caller: this.#pseudonyms.of(caller.principal) }),
+      ...(decision === null ? {} : { bucket: decision.bucket, decision: decision.outcome }),
+      ...(main === '' ? {} : { main: this.#pseudonyms.of(main) }),
+    };
+  }
 }
 
 /** Logs the faults among the exchanges with their cause, whether or not there is an access log. */

@@ -1,4 +1,14 @@
-import type { ExchangeListener, ExchangeRecord } from '../core/index.ts';
+import type {
+  AuthListener,
+  DecisionEvent,
+  DiscoveryEvent,
+  ExchangeListener,
+  ExchangeRecord,
+  LimitListener,
+  RedeemEvent,
+  RestrictionEvent,
+  SignInListener,
+} from '../core/index.ts';
 
 /** Several listeners as one; each hears everything, in the order given. */
 export class Listeners implements ExchangeListener {
@@ -18,5 +28,83 @@ export class Listeners implements ExchangeListener {
 
   untrustedForwarding(): void {
     for (const listener of this.#listeners) listener.untrustedForwarding();
+  }
+}
+
+/** The same for what is announced of tokens and sign-in. */
+export class IdentityListeners implements AuthListener, SignInListener {
+  readonly #listeners: readonly (AuthListener & SignInListener)[];
+
+  constructor(listeners: readonly (AuthListener & SignInListener)[]) {
+    this.#listeners = listeners;
+  }
+
+  tokenKnown(): void {
+    for (const listener of this.#listeners) listener.tokenKnown();
+  }
+
+  signatureChecked(algorithm: string, good: boolean): void {
+    for (const listener of this.#listeners) listener.signatureChecked(algorithm, good);
+  }
+
+  tokenRefused(reason: string, claim: string | null): void {
+    for (const listener of this.#listeners) listener.tokenRefused(reason, claim);
+  }
+
+  tokenUndecided(): void {
+    for (const listener of this.#listeners) listener.tokenUndecided();
+  }
+
+  budgetSpent(): void {
+    for (const listener of this.#listeners) listener.budgetSpent();
+  }
+
+  keySetLoaded(usable: number, unusable: number): void {
+    for (const listener of this.#listeners) listener.keySetLoaded(usable, unusable);
+  }
+
+  keySetFailed(cause: unknown): void {
+    for (const listener of this.#listeners) listener.keySetFailed(cause);
+  }
+
+  markEvicted(): void {
+    for (const listener of this.#listeners) listener.markEvicted();
+  }
+
+  redeemed(event: RedeemEvent): void {
+    for (const listener of this.#listeners) listener.redeemed(event);
+  }
+
+  discovered(event: DiscoveryEvent): void {
+    for (const listener of this.#listeners) listener.discovered(event);
+  }
+}
+
+/** The same for what is announced of limits. */
+export class LimitListeners implements LimitListener {
+  readonly #listeners: readonly LimitListener[];
+
+  constructor(listeners: readonly LimitListener[]) {
+    this.#listeners = listeners;
+  }
+
+  decided(event: DecisionEvent): void {
+    for (const listener of this.#listeners) listener.decided(event);
+  }
+
+  invalid(status: number): void {
+    for (const listener of this.#listeners) listener.invalid(status);
+  }
+
+  restricted(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.restricted(event);
+  }
+
+  released(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.released(event);
+  }
+
+  noRoom(event: RestrictionEvent): void {
+    for (const listener of this.#listeners) listener.noRoom(event);
   }
 }

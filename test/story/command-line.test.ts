@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
 
@@ -58,6 +58,12 @@ routes:
     authentication: none
 `;
 
+/** The variable that config/gateway.yaml needs. */
+const SECRET = { OIDC_CLIENT_SECRET: 'hunter2' };
+
+const IDENTITY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_secret: "\${OIDC_CLIENT_SECRET}", redirect_uri: "https://app.example.com/cb", scope: openid }
+access_tokens: { audience: any }`;
+
 const WITH_WARNING = `${SOUND}`.replace('upstreams:\n', 'upstreams:\n  old: { url: "http://old" }\n');
 const WITH_MISTAKES = WITH_WARNING.replace('semicolons: pass', 'semicolon: pass');
 
@@ -98,6 +104,22 @@ describe('weir', () => {
     [['explain', 'GET'], 'weir explain: PATH is missing'],
     [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
+    [
+      ['explain', 'GET', '/', '--as', 'usr'],
+      'weir explain: --as takes bot, user, address or address:IP, not "usr", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'user:7'],
+      'weir explain: --as takes bot, user, address or address:IP, not "user:7", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:home'],
+      'weir explain: --as address:IP takes an IP address, not "home"',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:192.0.2.1', '--address', '192.0.2.1'],
+      'weir explain: --as address:IP and --address both give an address: leave out one',
+    ],
     [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
     [['serve', 'now'], 'weir serve: "now" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
@@ -134,9 +156,9 @@ describe('weir check', () => {
   });
 
   it('reads config/gateway.yaml when it is told no other', async () => {
-    expect(await weir(['check'])).toEqual({
+    expect(await weir(['check'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 2 routes, 1 upstream\n',
+      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
       err: '',
     });
   });
@@ -212,13 +234,44 @@ describe('weir check', () => {
         },
       ],
     });
-    const passed = await weir(['check', '--format', 'json']);
+    const passed = await weir(['check', '--format', 'json'], SECRET);
     expect(JSON.parse(passed.out)).toEqual({
       ok: true,
       file: 'config/gateway.yaml',
-      routes: 2,
+      files: ['config/gateway.yaml', 'config/limits.yaml'],
+      routes: 3,
       upstreams: 1,
+      provider: 'https://id.example.com/realms/main',
+      buckets: 3,
       problems: [],
+    });
+  });
+
+  it('tells hints, on which it never fails', async () => {
+    const file = await configOf(`${SOUND}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
+    const { code, out } = await weir(['check', '--strict', '--config', file]);
+    const [hint, summary] = out.split('\n');
+    expect(code).toBe(0);
+    expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
+    expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
+  });
+
+  it('tells the mistakes of limits.yaml with those of gateway.yaml, each with its file', async () => {
+    const file = await configOf(`${WITH_MISTAKES}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'failed_verifications: 0/1m\n');
+    expect(await weir(['check', '--config', file])).toEqual({
+      code: 1,
+      out: [
+        `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
+        `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
+        `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)`,
+        `${file}: 2 mistakes, 1 warning`,
+        '',
+      ].join('\n'),
+      err: '',
     });
   });
 });
@@ -246,8 +299,13 @@ describe('weir explain', () => {
         "Host: the client's own",
         'body: of any size',
         'semicolons: refused with 400',
+        'upstream 429: rewritten, unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',
         'caps: 1024 requests to the upstream in flight',
+        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'as an address: global limit: 50 in 1s (the default)',
+        'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
+        'CORS: off: a preflight is a request like any other',
         'also matches: /v1/** (line 6): less specific',
         '/v1/users/{user_id} (line 13): the same path, but the route above names the method',
       ],
@@ -327,11 +385,156 @@ describe('weir explain', () => {
   });
 });
 
+describe('weir explain, of callers', () => {
+  /** The columns of the answer for the shipped configuration. */
+  async function explain(method: string, path: string): Promise<{ code: number; facts: string[] }> {
+    const { code, out, err } = await weir(['explain', method, path], SECRET);
+    expect(err).toBe('');
+    const lines = out.replaceAll(/(config\/\w+\.yaml):\d+/g, '$1').split('\n');
+    return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
+  }
+
+  it('says who may use a route, and what the upstream hears of them', async () => {
+    const { facts } = await explain('GET', '/v1/things');
+    expect(facts.slice(0, 9)).toEqual([
+      'route: /v1/** (config/gateway.yaml)',
+      'upstream: api, http://127.0.0.1:3000',
+      'authentication: required: 401 without a valid token',
+      'Authorization: the token is passed on, as Bearer',
+      'identity headers: X-Auth-Subject from the claim sub',
+      'X-Auth-Client from the claim azp',
+      'tokens: issued by https://id.example.com/realms/main for api',
+      'callers: users, told apart by azp and sub',
+      'bots, whose tokens have client_id, told apart by azp',
+    ]);
+  });
+
+  it('says that everyone may use a route without authentication', async () => {
+    const { facts } = await explain('POST', '/v1/webhooks/7/token');
+    expect(facts).toContain('authentication: none: everyone may use it');
+    expect(facts).toContain('Authorization: passed on as it came');
+    expect(facts.join()).not.toContain('identity headers');
+  });
+
+  it('says what becomes of the token where one is optional, and when it expires', async () => {
+    const file = await configOf(`${IDENTITY}
+upstreams: { api: { url: "http://api:3000" } }
+routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: true }]
+`);
+    const { out } = await weir(['explain', 'GET', '/x', '--config', file], SECRET);
+    expect(out).toMatch(/^ {2}authentication +optional: without a valid token the caller is its address$/m);
+    expect(out).toMatch(/^ +an answer is broken off when its token expires$/m);
+    expect(out).toMatch(
+      /^ {2}Authorization +a valid token is passed on, as Bearer; anything else is removed$/m,
+    );
+  });
+
+  it('says that the gateway itself redeems codes', async () => {
+    const { code, facts } = await explain('POST', '/v1/anonymous/auth');
+    expect({ code, facts }).toEqual({
+      code: 0,
+      facts: [
+        "route: /v1/anonymous/auth (the gateway's own)",
+        'served by: the gateway itself: an authorization code is redeemed for tokens',
+        'authentication: none: everyone may use it',
+        'provider: https://id.example.com/realms/main',
+        'client: gateway, client_secret_basic',
+        'redirect URIs: any',
+        ...facts.slice(6, -1),
+        'also matches: /v1/** (config/gateway.yaml): less specific',
+      ],
+    });
+    expect(facts.slice(6, -1).map(fact => fact.replace(/: .*/, ''))).toEqual([
+      'bucket',
+      'by the line "POST /v1/anonymous/auth" (config/limits.yaml)',
+      'bucket hash',
+      'scope',
+      'as an address',
+      'bucket',
+      'restrictions',
+      expect.stringMatching(/^the caller/),
+      'CORS',
+    ]);
+  });
+
+  it('says which redirect URIs are redeemed', async () => {
+    const file = await configOf(
+      `${IDENTITY.replace('scope:', 'redirect_uris: ["https://app.example.com/cb", "https://app.example.com/other"], scope:')}\n${SOUND}`,
+    );
+    const { out } = await weir(['explain', 'POST', '/v1/anonymous/auth', '--config', file], SECRET);
+    expect(out).toMatch(
+      /redirect URIs +https:\/\/app\.example\.com\/cb\n +https:\/\/app\.example\.com\/other\n/,
+    );
+  });
+
+  it('says that the gateway itself tells where to sign in', async () => {
+    const { code, facts } = await explain('HEAD', '/v1/anonymous/authorize-url/');
+    expect(code).toBe(0);
+    expect(facts).toEqual(
+      expect.arrayContaining([
+        "route: /v1/anonymous/authorize-url (the gateway's own)",
+        'served by: the gateway itself: the address at which a browser signs in',
+        'redirect URI: https://app.example.com/callback',
+        'scope: openid',
+      ]),
+    );
+  });
+
+  it.each([
+    ['GET', '/v1/anonymous/auth', '405, it is served for POST only'],
+    ['POST', '/v1/anonymous/authorize-url', '405, it is served for GET and HEAD only'],
+  ])('says that %s %s is refused', async (method, path, why) => {
+    const { code, facts } = await explain(method, path);
+    expect(code).toBe(1);
+    expect(facts).toContain(`refused: ${why}`);
+  });
+
+  it('says that nobody can sign in without a provider', async () => {
+    const { code, out } = await weir([
+      'explain',
+      'POST',
+      '/v1/anonymous/auth',
+      '--config',
+      await configOf(SOUND),
+    ]);
+    expect(code).toBe(1);
+    expect(out).toContain('404, there is no identity_provider to sign users in with');
+  });
+});
+
+describe('a secret', () => {
+  it('is never printed, by no command and in no format', async () => {
+    const file = await configOf(`${IDENTITY}\n${SOUND}`);
+    const bad = await configOf(`${IDENTITY.replace('client_id', 'client_di')}\n${SOUND}`);
+    const printed: string[] = [];
+    for (const words of [
+      ['check', '--config', file],
+      ['check', '--format', 'json', '--config', file],
+      ['check', '--config', bad],
+      ['check', '--format', 'json', '--config', bad],
+      ['explain', 'POST', '/v1/anonymous/auth', '--config', file],
+      ['explain', 'GET', '/v1/x', '--config', file],
+      ['serve', '--config', bad],
+    ]) {
+      const { out, err } = await weir(words, SECRET);
+      printed.push(out, err);
+    }
+    expect(printed.join('')).toContain('client_di');
+    expect(printed.join('')).not.toContain('hunter2');
+  });
+});
+
 describe('weir schema', () => {
   it('prints the JSON Schema of gateway.yaml', async () => {
     const { code, out } = await weir(['schema']);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ type: 'object', required: ['upstreams', 'routes'] });
     expect(await weir(['schema', 'gateway'])).toMatchObject({ code: 0, out });
+  });
+
+  it('prints that of limits.yaml', async () => {
+    const { code, out } = await weir(['schema', 'limits']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ type: 'object', properties: { failed_verifications: {} } });
   });
 });

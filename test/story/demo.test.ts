@@ -3,6 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startDemo } from '../../src/demo/demo.ts';
+import { walkLogin } from '../../src/demo/login.ts';
+import { choosePorts } from '../../src/demo/ports.ts';
+import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -46,47 +50,97 @@ class Demo {
   get curlLines(): string[] {
     return [...this.output.matchAll(/^ +(curl .*)$/gm)].map(([, line]) => line ?? '');
   }
+
+  /** Pastes the one of its lines that matches into a shell that has these variables. */
+  async paste(pattern: RegExp, variables: Readonly<Record<string, string>> = {}): Promise<string> {
+    const lines = this.curlLines.filter(candidate => pattern.test(candidate));
+    if (lines.length !== 1) throw new Error(`${lines.length} lines match ${pattern}`);
+    const env = { ...process.env, ...variables };
+    return (await run('sh', ['-c', lines[0] ?? 'false'], { env })).stdout;
+  }
+}
+
+/** Follows the lines of the demo as a reader would, up to where a token is in hand. */
+async function signInByHand(demo: Demo): Promise<Record<string, unknown>> {
+  const { url } = JSON.parse(await demo.paste(/authorize-url$/));
+  const redirectUri = new URL(url).searchParams.get('redirect_uri') ?? '';
+  const { code } = await walkLogin(url, redirectUri, 'alice', 'wonderland');
+  return JSON.parse(await demo.paste(/\$CODE/, { CODE: code }));
 }
 
 describe('the demo', () => {
   let demo: Demo;
 
+  /** What the reader of the demo's lines puts into variables of the shell. */
+  const variables: Record<string, string> = {};
+
   beforeAll(async () => {
-    const ports = [await freePort(), await freePort(), await freePort()];
-    demo = new Demo('--port', `${ports[0]}`, '--admin-port', `${ports[1]}`, '--backend-port', `${ports[2]}`);
+    const names = ['--port', '--admin-port', '--provider-port', '--backend-port'];
+    const flags = await Promise.all(names.map(async name => [name, `${await freePort()}`]));
+    demo = new Demo(...flags.flat());
     await demo.ready();
+    variables['TOKEN'] = String((await signInByHand(demo))['accessToken']);
+    variables['BOT_TOKEN'] = JSON.parse(await demo.paste(/client_credentials/)).access_token;
   });
 
   afterAll(() => demo.process.kill('SIGKILL'));
 
-  /** Pastes the one of its lines that matches into a shell. */
-  async function paste(pattern: RegExp): Promise<string> {
-    const line = demo.curlLines.find(candidate => pattern.test(candidate));
-    if (line === undefined) throw new Error(`no line matches ${pattern}`);
-    return (await run('sh', ['-c', line])).stdout;
+  function paste(pattern: RegExp): Promise<string> {
+    return demo.paste(pattern, variables);
   }
 
   it('shows lines that all work when they are pasted', async () => {
-    expect(demo.curlLines.length).toBeGreaterThan(5);
-    for (const line of demo.curlLines) await expect(run('sh', ['-c', line]), line).resolves.toBeDefined();
+    expect(demo.curlLines.length).toBeGreaterThan(10);
+    const env = { ...process.env, ...variables, CODE: 'spent' };
+    for (const line of demo.curlLines)
+      await expect(run('sh', ['-c', line], { env }), line).resolves.toBeDefined();
   });
 
-  it('sends a message and lists it', async () => {
-    const sent = JSON.parse(await paste(/-d .*\/messages$/));
+  it('names every variable that its lines need, and how to set it', () => {
+    const needed = demo.curlLines.flatMap(line => [...line.matchAll(/\$(\w+)/g)].map(([, name]) => name));
+    const named = [...demo.output.matchAll(/^ +(\w+)='paste [^']*here'$/gm)].map(([, name]) => name);
+    expect(named).toEqual([...new Set(needed)]);
+  });
+
+  it('signs a user in, line by line', async () => {
+    const answer = await signInByHand(demo);
+    expect(answer).toMatchObject({ tokenType: 'Bearer', expiresIn: 300, scope: 'openid profile' });
+  });
+
+  it('sends a message with the token and lists it', async () => {
+    const sent = JSON.parse(await paste(/TOKEN.*-d .*\/messages$/));
     expect(sent).toMatchObject({ channelId: 'general', text: 'Hello' });
-    expect(JSON.parse(await paste(/^curl http.*\/messages$/))).toContainEqual(sent);
+    expect(JSON.parse(await paste(/TOKEN" http.*\/messages$/))).toContainEqual(sent);
   });
 
-  it('shows the backend the gateway’s header fields and no forged one', async () => {
-    const { headers } = JSON.parse(await paste(/echo$/));
+  it('takes no message without a token', async () => {
+    expect(await paste(/-i http.*\/messages$/)).toMatch(
+      /^HTTP\/1.1 401 .*WWW-Authenticate: Bearer.*"code":16,/s,
+    );
+  });
+
+  it('refuses a code that is none', async () => {
+    expect(await paste(/guessed/)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
+  });
+
+  it('tells the backend who calls, and nothing that a client forged', async () => {
+    const { headers } = JSON.parse(await paste(/\$TOKEN.*echo$/));
     expect(headers).toEqual(
       expect.arrayContaining([
+        `Authorization: Bearer ${variables['TOKEN']}`,
+        'X-Auth-Username: alice',
+        'X-Auth-Client: gateway',
         expect.stringMatching(/^X-Request-Id: ./),
         'X-Forwarded-For: 127.0.0.1',
         'Via: 1.1 weir',
       ]),
     );
-    expect(headers.join('\n')).not.toMatch(/x-real-ip/i);
+    expect(headers.join('\n')).not.toMatch(/x-real-ip|root/i);
+  });
+
+  it('tells the backend that a bot calls', async () => {
+    const { headers } = JSON.parse(await paste(/\$BOT_TOKEN.*echo$/));
+    expect(headers).toContain('X-Auth-Client: demo-bot');
   });
 
   it('streams ticks to their end', async () => {
@@ -122,9 +176,7 @@ describe('the ports of the demo', () => {
     onTestFinished(() => void demo.process.kill('SIGKILL'));
     await demo.ready();
     expect(demo.output).toContain('(port 8080 is taken)');
-    await expect(
-      run('sh', ['-c', demo.curlLines.find(line => line.includes('/echo')) ?? 'false']),
-    ).resolves.toBeDefined();
+    expect(await signInByHand(demo)).toHaveProperty('accessToken');
   });
 
   it('are not replaced where one was asked for', async () => {
@@ -136,6 +188,39 @@ describe('the ports of the demo', () => {
     const demo = new Demo('--port', `${port}`);
     expect(await demo.exitCode()).toBe(1);
     expect(demo.errors).toBe(`port ${port} is taken: choose another one, or none at all\n`);
+  });
+
+  it('are all different, also where one part takes what is usual for another', async () => {
+    const all = { gateway: null, admin: null, provider: null, backend: null };
+    const chosen = await choosePorts({ ...all, backend: await freePort() });
+    const usual = chosen.gateway.port;
+    const { gateway, backend } = await choosePorts({ ...all, backend: usual });
+    expect(backend).toEqual({ port: usual, insteadOf: null });
+    expect(gateway.port).not.toBe(usual);
+  });
+
+  it('are not given to two parts', async () => {
+    const port = `${await freePort()}`;
+    const demo = new Demo('--port', port, '--backend-port', port);
+    expect(await demo.exitCode()).toBe(1);
+    expect(demo.errors).toBe(`port ${port} was asked for twice: each part needs its own\n`);
+  });
+
+  it('are free again when one part could not start', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const provider = typeof address === 'object' && address !== null ? address.port : 0;
+    const backend = await freePort();
+    const silent = makeLogger('silent', { write: () => undefined });
+    await expect(startDemo({ gateway: 0, admin: 0, provider, backend }, silent)).rejects.toThrow(
+      'EADDRINUSE',
+    );
+    await once(taken.close(), 'close');
+    const demo = await startDemo({ gateway: 0, admin: 0, provider, backend }, silent);
+    expect(demo.ports).toMatchObject({ provider, backend });
+    await demo.close();
   });
 });
 

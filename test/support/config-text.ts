@@ -1,7 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { formatProblem, type LoadResult, loadConfig } from '../../src/config/index.ts';
 import { tempFolder } from './temp.ts';
+
+type Variables = Readonly<Record<string, string>>;
 
 /** The two keys of gateway.yaml that are needed, for tests about the others. */
 export const NEEDED = `upstreams: { api: { url: "http://api:3000" } }
@@ -9,21 +11,32 @@ routes: [{ path: /**, upstream: api, authentication: none }]
 `;
 
 /** Loads a text as gateway.yaml would be loaded. No variable is set but those given. */
-export async function loadText(
-  text: string | Buffer,
-  env: Readonly<Record<string, string>> = {},
+export async function loadText(text: string | Buffer, env: Variables = {}): Promise<LoadResult> {
+  return loadFiles({ 'gateway.yaml': text }, env);
+}
+
+/** Writes these files into a folder and loads the gateway.yaml among them. */
+export async function loadFiles(
+  files: Readonly<Record<string, string | Buffer>>,
+  env: Variables = {},
 ): Promise<LoadResult> {
-  const file = join(await tempFolder(), 'gateway.yaml');
-  await writeFile(file, text);
-  return loadConfig(file, { env, generation: 1 });
+  const folder = await tempFolder();
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+  return loadConfig(join(folder, 'gateway.yaml'), { env, generation: 1 });
 }
 
 /** Problems as they are printed, without the name of the file: `3:5: what is wrong`. */
-export async function problemsIn(
-  text: string | Buffer,
-  env: Readonly<Record<string, string>> = {},
-): Promise<string[]> {
-  const result = await loadText(text, env);
+export async function problemsIn(text: string | Buffer, env: Variables = {}): Promise<string[]> {
+  return problemsOf(await loadText(text, env)).map(problem =>
+    problem.replace(/^gateway\.yaml(: |:(?=\d))/, ''),
+  );
+}
+
+/** Problems as they are printed, with the name of the file but no folder: `gateway.yaml:3:5: what is wrong`. */
+export function problemsOf(result: LoadResult): string[] {
   const problems = result.ok ? result.warnings : result.problems;
-  return problems.map(problem => formatProblem({ ...problem, file: '' }).replace(/^: ?/, ''));
+  return problems.map(problem => formatProblem({ ...problem, file: problem.file.replace(/^.*\//, '') }));
 }

@@ -1,3 +1,4 @@
+import { waitFor } from './wait.ts';
 import {
   type Answer,
   type AnswerOptions,
@@ -33,6 +34,11 @@ export class TestGateway {
   async admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
     const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
     return { status: response.status, text: await response.text() };
+  }
+
+  /** Waits until the gateway says that it is ready. */
+  ready(): Promise<void> {
+    return waitFor('the gateway is ready', async () => (await this.admin('/readyz')).status === 200);
   }
 
   /** The samples of one metric: label part (`{route="..."}` or '') to value. */

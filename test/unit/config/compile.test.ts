@@ -45,7 +45,8 @@ describe('a snapshot', () => {
         fields: 200,
       },
       shutdown: { delayMs: 0, drainMs: 25_000 },
-      log: { level: 'info', access: true },
+      log: { level: 'info', access: true, pseudonymKey: null },
+      cors: null,
     });
   });
 
@@ -155,6 +156,10 @@ describe('a route', () => {
       firstByteTimeoutMs: 60_000,
       idleTimeoutMs: 60_000,
       maxBodyBytes: null,
+      globalLimitExempt: false,
+      webhook: false,
+      upstream429: 'rewrite',
+      cors: true,
       parameters: ['a', 'b'],
     });
   });
@@ -179,13 +184,19 @@ describe('a route', () => {
   });
 
   it('has what the file says in the place of a default', async () => {
-    expect(await routeOf('path: /, semicolons: pass, max_body: 1MiB')).toMatchObject({
+    const keys =
+      'path: /, semicolons: pass, max_body: 1MiB, webhook: true, global_limit: exempt, upstream_429: pass, cors: false';
+    expect(await routeOf(keys)).toMatchObject({
       semicolons: 'pass',
       maxBodyBytes: 1_048_576,
+      globalLimitExempt: true,
+      webhook: true,
+      upstream429: 'pass',
+      cors: false,
     });
   });
 
-  it('is listed with its line, in the order of the file', async () => {
+  it('is listed with its line, in the order of the file, before those of the gateway itself', async () => {
     const text = `upstreams: { api: { url: "http://api" } }
 routes:
   - path: /b
@@ -194,9 +205,11 @@ routes:
   - { path: /a, upstream: api, authentication: none }
 `;
     const { routes } = await loaded(text);
-    expect(routes.map(({ value, line }) => [value.id, line])).toEqual([
+    expect(routes.map(({ value, place }) => [value.id, place?.line])).toEqual([
       ['/b', 3],
       ['/a', 6],
+      ['/v1/anonymous/authorize-url', undefined],
+      ['/v1/anonymous/auth', undefined],
     ]);
   });
 });

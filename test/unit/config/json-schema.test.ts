@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { gatewayJsonSchema, type JsonSchema } from '../../../src/config/index.ts';
+import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../src/config/index.ts';
 import { NEEDED } from '../../support/config-text.ts';
 
 const schema = gatewayJsonSchema();
-const validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
 
 /** Paths of what a file would get wrong by the JSON Schema alone. */
-function refusedIn(text: string): string[] {
+function refusedIn(text: string, by: JsonSchema = schema): string[] {
+  const validator = z.fromJSONSchema(by as Parameters<typeof z.fromJSONSchema>[0]);
   const result = validator.safeParse(parse(text));
   return (result.error?.issues ?? []).map(issue => issue.path.join('.'));
 }
@@ -22,7 +22,13 @@ function* parts(part: JsonSchema, path = ''): Generator<readonly [string, JsonSc
   for (const child of [part.items, part.additionalProperties]) {
     if (typeof child === 'object' && child !== null) yield* parts(child as JsonSchema, `${path}.*`);
   }
+  for (const way of part.anyOf ?? []) {
+    for (const [inner, child] of parts(way, path)) if (inner !== path) yield [inner, child];
+  }
 }
+
+const PROVIDER =
+  'issuer: https://id.example.com, client_id: gateway, redirect_uri: https://app.example.com/cb';
 
 describe('the JSON Schema of gateway.yaml', () => {
   it('is of draft 7, which every editor understands', () => {
@@ -43,6 +49,12 @@ describe('the JSON Schema of gateway.yaml', () => {
     ['a number that is too large', `caps: { fields: 1001 }\n${NEEDED}`],
     ['a name that is none', `upstreams: { "a b": { url: "http://a" } }\nroutes: []\n`],
     [
+      'a secret that is written down',
+      `identity_provider: { ${PROVIDER}, client_secret: hunter2 }\n${NEEDED}`,
+    ],
+    ['an unknown key of the rule for bots', `access_tokens: { audience: any, bots: { clam: x } }\n${NEEDED}`],
+    ['a moment that is none', `access_tokens: { audience: any, not_before: today }\n${NEEDED}`],
+    [
       'a method that is none',
       `upstreams: {}\nroutes: [{ path: /, upstream: a, authentication: none, methods: [get] }]\n`,
     ],
@@ -60,8 +72,39 @@ upstreams:
 routes:
   - { path: "/\${A}", methods: ["\${A}"], upstream: "\${A}", authentication: "\${A}", max_body: "\${A}" }
 log: { level: "\${A}" }
+identity_provider:
+  issuer: "\${A}"
+  client_id: "\${A}"
+  client_authentication: "\${A}"
+  client_secret: "\${A}"
+  redirect_uri: "\${A}"
+  redirect_uris: ["\${A}"]
+  timeout: "\${A}"
+  tls: { ca_file: "\${A}" }
+access_tokens:
+  audience: "\${A}"
+  principal: ["\${A}"]
+  bots: { claim: "\${A}", value: "\${A}" }
+  identity_headers: { X-Caller: "\${A}" }
+  schemes: ["\${A}"]
+  leeway: "\${A}"
+  not_before: "\${A}"
+limits: "\${A}"
 `;
     expect(refusedIn(text)).toEqual([]);
+  });
+
+  it('accepts each way to write what may be written in several', () => {
+    for (const tokens of [
+      'bots: none, not_before: none',
+      'bots: { claim: client_id, value: true }, not_before: 1790000000',
+      'bots: { claim: client_id, value: 7 }, not_before: 2026-01-31T12:00:00Z',
+    ]) {
+      expect(refusedIn(`access_tokens: { audience: any, ${tokens} }\n${NEEDED}`)).toEqual([]);
+    }
+    for (const uris of ['any', '[]', '["https://app.example.com/other"]']) {
+      expect(refusedIn(`identity_provider: { ${PROVIDER}, redirect_uris: ${uris} }\n${NEEDED}`)).toEqual([]);
+    }
   });
 
   it('describes every key', () => {
@@ -76,12 +119,37 @@ log: { level: "\${A}" }
       '.listen',
       '.trusted_proxies',
       '.forwarding_headers',
+      '.identity_provider',
+      '.access_tokens',
       '.upstreams',
       '.routes',
+      '.cors',
+      '.limits',
       '.timeouts',
       '.caps',
       '.shutdown',
       '.log',
     ]);
+  });
+});
+
+describe('the JSON Schema of limits.yaml', () => {
+  const ofLimits = limitsJsonSchema();
+
+  it('is of draft 7, too, and describes every key', () => {
+    expect(ofLimits.$schema).toBe('http://json-schema.org/draft-07/schema#');
+    const silent = [...parts(ofLimits)].filter(
+      ([path, { description }]) => !/(^|\*)$/.test(path) && !description,
+    );
+    expect(silent.map(([path]) => path)).toEqual([]);
+  });
+
+  it('accepts the shipped file', async () => {
+    expect(refusedIn(await readFile('config/limits.yaml', 'utf8'), ofLimits)).toEqual([]);
+  });
+
+  it('refuses an unknown key and a number where text has to be', () => {
+    expect(refusedIn('foo: 1\n', ofLimits)).not.toEqual([]);
+    expect(refusedIn('failed_verifications: 1000\n', ofLimits)).not.toEqual([]);
   });
 });

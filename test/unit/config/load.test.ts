@@ -4,8 +4,6 @@ import { loadConfig } from '../../../src/config/index.ts';
 import { NEEDED, problemsIn } from '../../support/config-text.ts';
 import { tempFolder } from '../../support/temp.ts';
 
-const NO_AUTHENTICATION =
-  'this gateway cannot check tokens yet, so each route has to say "authentication: none"';
 const TIME = 'expected a time such as 250ms, 5s, 10m or 1h';
 const SIZE = 'expected a size such as 512B, 64KiB or 10MiB';
 const HOST_PORT = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
@@ -90,11 +88,6 @@ describe('keys', () => {
       'upstream',
       routeWith('path: /, authentication: none'),
       '1:10: routes[0]: missing key "upstream": expected the name of an upstream',
-    ],
-    [
-      'authentication',
-      routeWith('path: /, upstream: api'),
-      `1:10: routes[0]: missing key "authentication": ${NO_AUTHENTICATION}`,
     ],
   ])('must be there: %s', async (_, text, problem) => {
     expect(await problemsIn(text)).toEqual([problem]);
@@ -233,7 +226,14 @@ describe('values', () => {
   });
 
   it.each([
-    ['authentication: required', `1:54: routes[0].authentication: ${NO_AUTHENTICATION}`],
+    [
+      'authentication: require',
+      '1:54: routes[0].authentication: expected "required", "optional" or "none", found "require", did you mean "required"?',
+    ],
+    [
+      'authentication: none, close_at_expiry: maybe',
+      '1:77: routes[0].close_at_expiry: expected true or false, found "maybe"',
+    ],
     [
       'authentication: none, semicolons: yes',
       '1:72: routes[0].semicolons: expected "refuse" or "pass", found "yes"',
@@ -325,7 +325,7 @@ upstreams:
 routes:
   - path: /v1/**
     upstream: apj
-    authentication: required
+    authentication: everyone
     methods: [get]
   - path: /v2/{id}
     upstream: api
@@ -340,7 +340,7 @@ caps: { fields: many }
       '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
       `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
-      `9:21: routes[0].authentication: ${NO_AUTHENTICATION}`,
+      '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
       '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',
       '14:11: routes[2].path: this route matches the same requests as the one in line 11',
       '17:17: caps.fields: expected a whole number from 1 to 1000, found "many"',

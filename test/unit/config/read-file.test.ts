@@ -32,6 +32,7 @@ describe('readConfigFile', () => {
     expect(await readConfigFile(file)).toEqual({
       ok: false,
       problem: { file, line: null, column: null, message: `no such file (${file})`, severity: 'mistake' },
+      reason: 'no such file',
     });
   });
 
@@ -68,6 +69,7 @@ describe('readConfigFile', () => {
     await mkdir(folder);
     expect(await readConfigFile(join(folder, name))).toMatchObject({
       problem: { message: expect.stringMatching(/^the file cannot be read: ENAMETOOLONG/) },
+      reason: 'the file cannot be read (ENAMETOOLONG)',
     });
   });
 

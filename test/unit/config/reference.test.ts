@@ -1,14 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { gatewayJsonSchema, type JsonSchema, loadConfig } from '../../../src/config/index.ts';
+import {
+  gatewayJsonSchema,
+  type JsonSchema,
+  limitsJsonSchema,
+  loadConfig,
+} from '../../../src/config/index.ts';
+import { loadFiles, problemsOf } from '../../support/config-text.ts';
 
-const FILE = 'config/gateway.yaml';
-let text: string;
-
-beforeAll(async () => {
-  text = await readFile(FILE, 'utf8');
-});
+const gateway = await readFile('config/gateway.yaml', 'utf8');
+const limits = await readFile('config/limits.yaml', 'utf8');
 
 /** A key of the schema that holds no further keys: `upstreams.*.timeouts.connect`, with its default. */
 type Leaf = readonly [path: string, fallback: unknown];
@@ -23,7 +25,12 @@ function leavesOf(schema: JsonSchema, path: readonly string[] = []): Leaf[] {
     if (typeof part === 'object' && part !== null && 'properties' in part)
       return leavesOf(part as JsonSchema, [...path, '*']);
   }
-  return [[path.join('.'), schema.default]];
+  // Of what may be written in several ways also the keys of the one that has keys.
+  const ways = (schema.anyOf ?? []).filter(way => 'properties' in way);
+  const { default: fallback } = schema;
+  // An empty map stands for the defaults of its keys, which are told with each.
+  const isOfKeys = ways.length > 0 && JSON.stringify(fallback) === '{}';
+  return [[path.join('.'), isOfKeys ? undefined : fallback], ...ways.flatMap(way => leavesOf(way, path))];
 }
 
 /** All values that the file gives for a path of the schema. */
@@ -39,33 +46,80 @@ function valuesAt(value: unknown, path: string): unknown[] {
   );
 }
 
+/** The file with the keys that stand behind a "#": prose has one blank there, these none or two. */
+function withEveryKey(text: string): string {
+  return text.replaceAll(/^( +)#(?! [^ ])/gm, '$1');
+}
+
+/** The comment above the first line with the last key of this path; one at the top is not taken for one further in. */
+function commentOf(text: string, path: string): string {
+  const lines = text.split('\n');
+  const [key = '', ...above] = path.split('.').reverse();
+  const at = lines.findIndex(line => new RegExp(`^${above.length > 0 ? ' +' : ''}${key}:`).test(line));
+  const from = lines.slice(0, at).findLastIndex(line => !/^ *#/.test(line));
+  return lines.slice(from + 1, at).join('\n');
+}
+
+const leavesOfGateway = leavesOf(gatewayJsonSchema());
+const leavesOfLimits = leavesOf(limitsJsonSchema());
+
 describe('config/gateway.yaml', () => {
-  it('is a configuration without mistakes or warnings, and needs no variable', async () => {
-    expect(await loadConfig(FILE, { env: {}, generation: 1 })).toMatchObject({ ok: true, warnings: [] });
+  it('is a configuration without mistakes or warnings, together with limits.yaml', async () => {
+    const env = { OIDC_CLIENT_SECRET: 'secret' };
+    expect(await loadConfig('config/gateway.yaml', { env, generation: 1 })).toMatchObject({
+      ok: true,
+      warnings: [],
+      files: ['config/gateway.yaml', 'config/limits.yaml'],
+    });
   });
 
-  it('begins with its name', () => {
-    expect(text.split('\n')[0]).toBe(`# ${FILE}`);
+  it('needs one variable, and says so at its top', () => {
+    expect(gateway.match(/\$\{[A-Z_]{5,}\}/g)).toEqual(['$' + '{OIDC_CLIENT_SECRET}']);
+    expect(gateway.slice(0, gateway.indexOf('listen:'))).toContain('OIDC_CLIENT_SECRET');
   });
-
-  const leaves = leavesOf(gatewayJsonSchema());
 
   it('is compared with all of the schema', () => {
-    expect(leaves.length).toBeGreaterThan(30);
-    expect(leaves.map(([path]) => path)).toEqual(
+    expect(leavesOfGateway.length).toBeGreaterThan(60);
+    expect(leavesOfGateway.map(([path]) => path)).toEqual(
       expect.arrayContaining([
         'listen.http',
         'upstreams.*.timeouts.connect',
         'routes.*.methods',
+        'identity_provider.tls.ca_file',
+        'access_tokens.bots',
+        'access_tokens.bots.claim',
         'log.access',
       ]),
     );
+    expect(leavesOfLimits.map(([path]) => path)).toEqual(
+      expect.arrayContaining(['global.bot', 'invalid_requests.restrict_for', 'buckets.*.main', 'routes']),
+    );
+  });
+
+  it('has behind a "#" nothing but keys that exist', async () => {
+    const files = { 'gateway.yaml': withEveryKey(gateway), 'limits.yaml': limits };
+    expect(files['gateway.yaml']).toMatch(/^ {4}ca_file:/m);
+    const problems = problemsOf(await loadFiles(files, { OIDC_CLIENT_SECRET: 'secret' }));
+    expect(problems.join('\n')).toContain('"private_key_file" has no use');
+    expect(problems.join('\n')).not.toMatch(/unknown key|missing key|expected/);
+  });
+});
+
+describe.each([
+  ['config/gateway.yaml', gateway, leavesOfGateway],
+  ['config/limits.yaml', limits, leavesOfLimits],
+])('%s', (file, text, leaves) => {
+  it('begins with its name', () => {
+    expect(text.split('\n')[0]).toBe(`# ${file}`);
   });
 
   it.each(leaves)('lists %s, with its default where it has one', (path, fallback) => {
-    const values = valuesAt(parse(text), path);
+    const values = valuesAt(parse(withEveryKey(text)), path);
     expect(values).not.toEqual([]);
-    if (fallback !== undefined) expect(values).toContainEqual(fallback);
+    if (fallback === undefined || values.some(value => JSON.stringify(value) === JSON.stringify(fallback)))
+      return;
+    const shown = typeof fallback === 'string' ? fallback : JSON.stringify(fallback);
+    expect(commentOf(text, path)).toContain(`Default: ${shown}`);
   });
 
   it('has a comment above every key, where it stands for the first time', () => {
@@ -79,6 +133,6 @@ describe('config/gateway.yaml', () => {
       return !/^ *#/.test(lines[index - 1] ?? '');
     });
     expect(bare).toEqual([]);
-    expect(seen.size).toBeGreaterThan(40);
+    expect(seen.size).toBeGreaterThan(leaves.length / 2);
   });
 });

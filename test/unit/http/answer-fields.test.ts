@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest';
-import { keepAnswerFields } from '../../../src/http/index.ts';
+import { describe, expect, test } from 'vitest';
+import { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from '../../../src/http/index.ts';
+
+const kept = (fields: string[], policy: Partial<AnswerPolicy> = {}) =>
+  keepAnswerFields(fields, { status: 200, chunked: false, rateLimits: false, cors: false, ...policy });
 
 test('fields pass in their own letter case, order and number', () => {
   const fields = ['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Caf\u00e9', '\u00ff', 'Content-Length', '3'];
-  expect(keepAnswerFields(fields, 200, false)).toEqual(fields);
+  expect(kept(fields)).toEqual(fields);
 });
 
 test('hop-by-hop fields and those that Connection names stay behind', () => {
@@ -21,21 +24,61 @@ test('hop-by-hop fields and those that Connection names stay behind', () => {
     'ETag',
     '"e"',
   ];
-  expect(keepAnswerFields(fields, 200, false)).toEqual(['ETag', '"e"']);
+  expect(kept(fields)).toEqual(['ETag', '"e"']);
 });
 
 test('the request id is the gateway\u2019s own', () => {
-  expect(keepAnswerFields(['X-Request-Id', 'theirs'], 200, false)).toEqual([]);
+  expect(kept(['X-Request-Id', 'theirs'])).toEqual([]);
 });
 
 test('a 204 has no Content-Length, and neither has an interim nor a chunked answer', () => {
-  expect(keepAnswerFields(['Content-Length', '0'], 204, false)).toEqual([]);
-  expect(keepAnswerFields(['Content-Length', '5'], 103, false)).toEqual([]);
-  expect(keepAnswerFields(['Content-Length', '5'], 200, true)).toEqual([]);
-  expect(keepAnswerFields(['Content-Length', '5'], 304, false)).toEqual(['Content-Length', '5']);
+  expect(kept(['Content-Length', '0'], { status: 204 })).toEqual([]);
+  expect(kept(['Content-Length', '5'], { status: 103 })).toEqual([]);
+  expect(kept(['Content-Length', '5'], { chunked: true })).toEqual([]);
+  expect(kept(['Content-Length', '5'], { status: 304 })).toEqual(['Content-Length', '5']);
 });
 
 test('trailers are announced only where they can follow', () => {
-  expect(keepAnswerFields(['Trailer', 'X-Sum'], 200, true)).toEqual(['Trailer', 'X-Sum']);
-  expect(keepAnswerFields(['Trailer', 'X-Sum'], 200, false)).toEqual([]);
+  expect(kept(['Trailer', 'X-Sum'], { chunked: true })).toEqual(['Trailer', 'X-Sum']);
+  expect(kept(['Trailer', 'X-Sum'])).toEqual([]);
+});
+
+describe('rate-limit fields of an upstream', () => {
+  const theirs = ['X-RateLimit-Limit', '5', 'x-ratelimit-reset-after', '1.5', 'X_RateLimit_Scope', 'user'];
+
+  test('stay behind, in every spelling', () => {
+    expect(kept([...theirs, 'ETag', '"e"'])).toEqual(['ETag', '"e"']);
+  });
+
+  test('pass where the answer speaks for itself', () => {
+    expect(kept(theirs, { rateLimits: true })).toEqual(theirs);
+  });
+});
+
+describe('CORS fields of an upstream', () => {
+  const theirs = ['Access-Control-Allow-Origin', '*', 'access-control-allow-credentials', 'true'];
+
+  test('pass where the gateway has no rules of its own', () => {
+    expect(kept(theirs, { cors: true })).toEqual(theirs);
+  });
+
+  test('stay behind where it has', () => {
+    expect(kept(theirs)).toEqual([]);
+  });
+});
+
+test('of trailers those that tell of the body pass, and none that a head is made of', () => {
+  const fields = [
+    'X-Sum',
+    'a',
+    'Content-Length',
+    '3',
+    'ETag',
+    '"e"',
+    'content-type',
+    'text/html',
+    'Via',
+    '1.1 x',
+  ];
+  expect(keepTrailerFields(fields)).toEqual(['X-Sum', 'a', 'ETag', '"e"']);
 });

@@ -1,0 +1,90 @@
+import type { Clock } from '../core/index.ts';
+import { makeRoom } from './make-room.ts';
+import type { BudgetOptions } from './options.ts';
+
+/** Says whether an address may have one more token checked. */
+export interface CheckBudget {
+  /** 0: one check may be made now. Else how long the address has to wait, in milliseconds. */
+  waitMs(address: string): number;
+  /** Draws on the address's budget. */
+  failed(address: string, checks: number): void;
+}
+
+/** One period of one address, opened by its first failure. */
+interface Window {
+  /** Monotonic. */
+  readonly closesAtMs: number;
+  failures: number;
+  /** The running second in which checks of a spent budget are counted. */
+  secondOpenedAtMs: number;
+  checksInSecond: number;
+}
+
+/**
+ * The budget of failed verifications: it bounds what an address can make the gateway spend on signatures of tokens that it
+ * made up. An address that fails nothing has no entry here. Once its budget is spent, an address still gets a few checks a
+ * second until its window closes, since others with new tokens may share it.
+ */
+export class VerificationBudget implements CheckBudget {
+  readonly #options: BudgetOptions;
+  readonly #clock: Clock;
+  /** In the order in which the windows opened, which is that in which they close. */
+  readonly #counting = new Map<string, Window>();
+  /** Apart from the others, so that a flood of new addresses cannot push them out. */
+  readonly #spent = new Map<string, Window>();
+
+  constructor(options: BudgetOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /** Addresses that have an entry, those with a closed window included. */
+  get size(): number {
+    return this.#counting.size + this.#spent.size;
+  }
+
+  waitMs(address: string): number {
+    const window = this.#spent.get(address);
+    if (window === undefined) return 0;
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isClosed(window, nowMs)) return 0;
+    if (nowMs - window.secondOpenedAtMs >= 1_000) {
+      window.secondOpenedAtMs = nowMs;
+      window.checksInSecond = 0;
+    }
+    if (window.checksInSecond >= this.#options.checksPerSecond) return window.closesAtMs - nowMs;
+    window.checksInSecond += 1;
+    return 0;
+  }
+
+  failed(address: string, checks: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const window = this.#openWindow(address, nowMs);
+    window.failures += checks;
+    if (window.failures < this.#options.limit || this.#spent.has(address)) return;
+    window.secondOpenedAtMs = nowMs;
+    this.#counting.delete(address);
+    this.#put(this.#spent, address, window, nowMs);
+  }
+
+  #openWindow(address: string, nowMs: number): Window {
+    const current = this.#spent.get(address) ?? this.#counting.get(address);
+    if (current !== undefined && !this.#isClosed(current, nowMs)) return current;
+    this.#spent.delete(address);
+    // A map keeps the place of a key that is set again: it has to go first to come last.
+    this.#counting.delete(address);
+    const closesAtMs = nowMs + this.#options.periodMs;
+    const window = { closesAtMs, failures: 0, secondOpenedAtMs: nowMs, checksInSecond: 0 };
+    this.#put(this.#counting, address, window, nowMs);
+    return window;
+  }
+
+  #put(windows: Map<string, Window>, address: string, window: Window, nowMs: number): void {
+    makeRoom(windows, this.#options.maxAddresses, old => this.#isClosed(old, nowMs));
+    windows.set(address, window);
+  }
+
+  #isClosed(window: Window, nowMs: number): boolean {
+    return nowMs >= window.closesAtMs - this.#options.slackMs;
+  }
+}

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import type { Fields } from '../core/index.ts';
+import { dateClaim, textClaim } from './claims.ts';
+import { type Invalid, lacking } from './invalid.ts';
+import { type JsonObject, member } from './json.ts';
+import type { VerificationKey } from './jwk.ts';
+import type { AccessTokenOptions, BotRule, IdentityHeader } from './options.ts';
+import { percentEncode } from './percent.ts';
+
+/** Who sends, as a verified token says. */
+export interface Caller {
+  readonly kind: 'bot' | 'user';
+  /**
+   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. A refreshed token gives
+   * the same one; different callers never share one.
+   */
+  readonly principal: string;
+  /** `sub`, or null. Not-before marks are kept per subject. */
+  readonly subject: string | null;
+  /** `azp`, else `client_id`, or null. */
+  readonly client: string | null;
+  /** From this moment on the token is refused: its `exp` and the leeway, since the epoch. */
+  readonly expiresAtMs: number;
+  /** `iat`. */
+  readonly issuedAtS: number;
+  /** The key that signed it: when it leaves the key set, so does the token. */
+  readonly key: VerificationKey;
+  /** What the upstream is told: name, value, ... ready to be sent. */
+  readonly identityFields: Fields;
+}
+
+const MAX_PRINCIPAL_LENGTH = 256;
+
+/** The caller behind a verified token, or why there is none: a claim of its principal is missing. */
+export function callerOf(
+  claims: JsonObject,
+  options: AccessTokenOptions,
+  key: VerificationKey,
+): Caller | Invalid {
+  const expiresAtS = dateClaim(claims, 'exp');
+  const issuedAtS = dateClaim(claims, 'iat');
+  if (expiresAtS === null) return lacking('exp');
+  if (issuedAtS === null) return lacking('iat');
+  const bot = options.bots !== null && isBot(claims, options.bots) ? options.bots : null;
+  const kind = bot === null ? 'user' : 'bot';
+  const parts: string[] = [];
+  for (const name of bot === null ? options.principal : bot.principal) {
+    const part = textClaim(claims, name);
+    if (part === null) return lacking(name);
+    parts.push(part);
+  }
+  return {
+    kind,
+    principal: principalOf(kind, parts),
+    subject: textClaim(claims, 'sub'),
+    client: textClaim(claims, 'azp') ?? textClaim(claims, 'client_id'),
+    expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
+    issuedAtS,
+    key,
+    identityFields: identityFields(claims, options.identityHeaders),
+  };
+}
+
+function isBot(claims: JsonObject, rule: BotRule): boolean {
+  const found = member(claims, rule.claim);
+  if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
+  const values: readonly unknown[] = Array.isArray(found) ? found : [found];
+  return values.some(value => isScalar(value) && String(value) === rule.value);
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+/** No encoded part holds a blank, so the blanks between them cannot be forged; `#` marks the form that is a hash. */
+function principalOf(kind: 'bot' | 'user', parts: readonly string[]): string {
+  const principal = `${kind}:${parts.map(percentEncode).join(' ')}`;
+  if (principal.length <= MAX_PRINCIPAL_LENGTH) return principal;
+  return `${kind}#${hash('sha256', principal, 'hex')}`;
+}
+
+/** Strings, numbers and booleans are told; anything else has no one spelling and is left out. */
+function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
+  const fields: string[] = [];
+  for (const { name, claim } of headers) {
+    const value = member(claims, claim);
+    if (!isScalar(value)) continue;
+    const text = String(value);
+    // Half a surrogate pair has no UTF-8.
+    if (text.isWellFormed()) fields.push(name, percentEncode(text));
+  }
+  return fields;
+}

@@ -1,0 +1,20 @@
+/**
+ * Makes room for one more entry in a map whose oldest entries are over first: drops those that are over from the front,
+ * and where that is not enough, the oldest.
+ *
+ * @returns how many entries were dropped though they were not over
+ */
+export function makeRoom<V>(
+  entries: Map<string, V>,
+  maxEntries: number,
+  isOver: (value: V) => boolean,
+): number {
+  let evicted = 0;
+  for (const [key, value] of entries) {
+    const over = isOver(value);
+    if (!over && entries.size < maxEntries) break;
+    entries.delete(key);
+    if (!over) evicted += 1;
+  }
+  return evicted;
+}

@@ -1,0 +1,39 @@
+import type { Invalid } from './invalid.ts';
+import type { CacheOptions } from './options.ts';
+import { TwoGenerations } from './two-generations.ts';
+
+interface Refusal {
+  readonly refusal: Invalid;
+  readonly untilMs: number;
+  readonly keySetVersion: number;
+}
+
+/**
+ * Tokens that failed their check, for a short while: a client that repeats one costs a look-up, not a signature. What may
+ * become valid (a key not known yet) is never kept here, and another key set makes all of it void.
+ */
+export class Refusals {
+  readonly #refusedForMs: number;
+  readonly #refusals: TwoGenerations<Refusal>;
+
+  constructor(options: CacheOptions) {
+    this.#refusedForMs = options.refusedForMs;
+    this.#refusals = new TwoGenerations(options.maxRefused);
+  }
+
+  get size(): number {
+    return this.#refusals.size;
+  }
+
+  find(tokenHash: string, nowMs: number, keySetVersion: number): Invalid | null {
+    const found = this.#refusals.get(tokenHash);
+    if (found === undefined) return null;
+    if (nowMs < found.untilMs && found.keySetVersion === keySetVersion) return found.refusal;
+    this.#refusals.delete(tokenHash);
+    return null;
+  }
+
+  keep(tokenHash: string, refusal: Invalid, nowMs: number, keySetVersion: number): void {
+    this.#refusals.set(tokenHash, { refusal, untilMs: nowMs + this.#refusedForMs, keySetVersion });
+  }
+}

@@ -1,0 +1,170 @@
+import { hash } from 'node:crypto';
+import type { AuthListener, Clock } from '../core/index.ts';
+import { isSignature } from './algorithms.ts';
+import type { CheckBudget } from './budget.ts';
+import { type Caller, callerOf } from './caller.ts';
+import { dateClaim, refuseClaims, textClaim } from './claims.ts';
+import { type Invalid, invalid } from './invalid.ts';
+import type { VerificationKey } from './jwk.ts';
+import { type Jwt, parseJwt } from './jwt.ts';
+import type { KeySet } from './key-set.ts';
+import type { NotBeforeMarks } from './marks.ts';
+import type { AccessTokenOptions, CacheOptions } from './options.ts';
+import { Refusals } from './refusals.ts';
+import { TwoGenerations } from './two-generations.ts';
+import type { Unavailable, Verdict } from './verdict.ts';
+
+export interface VerifierDependencies {
+  readonly keys: KeySet;
+  readonly marks: NotBeforeMarks;
+  /** Null: no address is ever put off. */
+  readonly budget: CheckBudget | null;
+  readonly clock: Clock;
+  readonly listener: AuthListener;
+}
+
+/** How the keys came to be fetched for the token at hand, if they were. */
+type Fetched =
+  /** They were not. */
+  | 'no'
+  /** The fetch began after the token had come, and was good: what it lacks does not exist. */
+  | 'good'
+  /** The fetch was good, but under way already: the key may be younger than its answer. */
+  | 'joined'
+  | 'failed';
+
+/**
+ * Turns tokens into callers. The answer comes at once, without a promise, unless the token's key has to be fetched.
+ *
+ * What is asked of a token, the cheapest first: known, refused lately, readable, claims, key, budget, signature.
+ */
+export class Verifier {
+  readonly #options: AccessTokenOptions;
+  readonly #keys: KeySet;
+  readonly #marks: NotBeforeMarks;
+  readonly #budget: CheckBudget | null;
+  readonly #clock: Clock;
+  readonly #listener: AuthListener;
+  /** By the hash of the token: the token itself is a secret, and longer. */
+  readonly #callers: TwoGenerations<Caller>;
+  readonly #refusals: Refusals;
+
+  constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
+    this.#options = options;
+    this.#keys = dependencies.keys;
+    this.#marks = dependencies.marks;
+    this.#budget = dependencies.budget;
+    this.#clock = dependencies.clock;
+    this.#listener = dependencies.listener;
+    this.#callers = new TwoGenerations(cache.maxTokens);
+    this.#refusals = new Refusals(cache);
+  }
+
+  /** Tokens remembered, good and bad. */
+  get size(): number {
+    return this.#callers.size + this.#refusals.size;
+  }
+
+  /**
+   * @param token what `readBearer` returned
+   * @param address the key of the client's address, on whose budget failures draw
+   */
+  verify(token: string, address: string): Verdict | Promise<Verdict> {
+    const tokenHash = hash('sha256', token, 'base64url');
+    const known = this.#callers.get(tokenHash);
+    if (known !== undefined) {
+      if (this.isStillValid(known)) {
+        this.#listener.tokenKnown();
+        return known;
+      }
+      // Why it is not is found out anew below.
+      this.#callers.delete(tokenHash);
+    }
+    const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
+    return refusal === null ? this.#judge(token, tokenHash, address, 'no') : this.refuse(refusal);
+  }
+
+  /** Announces the refusal and returns it; also for what `readBearer` refuses, of which there is nothing to verify. */
+  refuse(refusal: Invalid): Invalid {
+    this.#listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+
+  /** Whether the caller's token would be accepted again now: for those who remember a caller with its token. */
+  isStillValid(caller: Caller): boolean {
+    return (
+      this.#clock.epochMs() < caller.expiresAtMs && this.#keys.holds(caller.key) && !this.isRevoked(caller)
+    );
+  }
+
+  /** Whether the caller's token came before a not-before mark, which also ends streams that outlive their token. */
+  isRevoked(caller: Caller): boolean {
+    return this.#marks.refuse(caller.subject, caller.issuedAtS);
+  }
+
+  #judge(token: string, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
+    // 1. What needs no key: malformed and expired tokens are refused without drawing on the budget.
+    const jwt = parseJwt(token);
+    if (jwt.kind === 'invalid') return this.refuse(jwt);
+    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs()) ?? this.#refuseByMark(jwt);
+    if (refusal !== null) return this.refuse(refusal);
+
+    // 2. The key. A name that is known for another algorithm is a forgery, not a new key.
+    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
+      return this.refuse(invalid('algorithm'));
+
+    // 3. The budget, once per token: who waited for a fetch was admitted before.
+    const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
+    if (waitMs > 0) {
+      this.#listener.budgetSpent();
+      return { kind: 'spent', retryAfterMs: waitMs };
+    }
+
+    // 4. The signature, or the search for its key.
+    if (keys.length > 0) return this.#check(jwt, keys, tokenHash, address);
+    if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
+      return this.#answerUnknownKey(jwt, address, fetched);
+    }
+    const joined = this.#keys.fetching;
+    return this.#keys
+      .refresh()
+      .then(good => this.#judge(token, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
+  }
+
+  #refuseByMark({ claims }: Jwt): Invalid | null {
+    const issuedAtS = dateClaim(claims, 'iat') ?? 0;
+    return this.#marks.refuse(textClaim(claims, 'sub'), issuedAtS) ? invalid('not_before') : null;
+  }
+
+  #check(jwt: Jwt, keys: readonly VerificationKey[], tokenHash: string, address: string): Verdict {
+    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
+    const key = keys.find(candidate =>
+      isSignature(jwt.algorithm, candidate.keyObject, signingInput, jwt.signature),
+    );
+    this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
+    const verdict = key === undefined ? invalid('signature') : callerOf(jwt.claims, this.#options, key);
+    if (verdict.kind === 'invalid') {
+      this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
+      this.#budget?.failed(address, keys.length);
+      return this.refuse(verdict);
+    }
+    this.#callers.set(tokenHash, verdict);
+    this.#marks.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    return verdict;
+  }
+
+  /**
+   * The key is not among those held. 401 makes clients drop their token for good, so it is said only when the key cannot
+   * be a new one. Neither answer is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
+   */
+  #answerUnknownKey(jwt: Jwt, address: string, fetched: Fetched): Invalid | Unavailable {
+    // Before the first key set nothing is looked up or checked, and every honest caller would spend the budget.
+    if (this.#keys.loaded) this.#budget?.failed(address, 1);
+    const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
+    const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
+    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew)) return this.refuse(invalid('unknown_key'));
+    this.#listener.tokenUndecided();
+    return { kind: 'unavailable', retryAfterS: Math.max(1, Math.ceil(this.#keys.cooldownMs() / 1_000)) };
+  }
+}

@@ -1,0 +1,82 @@
+import { ForwardingRules } from '../http/index.ts';
+import type { ConfigFile } from './config-file.ts';
+import { routeKeys } from './gateway-schema.ts';
+import { asMap } from './raw.ts';
+import { suggest } from './suggest.ts';
+
+/** What the sections about tokens and the routes say about one another, read from the raw value as all cross-checks are. */
+export function checkIdentity(file: ConfigFile): void {
+  const root = asMap(file.value);
+  // A misspelt key is told as such, and counts as the one that was meant.
+  const isThere = (key: string) => Object.keys(root).some(word => suggest(word, [key]) !== undefined);
+  const provider = isThere('identity_provider');
+  if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);
+  if (provider && !isThere('access_tokens')) {
+    const message =
+      'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
+    file.add(['identity_provider'], message, { about: 'key' });
+  }
+  if (!provider && root.access_tokens !== undefined) {
+    const message = '"access_tokens" has no use without "identity_provider", which issues them';
+    file.add(['access_tokens'], message, { about: 'key' });
+  }
+  checkIdentityHeaders(file, root);
+}
+
+function checkRoutes(file: ConfigFile, routes: readonly unknown[], provider: boolean): void {
+  const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
+  for (const [index, kind] of kinds.entries()) {
+    const path = ['routes', index];
+    if (!provider && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
+    const closes = asMap(routes[index]).close_at_expiry === true;
+    if (closes && kind === 'none') {
+      const message = 'with "authentication: none" no token is looked at, so that none expires';
+      file.add([...path, 'close_at_expiry'], message);
+    }
+  }
+  if (!provider || !file.has(['identity_provider']) || kinds.length === 0) return;
+  if (!kinds.every(kind => kind === 'none')) return;
+  const message = 'every route says "authentication: none", so that no token is ever looked at';
+  file.add(['identity_provider'], message, { about: 'key', severity: 'warning' });
+}
+
+function addNeedsProvider(file: ConfigFile, index: number): void {
+  const written = ['routes', index, 'authentication'];
+  if (file.has(written)) {
+    file.add(written, 'there is no "identity_provider" to check tokens with: add one, or write none');
+  } else {
+    const message =
+      'a route requires a token unless it says "authentication: none", and there is no "identity_provider" to check one with';
+    file.add(['routes', index], message);
+  }
+}
+
+/** Header fields that the gateway reads, drops, believes or writes, whatever the configuration says. */
+const OF_THE_GATEWAY = new ForwardingRules([], ['via']).table;
+
+function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
+  const path = ['access_tokens', 'identity_headers'];
+  const names = Object.keys(asMap(asMap(root.access_tokens).identity_headers));
+  const listed = Array.isArray(root.forwarding_headers) ? root.forwarding_headers.filter(isText) : [];
+  const believed = new ForwardingRules(listed).table;
+  const before = new Map<string, string>();
+  for (const name of names) {
+    const twin = before.get(fold(name));
+    before.set(fold(name), name);
+    const add = (message: string) => file.add([...path, name], message, { about: 'key' });
+    if (OF_THE_GATEWAY.get(name) !== undefined)
+      add(`the gateway has a meaning of its own for "${name}": take another name`);
+    else if (believed.get(name) !== undefined)
+      add(`"${name}" is one of the forwarding_headers, which trusted proxies send: take another name`);
+    else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Servers that speak CGI or WSGI take `_` for `-`. */
+function fold(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+
+import { choice, count, text, yesOrNo } from './plain-values.ts';
+import { duration, momentOrNone, token } from './scalars.ts';
+
+// The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
+// way of client authentication needs which key) is checked apart, see read-provider.ts.
+
+/** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
+const withoutBlanks = (error: string) =>
+  text(error).regex(/^\S*$/, { error: 'must not hold blanks or line ends' });
+const address = () => withoutBlanks('write an address such as https://id.example.com/token');
+const QUOTES = 'in quotes if it is a number';
+/** A secret that is put in the place of a path must not be shown, so that the message does not begin with "expected". */
+const pathOfFile = () => text('write the path of a file');
+const claim = () => text('expected the name of a claim such as sub');
+const claims = () =>
+  z
+    .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
+    .min(1, { error: 'an empty list tells nobody from anybody: name at least one claim' })
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is named twice' })
+    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
+      error: `${[...OF_ONE_TOKEN].join(', ')} are of one token alone: its caller would be another with the next one`,
+    });
+
+/** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
+const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
+
+const redirectUri = () => {
+  const error = 'expected an absolute URI such as https://app.example.com/callback';
+  return text(error)
+    .refine(uri => URL.canParse(uri), { error, abort: true })
+    .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, section 3.1.2)' });
+};
+
+/** Scopes as RFC 6749 section 3.3 has them. */
+const scopes = () => {
+  const error = 'expected scopes separated by one blank, such as "openid profile"';
+  return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
+};
+
+/** Said of whatever else stands in the place of a secret. It must not be shown, so this does not begin with "expected". */
+export const SECRET_IN_FILE = `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with client_secret_file`;
+
+export const identityProviderSchema = z.strictObject({
+  issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
+    'Its name, exactly as it writes it itself, trailing slash or none included: tokens are compared with it.',
+  ),
+  discovery_url: address()
+    .optional()
+    .describe(
+      'Where its discovery document is, if not at {issuer}/.well-known/openid-configuration: for a provider that has another name inside the cluster.',
+    ),
+  endpoints: z
+    .strictObject({
+      authorization: address().optional().describe('Where browsers go to sign in.'),
+      token: address().optional().describe('Where the gateway redeems authorization codes.'),
+      key_set: address().optional().describe('Where the keys are that sign tokens (jwks_uri).'),
+    })
+    .prefault({})
+    .describe('Addresses in place of those in the discovery document. With all three it is not read.'),
+  allow_http: yesOrNo()
+    .prefault(false)
+    .describe('Whether plain http may be spoken to the provider elsewhere than on loopback.'),
+  timeout: duration()
+    .prefault('5s')
+    .describe('For one request to the provider in all, name resolution included.'),
+  client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`).describe(
+    'The id that the gateway has as a client of the provider.',
+  ),
+  client_authentication: choice([
+    'client_secret_basic',
+    'client_secret_post',
+    'private_key_jwt',
+    'tls_client_auth',
+    'none',
+  ])
+    .prefault('client_secret_basic')
+    .describe(
+      'How the gateway proves that it is this client: by a secret in a header or in the body, by an assertion signed with private_key_file, by the certificate under tls, or not at all (a public client).',
+    ),
+  client_secret: z
+    .string({ error: SECRET_IN_FILE })
+    .optional()
+    .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
+    .describe(`A variable of the environment that holds the secret, "\${OIDC_CLIENT_SECRET}".`),
+  client_secret_file: pathOfFile()
+    .optional()
+    .describe('In place of client_secret: a file that holds the secret. Relative to this file.'),
+  private_key_file: pathOfFile()
+    .optional()
+    .describe('The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.'),
+  private_key_id: text('expected the id (kid) of the key')
+    .optional()
+    .describe('The id (kid) by which the provider finds the public key.'),
+  tls: z
+    .strictObject({
+      ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
+      certificate_file: pathOfFile()
+        .optional()
+        .describe("The gateway's own certificate, for a provider that asks for one."),
+      key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+    })
+    .prefault({})
+    .describe('PEM files for https with the provider, relative to this file.'),
+  redirect_uri: redirectUri().describe(
+    'Where the provider sends browsers back to: the default redirect_uri of the authorization URL.',
+  ),
+  redirect_uris: z
+    .union([z.literal('any'), z.array(redirectUri())], {
+      error: 'expected any, or a list of redirect URIs',
+    })
+    .transform(uris => (uris === 'any' ? null : uris))
+    .prefault('any')
+    .describe(
+      'The redirect URIs whose codes are redeemed, beside redirect_uri. any: the provider alone decides.',
+    ),
+  scope: scopes().prefault('openid').describe('The scopes asked for, separated by a blank.'),
+  max_in_flight: count(1_000_000)
+    .prefault(100)
+    .describe('Token requests to the provider at a time; past them 503.'),
+});
+
+const botRule = z.strictObject({
+  claim: claim().describe('The claim that tokens of bots have.'),
+  value: z
+    .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
+    .transform(value => String(value))
+    .optional()
+    .describe(
+      'What the claim must equal, or hold where it is a list. Left out: it is enough that it is there.',
+    ),
+  principal: claims()
+    .prefault(['azp'])
+    .describe('The claims that together tell one bot from another. Each is a caller of its own.'),
+});
+
+export const accessTokensSchema = z.strictObject({
+  audience: text(`expected the name of this API in the aud of its tokens, ${QUOTES}, or any`)
+    .transform(name => (name === 'any' ? null : name))
+    .describe('What the aud of a token must name: this API. any: tokens for anyone are accepted.'),
+  principal: claims()
+    .prefault(['azp', 'sub'])
+    .describe('The claims that together tell one user from another. A token without them is invalid.'),
+  bots: z
+    .union([z.literal('none'), botRule], { error: 'expected none, or a map such as { claim: client_id }' })
+    .transform(rule => (rule === 'none' ? null : rule))
+    .prefault('none')
+    .describe('Which callers are bots. none: every caller is a user.'),
+  identity_headers: z
+    .record(token('is no name: write letters, digits and "-", such as X-Auth-Subject'), claim())
+    .prefault({})
+    .describe(
+      'Header fields by which upstreams learn who calls, each with its claim. A client cannot send them.',
+    ),
+  schemes: z
+    .array(token('expected a word such as Bearer or Bot'), {
+      error: 'expected a list of words such as [Bearer, Bot]',
+    })
+    .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
+      error: 'Bearer must be among them: it is the scheme of every standard client',
+    })
+    .refine(list => new Set(list.map(word => word.toLowerCase())).size === list.length, {
+      error: 'a word is there twice (letter case makes no difference)',
+    })
+    .prefault(['Bearer'])
+    .describe(
+      'Words before the token in Authorization that stand for Bearer, which upstreams get in any case.',
+    ),
+  leeway: duration({ least: '0s', most: '10m' })
+    .prefault('30s')
+    .describe("How far the provider's clock may be from this one, in both directions."),
+  not_before: momentOrNone()
+    .prefault('none')
+    .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
+  key_set: z
+    .strictObject({
+      refresh: duration({ least: '1s' }).prefault('10m').describe('Between two fetches of the keys.'),
+      cooldown: duration()
+        .prefault('5s')
+        .describe('After a fetch no unknown key causes another for this long.'),
+    })
+    .prefault({})
+    .describe("How the provider's keys are kept."),
+  cache: z
+    .strictObject({
+      tokens: count(1_000_000)
+        .prefault(50_000)
+        .describe('Tokens found good that are remembered, and not checked again.'),
+    })
+    .prefault({})
+    .describe('What is remembered of tokens.'),
+});
+
+export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
+export type AccessTokensConfig = z.output<typeof accessTokensSchema>;

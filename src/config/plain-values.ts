@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+// Values of the configuration without a grammar of their own: words to choose from, numbers, text.
+
+/** One of a few words. */
+export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
+  const list = words.map(word => `"${word}"`);
+  return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
+}
+
+/** A whole number from 1 to `most`. */
+export function count(most: number) {
+  const error = `expected a whole number from 1 to ${most}`;
+  return z.int({ error }).min(1, { error }).max(most, { error });
+}
+
+export function yesOrNo() {
+  return z.boolean({ error: 'expected true or false' });
+}
+
+/**
+ * Text that is not empty.
+ *
+ * @param error what it says. Where the text is a secret, or may be one by mistake, it must not begin with "expected":
+ * then the value is not shown.
+ */
+export function text(error: string) {
+  return z.string({ error }).min(1, { error });
+}
+
+/** The name that an operator gives to something, as the key of a map. */
+export function name() {
+  return z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
+    error: 'is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+  });
+}

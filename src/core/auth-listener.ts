@@ -1,0 +1,20 @@
+/** Hears what `auth/` finds. Nothing of a token but its algorithm and the reason of its refusal is ever among it. */
+export interface AuthListener {
+  /** A token was found among those already verified. */
+  tokenKnown(): void;
+  /** A signature was checked. `algorithm` is one of a short list. */
+  signatureChecked(algorithm: string, good: boolean): void;
+  /** A token was refused, also when it was remembered as bad. `reason` is one of a closed list, fit for a metric's label;
+   * `claim` names the claim that is missing or of the wrong type, where that is the reason. */
+  tokenRefused(reason: string, claim: string | null): void;
+  /** Whether a token is valid could not be told, since its key is not known yet. */
+  tokenUndecided(): void;
+  /** A check was not made, since the address has spent its budget of failed verifications. */
+  budgetSpent(): void;
+  /** The issuer's keys were fetched: how many can verify tokens, and how many were left out. */
+  keySetLoaded(usable: number, unusable: number): void;
+  /** The issuer's keys could not be fetched, or what came was no key set. The keys held stay in use. */
+  keySetFailed(cause: unknown): void;
+  /** A subject's not-before mark was forgotten for want of room, so its older tokens may pass again. */
+  markEvicted(): void;
+}

@@ -1,0 +1,30 @@
+/** What was decided about a request. */
+export interface DecisionEvent {
+  /** The bucket as configured; null: the request has none. */
+  readonly bucket: string | null;
+  readonly callerClass: 'bot' | 'user' | 'address';
+  /** `admitted`, or the limit that refused. */
+  readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+  /** Four fifths of the limit described are used. */
+  readonly nearLimit: boolean;
+}
+
+/** A temporary refusal, by kind and reason alone: who it is stays out of metrics. */
+export interface RestrictionEvent {
+  readonly kind: 'address' | 'principal' | 'webhook';
+  readonly reason: string;
+  /** The address or principal: for the log. */
+  readonly key: string;
+  readonly untilEpochMs: number;
+}
+
+/** Hears what limits and restrictions do. Must be quick and must not throw. */
+export interface LimitListener {
+  decided(event: DecisionEvent): void;
+  /** A request ended invalid: 401, 403 or 429. */
+  invalid(status: number): void;
+  restricted(event: RestrictionEvent): void;
+  released(event: RestrictionEvent): void;
+  /** There was no room for one more restriction. */
+  noRoom(event: RestrictionEvent): void;
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type App, startApp } from '../app.ts';
+import { formatProblem, loadConfig } from '../config/index.ts';
+import { systemClock } from '../core/index.ts';
+import type { Logger } from '../observe/index.ts';
+import { startBackend } from './backend.ts';
+import type { DemoPart } from './ports.ts';
+import { GATEWAY_CLIENT, startProvider } from './provider.ts';
+
+const CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
+
+/** Whoever signs in by hand has so long to paste the code. */
+const CODE_SECONDS = 300;
+const MOST_READY_CHECKS = 200;
+const READY_CHECK_MS = 50;
+
+/** Where the parts of the demo listen on 127.0.0.1; 0: on any free port. */
+export type DemoPorts = Readonly<Record<DemoPart, number>>;
+
+/** The demo, running. */
+export interface Demo {
+  /** Where it was started, with a number for every 0. */
+  readonly ports: DemoPorts;
+  /** Lets requests in flight finish, for a moment, and ends everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts provider, backend and gateway, all in this process. Resolves when the gateway can check tokens; where a part
+ * cannot start, those before it are ended again.
+ */
+export async function startDemo(ports: DemoPorts, log: Logger): Promise<Demo> {
+  const running: (() => Promise<unknown>)[] = [];
+  // The gateway, which came last, goes first: what it still has in flight needs the others.
+  const close = async (): Promise<void> => {
+    for (const end of running.splice(0).reverse()) await end();
+  };
+  try {
+    const backend = await startBackend(ports.backend, systemClock);
+    running.push(() => backend.close());
+    const provider = await startProvider({ port: ports.provider, codeSeconds: CODE_SECONDS });
+    running.push(() => provider.close());
+    const inside = { provider: Number(new URL(provider.issuer).port), backend: backend.port };
+    const gateway = await startGateway({ ...ports, ...inside }, log);
+    running.push(() => gateway.drain());
+    const { http, admin } = gateway.addresses;
+    await ready(admin?.port ?? 0);
+    return { ports: { gateway: http.port, admin: admin?.port ?? 0, ...inside }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startGateway(ports: DemoPorts, log: Logger): Promise<App> {
+  const env = {
+    ...process.env,
+    GATEWAY_PORT: `${ports.gateway}`,
+    ADMIN_PORT: `${ports.admin}`,
+    PROVIDER_PORT: `${ports.provider}`,
+    BACKEND_PORT: `${ports.backend}`,
+    CLIENT_SECRET: GATEWAY_CLIENT.secret,
+  };
+  const config = await loadConfig(CONFIG, { env, generation: 1 });
+  if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
+  return startApp(config.snapshot, { clock: systemClock, log });
+}
+
+/** The gateway is ready when it has the provider's keys. */
+async function ready(adminPort: number): Promise<void> {
+  for (let check = 0; check < MOST_READY_CHECKS; check += 1) {
+    const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`);
+    await response.body?.cancel();
+    if (response.ok) return;
+    await pause(READY_CHECK_MS);
+  }
+  throw new Error('the gateway did not get the keys of the provider');
+}

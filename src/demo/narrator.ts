@@ -1,0 +1,96 @@
+/** Fields of answers that say something of their own. */
+const SHOWN_FIELDS = [
+  ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  ...[
+    'X-RateLimit-Reset-After',
+    'X-RateLimit-Bucket',
+    'X-RateLimit-Scope',
+    'X-RateLimit-Global',
+    'Retry-After',
+  ],
+];
+
+/** One request of the walk. */
+export interface Step {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface StepAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Its body, when that is a JSON object; else none. */
+  readonly members: ReadonlyMap<string, unknown>;
+}
+
+/** Longer words than this are tokens, codes and signatures; identifiers of users and sessions are shorter. */
+const LONG_WORD = /[\w-]{40,}(?:\.[\w-]+)*/g;
+const SHOWN = 12;
+
+/** Tells a walk as it happens, on standard output, and keeps in mind what was not as it should be. */
+export class Narrator {
+  #steps = 0;
+  #faults = 0;
+
+  /** Checks that did not hold. */
+  get faults(): number {
+    return this.#faults;
+  }
+
+  /** Begins another step. */
+  step(title: string): void {
+    this.#steps += 1;
+    console.log(`\n${this.#steps}. ${title}`);
+  }
+
+  say(text: string): void {
+    console.log(`     ${shorten(text)}`);
+  }
+
+  /** Sends the request, and shows it with its answer. */
+  async ask({ method, url, headers = {}, body }: Step): Promise<StepAnswer> {
+    console.log(`  -> ${method} ${shorten(url)}`);
+    for (const [name, value] of Object.entries(headers)) this.say(`${name}: ${value}`);
+    if (body !== undefined) this.say(body);
+    const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+    const text = await response.text();
+    console.log(`  <- ${response.status} ${response.statusText}`);
+    for (const name of SHOWN_FIELDS) {
+      const value = response.headers.get(name);
+      if (value !== null) this.say(`${name}: ${value}`);
+    }
+    for (const line of indented(text).split('\n')) this.say(line);
+    return { status: response.status, headers: response.headers, members: membersOf(text) };
+  }
+
+  /** Whether what was said of the answer is true of it. */
+  check(claim: string, holds: boolean): void {
+    if (!holds) this.#faults += 1;
+    console.log(`  ${holds ? 'ok' : 'NO'} ${claim}`);
+  }
+}
+
+/** The text with every token, code and signature cut short. */
+function shorten(text: string): string {
+  return text.replaceAll(LONG_WORD, word => `${word.slice(0, SHOWN)}...(${word.length})`);
+}
+
+function membersOf(text: string): ReadonlyMap<string, unknown> {
+  const value = parsed(text);
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
+}
+
+function indented(text: string): string {
+  const value = parsed(text);
+  return value === undefined ? text : JSON.stringify(value, null, 2);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+import { type Invalid, readBearer, type Verdict as TokenVerdict } from '../auth/index.ts';
+import { addressKey } from '../http/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './gate.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { keysUnreachable, unauthenticated } from './problems.ts';
+import { globallyRefused } from './rate-limit-error.ts';
+
+/**
+ * Turns the token into a caller, where the route wants to know. It refuses nobody for lack of a valid one: that is for
+ * `authorise`, after the limits, on which such a request draws as its address.
+ */
+export function identify(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
+  const { route, head, snapshot } = exchange;
+  const authorization = head?.authorization ?? null;
+  if (route === null || route.authentication === 'none' || authorization === null || exchange.isPreflight)
+    return null;
+  if (state.identity === null || snapshot.identity === null)
+    throw new Error('a route wants tokens, but nobody can check them');
+  const token = readBearer(authorization, snapshot.identity.schemes);
+  if (typeof token !== 'string') {
+    state.identity.verifier.refuse(token);
+    return null;
+  }
+  const verdict = state.identity.verifier.verify(token, addressKey(exchange.clientAddress));
+  if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
+  return conclude(exchange, token, verdict);
+}
+
+function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Invalid): Verdict {
+  switch (verdict.kind) {
+    case 'bot':
+    case 'user':
+      exchange.caller = verdict;
+      exchange.token = token;
+      return null;
+    case 'invalid':
+      return null;
+    case 'unavailable':
+      // Never 401: clients drop a token for good when they hear that it is invalid, and this one may not be.
+      return keysUnreachable(verdict.retryAfterS);
+    case 'spent':
+      return globallyRefused(verdict.retryAfterMs);
+  }
+}
+
+/** The spec's rule 5.2: no valid token, no passage, where the route requires one. */
+export function authorise(exchange: Exchange): Verdict {
+  if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
+  return exchange.caller === null ? unauthenticated() : null;
+}

@@ -1,0 +1,143 @@
+import { GatewayError, RpcCode } from '../core/index.ts';
+
+/** Body of a 429, as the specification's section 2 gives it; `details` only where it has to read as the error object too. */
+export interface RateLimitBody {
+  readonly message: string;
+  /** Seconds, to the millisecond, rounded up. */
+  readonly retry_after: number;
+  readonly global: boolean;
+  readonly code?: number;
+  readonly details?: readonly never[];
+}
+
+export interface RateLimitErrorOptions {
+  readonly message: string;
+  readonly retryAfterMs: number;
+  /** Everything that the sender does is refused, not one bucket. */
+  readonly global: boolean;
+  /** What `X-RateLimit-Scope` says; decides with `byRestriction` whether the answer counts as an invalid request. */
+  readonly scope: 'user' | 'shared' | 'global';
+  /** The sender is restricted: such answers are not counted against it. */
+  readonly byRestriction?: boolean;
+  /** Whether the body carries the numeric code, and `details` beside it. */
+  readonly code?: 'none' | 'code' | 'error-object';
+  /** False: the answer goes out without `Via`, by which clients know that it came from before the service. */
+  readonly via?: boolean;
+}
+
+/** A refusal for now: 429 with the rate-limit body in place of the error object. */
+export class RateLimitError extends GatewayError {
+  readonly body: RateLimitBody;
+  readonly scope: 'user' | 'shared' | 'global';
+  readonly byRestriction: boolean;
+  readonly via: boolean;
+  readonly retryAfterMs: number;
+
+  constructor(options: RateLimitErrorOptions) {
+    const { message, global, scope, code = 'none' } = options;
+    const retryAfterMs = Math.max(1, Math.ceil(options.retryAfterMs));
+    super({
+      status: 429,
+      rpcCode: RpcCode.resourceExhausted,
+      side: 'client',
+      message,
+      fields: [
+        'Retry-After',
+        String(retryAfterSeconds(retryAfterMs)),
+        ...scopeFields(options),
+        'Cache-Control',
+        'no-store',
+      ],
+      retrySafe: true,
+    });
+    this.retryAfterMs = retryAfterMs;
+    this.scope = scope;
+    this.byRestriction = options.byRestriction ?? false;
+    this.via = options.via ?? true;
+    this.body = {
+      message,
+      retry_after: retryAfterMs / 1_000,
+      global,
+      ...(code === 'none' ? {} : { code: RpcCode.resourceExhausted }),
+      ...(code === 'error-object' ? { details: [] } : {}),
+    };
+  }
+}
+
+/** A bucket's refusal says its scope among the bucket headers. A client takes `X-RateLimit-Global` for true where it is there. */
+function scopeFields({ global, scope, byRestriction }: RateLimitErrorOptions): string[] {
+  if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
+  return byRestriction === true ? ['X-RateLimit-Scope', scope] : [];
+}
+
+/** Whole seconds, never less than the wait: clients of this header family wait exactly so long. */
+function retryAfterSeconds(waitMs: number): number {
+  return Math.min(65_535, Math.max(1, Math.ceil(waitMs / 1_000)));
+}
+
+const LIMITED = 'You are being rate limited.';
+
+/** The global limit of the caller. Of the rate-limit family it carries exactly its three (specification, 8.2). */
+export function globallyRefused(retryAfterMs: number, anonymous = false): RateLimitError {
+  return new RateLimitError({
+    message: LIMITED,
+    retryAfterMs,
+    global: true,
+    scope: 'global',
+    code: anonymous ? 'error-object' : 'none',
+  });
+}
+
+export function bucketRefused(
+  retryAfterMs: number,
+  scope: 'user' | 'shared',
+  anonymous: boolean,
+): RateLimitError {
+  return new RateLimitError({
+    message: LIMITED,
+    retryAfterMs,
+    global: false,
+    scope,
+    code: anonymous ? 'error-object' : 'none',
+  });
+}
+
+/** An address that sent too many invalid requests, or ignored refusals. Without `Via`. */
+export function addressRestricted(retryAfterMs: number): RateLimitError {
+  const message = 'Your address is temporarily restricted: too many invalid requests came from it.';
+  return new RateLimitError({
+    message,
+    retryAfterMs,
+    global: true,
+    scope: 'global',
+    byRestriction: true,
+    code: 'code',
+    via: false,
+  });
+}
+
+/** A caller who did not wait as told. */
+export function callerRestricted(retryAfterMs: number): RateLimitError {
+  const message = 'You are temporarily restricted: you kept on sending while you were told to wait.';
+  return new RateLimitError({
+    message,
+    retryAfterMs,
+    global: true,
+    scope: 'global',
+    byRestriction: true,
+    code: 'code',
+  });
+}
+
+/** An address that kept on calling a webhook which is not there. */
+export function webhookRestricted(retryAfterMs: number): RateLimitError {
+  const message = 'This webhook answered 404 to you too often: do not call it again.';
+  return new RateLimitError({
+    message,
+    retryAfterMs,
+    global: false,
+    scope: 'shared',
+    byRestriction: true,
+    code: 'code',
+  });
+}

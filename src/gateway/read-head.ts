@@ -1,0 +1,39 @@
+import type { GatewayError } from '../core/index.ts';
+import { clientAddress, isPlainHost, RequestHead, requestFraming } from '../http/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from './problems.ts';
+
+/** What came before the exchange has an identity: its fields, its framing, its name in logs. */
+export function readHead(exchange: Exchange, state: GatewayState): GatewayError | null {
+  const { downstream, snapshot } = exchange;
+  const trusted = snapshot.trustedProxies.has(downstream.peer);
+  const head = new RequestHead(downstream.fields, snapshot.forwarding, trusted);
+  exchange.head = head;
+  exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
+  if (head.untrustedClaims) state.listener.untrustedForwarding();
+  if (trusted && head.forwardedFor !== null) {
+    exchange.clientAddress = clientAddress(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
+  }
+  return judgeHead(exchange, head);
+}
+
+function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
+  const { downstream, snapshot } = exchange;
+  if (downstream.fields.length > snapshot.caps.fields * 2) return headTooLarge();
+  // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
+  if (downstream.method === 'TRACE' || downstream.method === 'CONNECT') return methodNotSupported();
+  if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
+  if (head.host === null || !isPlainHost(head.host))
+    return badRequest('the Host header is missing or not a plain host');
+  if (head.expect !== null && downstream.httpMinor === 1 && head.expect.toLowerCase() !== '100-continue')
+    return expectationNotMet();
+  const framing = requestFraming(head, downstream.httpMinor);
+  if (typeof framing === 'object') return badRequest(framing.refused);
+  exchange.bodyLength = framing;
+  return null;
+}
+
+function acceptableRequestId(id: string | null): string | null {
+  return id !== null && /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : null;
+}

@@ -1,0 +1,77 @@
+import type { SignInRoute } from '../config/index.ts';
+import { type Fields, firstValue, GatewayError } from '../core/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
+import type { BodySource } from '../upstream/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { addOwnFields } from './own-fields.ts';
+import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
+
+/** The terminal that serves the two anonymous endpoints of the specification (section 4). */
+export function serveSignIn(exchange: Exchange, route: SignInRoute, state: GatewayState): void {
+  const { method } = exchange.downstream;
+  const signIn = state.identity?.signIn;
+  if (signIn === undefined) exchange.answerError(noRoute());
+  else if (route.endpoint === 'auth') serveAuth(exchange, method, signIn);
+  else serveAuthorizeUrl(exchange, method, signIn);
+}
+
+function serveAuthorizeUrl(exchange: Exchange, method: string, signIn: SignIn): void {
+  if (method !== 'GET' && method !== 'HEAD') {
+    exchange.answerError(wrongMethod('GET, HEAD'));
+    return;
+  }
+  const answer = signIn.authorizeUrl();
+  if (answer instanceof GatewayError) exchange.answerError(answer);
+  else send(exchange, answer);
+}
+
+function serveAuth(exchange: Exchange, method: string, signIn: SignIn): void {
+  const refusal = method === 'POST' ? bodyRefusal(exchange) : wrongMethod('POST');
+  if (refusal !== null) {
+    exchange.answerError(refusal);
+    return;
+  }
+  if (exchange.bodyLength === 0) {
+    redeem(exchange, signIn, Buffer.alloc(0));
+    return;
+  }
+  readWhole(exchange.downstream.body(MAX_REQUEST_BYTES), body => redeem(exchange, signIn, body));
+}
+
+function bodyRefusal(exchange: Exchange): GatewayError | null {
+  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
+  const fields: Fields = exchange.head?.kept ?? [];
+  return mediaTypeRefusal(firstValue(fields, 'content-type')) ?? null;
+}
+
+/** A client that leaves before the end has asked for nothing; one that leaves afterwards does not stop the redeeming. */
+function readWhole(body: BodySource, then: (body: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  body.start({
+    chunk: bytes => {
+      chunks.push(bytes);
+      return true;
+    },
+    end: () => then(Buffer.concat(chunks)),
+    fail: () => {},
+  });
+}
+
+function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
+  signIn.redeem(body).then(
+    answer => {
+      if (!exchange.over) send(exchange, answer);
+    },
+    (error: unknown) => {
+      if (!exchange.over) exchange.answerError(error instanceof GatewayError ? error : internalFault(error));
+    },
+  );
+}
+
+function send(exchange: Exchange, answer: SignInAnswer): void {
+  const fields = [...answer.fields, 'Content-Length', String(answer.body.length)];
+  addOwnFields(fields, exchange, { rate: true, via: true });
+  exchange.outcome = 'answered';
+  exchange.sendWhole(answer.status, 'OK', fields, answer.body.toString('latin1'), false);
+}

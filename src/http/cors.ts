@@ -1,0 +1,74 @@
+import { type Fields, firstValue } from '../core/index.ts';
+
+/** Which origins may use the gateway from a browser, and how. https://fetch.spec.whatwg.org/#http-cors-protocol */
+export interface CorsRules {
+  /** Origins as browsers write them; null: any. */
+  readonly origins: ReadonlySet<string> | null;
+  /** Request fields that may be sent beside the simple ones; null: those that the preflight asks for. */
+  readonly allowHeaders: readonly string[] | null;
+  readonly credentials: boolean;
+  readonly maxAgeS: number;
+}
+
+/** What scripts may read of an answer beside the simple fields: all that the gateway says about limits, and its request id. */
+const EXPOSED = [
+  ...[
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+    'X-RateLimit-Reset-After',
+    'X-RateLimit-Bucket',
+  ],
+  ...['X-RateLimit-Scope', 'X-RateLimit-Global', 'Retry-After', 'X-Request-Id', 'Via', 'Date'],
+].join(', ');
+
+const NOTHING: Fields = [];
+/** Caches must not give the answer for one origin to another. */
+const VARY: Fields = ['Vary', 'Origin'];
+
+/** The fields that let a script of this origin read an answer. Without an origin, or with one that may not, there are none but `Vary`. */
+export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
+  const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
+  if (origin === undefined || !mayUse(rules, origin)) return vary;
+  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', EXPOSED, ...vary];
+}
+
+/** Whether a request asks, on a browser's behalf, if another may be sent. */
+export function isPreflight(method: string, fields: Fields): boolean {
+  return (
+    method === 'OPTIONS' &&
+    firstValue(fields, 'origin') !== undefined &&
+    firstValue(fields, 'access-control-request-method') !== undefined
+  );
+}
+
+/** The answer's fields to a preflight. An origin that may not use the gateway gets none that say yes. */
+export function preflightFields(rules: CorsRules, fields: Fields): Fields {
+  const origin = firstValue(fields, 'origin') ?? '';
+  const vary = ['Vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'];
+  if (!mayUse(rules, origin)) return vary;
+  const asked = rules.allowHeaders?.join(', ') ?? firstValue(fields, 'access-control-request-headers') ?? '';
+  return [
+    ...originFields(rules, origin),
+    'Access-Control-Allow-Methods',
+    firstValue(fields, 'access-control-request-method') ?? '',
+    ...(asked === '' ? [] : ['Access-Control-Allow-Headers', asked]),
+    'Access-Control-Max-Age',
+    String(rules.maxAgeS),
+    ...vary,
+  ];
+}
+
+function mayUse({ origins }: CorsRules, origin: string): boolean {
+  return origins === null || origins.has(origin);
+}
+
+/** With credentials the wildcard is not allowed, so the origin itself is named. */
+function originFields({ origins, credentials }: CorsRules, origin: string): string[] {
+  const named = origins === null && !credentials ? '*' : origin;
+  return [
+    'Access-Control-Allow-Origin',
+    named,
+    ...(credentials ? ['Access-Control-Allow-Credentials', 'true'] : []),
+  ];
+}

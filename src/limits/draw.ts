@@ -1,0 +1,102 @@
+import { type Counter, copyCounter, newCounter } from './counter.ts';
+import type { CounterTable } from './counter-table.ts';
+import type { Moment } from './moment.ts';
+import type { BoundLimit } from './spaces.ts';
+
+/** The part of a key that stands for all main values of a caller that holds too many. No path holds it. */
+const OTHER_PARTS = '\0';
+
+const NO_ROW = -1;
+const OVERFLOW = -2;
+
+/** One limit's share of a decision. Made once and used again for each request. */
+export class Draw {
+  /** What is known of the key; valid while `bound` is not null. */
+  readonly counter: Counter = newCounter();
+  bound: BoundLimit | null = null;
+  /** How long the request has to wait for this limit; 0 when it admits. */
+  waitMs = 0;
+  readonly #table: CounterTable;
+  #caller: string | null = null;
+  #part = '';
+  #row = NO_ROW;
+  #isNew = false;
+
+  constructor(table: CounterTable) {
+    this.#table = table;
+  }
+
+  /** Whether all callers without a counter of their own draw on this one. */
+  get isOverflow(): boolean {
+    return this.bound !== null && this.#row === OVERFLOW;
+  }
+
+  /** Whether it was the counter of all the main values past those that a caller may hold. */
+  get isOtherParts(): boolean {
+    return this.bound !== null && this.#part === OTHER_PARTS;
+  }
+
+  /** Looks up what is counted under the key and how long it has to wait. Changes nothing. */
+  look(
+    bound: BoundLimit | null,
+    caller: string | null,
+    part: string,
+    mostParts: number,
+    nowMs: number,
+  ): void {
+    this.bound = bound;
+    this.waitMs = 0;
+    if (bound === null) return;
+    this.#caller = caller;
+    this.#part = part;
+    this.#isNew = false;
+    this.#row = this.#table.find(bound.space.number, caller, part);
+    if (this.#row === NO_ROW && part !== '' && caller !== null && this.#table.partsOf(caller) >= mostParts) {
+      this.#part = OTHER_PARTS;
+      this.#row = this.#table.find(bound.space.number, caller, OTHER_PARTS);
+    }
+    if (this.#row === NO_ROW) copyCounter(NOTHING_DRAWN, this.counter);
+    else this.#table.load(this.#row, this.counter);
+    this.waitMs = bound.rule.waitMs(this.counter, bound.limit, nowMs);
+  }
+
+  /** Gives a key that has no counter one, or the one that stands in where there is no room. */
+  settle(nowMs: number): void {
+    if (this.bound === null || this.#row !== NO_ROW) return;
+    const { space, rule, limit } = this.bound;
+    this.#row = this.#table.open(space.number, this.#caller, this.#part);
+    if (this.#row !== NO_ROW) {
+      this.#isNew = true;
+      return;
+    }
+    this.#row = OVERFLOW;
+    copyCounter(space.overflow, this.counter);
+    this.waitMs = rule.waitMs(this.counter, limit, nowMs);
+  }
+
+  /** Takes the unit. */
+  commit(moment: Moment): void {
+    if (this.bound === null) return;
+    this.bound.rule.draw(this.counter, this.bound.limit, moment);
+    this.save();
+  }
+
+  /** Gives a unit back that was taken from this window, if it is still open. */
+  refund(window: number, nowMs: number): void {
+    if (this.bound === null || this.#row === NO_ROW) return;
+    if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs)) this.save();
+  }
+
+  /** The request was refused: a counter made for it goes again. */
+  undo(): void {
+    if (this.bound !== null && this.#isNew) this.#table.close(this.#row);
+  }
+
+  save(): void {
+    if (this.#row >= 0) this.#table.save(this.#row, this.counter);
+    else if (this.bound !== null && this.#row === OVERFLOW)
+      copyCounter(this.counter, this.bound.space.overflow);
+  }
+}
+
+const NOTHING_DRAWN = newCounter();

@@ -1,0 +1,25 @@
+export { BucketHash, type BucketHashing } from './bucket-hash.ts';
+export type { Decision, LimitStore } from './decision.ts';
+export { EventCounter, type EventCounterOptions } from './event-counter.ts';
+export { IgnoredRefusals, type Refusal } from './ignored-refusals.ts';
+export { InvalidRequests } from './invalid-requests.ts';
+export {
+  type Algorithm,
+  defineLimit,
+  type Limit,
+  type LimitOptions,
+  type LimitRole,
+  type LimitSet,
+} from './limit.ts';
+export { MemoryStore, type MemoryStoreOptions, type StoreCounts } from './memory-store.ts';
+export type { OffenceRule } from './offence-counter.ts';
+export { parseQuota, type Quota, QuotaError } from './quota.ts';
+export {
+  type RestrictedKind,
+  type Restriction,
+  type RestrictionListener,
+  type RestrictionReason,
+  Restrictions,
+  type RestrictionsOptions,
+} from './restrictions.ts';
+export { WebhookNotFound } from './webhook-not-found.ts';

@@ -1,0 +1,62 @@
+import type { Quota } from './quota.ts';
+
+/**
+ * Whose requests a limit adds up:
+ * - `global`: all of one caller
+ * - `caller`: those of one caller in one bucket (and of one main value, where the bucket names a main parameter)
+ * - `resource`: those of all callers for one main value of the bucket
+ */
+export type LimitRole = 'global' | 'caller' | 'resource';
+
+/**
+ * - `window`: a fixed window that opens at the first admitted request of its key
+ * - `smooth`: a full burst, then one request every period / units (the generic cell rate algorithm)
+ */
+export type Algorithm = 'window' | 'smooth';
+
+export interface LimitOptions {
+  readonly role: LimitRole;
+  /** The bucket's name; a global limit has none and leaves it empty. */
+  readonly bucket: string;
+  /** Name of the bucket's main parameter, or null. */
+  readonly main: string | null;
+  readonly algorithm: Algorithm;
+  readonly quota: Quota;
+  /** How long before its Reset a window may be taken for closed, milliseconds. Default 20. */
+  readonly windowSlackMs?: number;
+}
+
+/** One limit of a configuration, compiled and immutable. What it counted is kept by a store, under its identity. */
+export interface Limit {
+  /**
+   * Two limits of one identity draw on the same counters, also across a reload: a number may change, but not the role,
+   * bucket, algorithm, period or main parameter.
+   */
+  readonly identity: string;
+  readonly role: LimitRole;
+  readonly algorithm: Algorithm;
+  readonly units: number;
+  readonly periodMs: number;
+  /** The window's slack as this period and algorithm allow it, milliseconds. */
+  readonly slackMs: number;
+}
+
+/** The limits that one request draws on. Compiled once for each limit route and caller class. */
+export interface LimitSet {
+  readonly global: Limit | null;
+  readonly caller: Limit | null;
+  readonly resource: Limit | null;
+}
+
+const DEFAULT_SLACK_MS = 20;
+const MOST_SLACK = 0.02;
+
+export function defineLimit(options: LimitOptions): Limit {
+  const { role, bucket, main, algorithm, quota } = options;
+  const { units, periodMs } = quota;
+  let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MOST_SLACK);
+  // A whole step of slack would let one request more into a smooth burst than the limit says.
+  if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
+  const identity = JSON.stringify([role, bucket, algorithm, periodMs, main]);
+  return { identity, role, algorithm, units, periodMs, slackMs };
+}

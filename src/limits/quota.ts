@@ -1,0 +1,66 @@
+/** An allowed number per period. */
+export interface Quota {
+  /** Units in one period, 1 to 65535. */
+  readonly units: number;
+  /** Whole seconds, 1 s to 18 h, in milliseconds. */
+  readonly periodMs: number;
+}
+
+/** A text that is no quota; the message says what to write instead. */
+export class QuotaError extends Error {
+  override readonly name = 'QuotaError';
+}
+
+// `Retry-After` may not pass 65535, neither may `X-RateLimit-Limit`: clients keep both in 16 bits. 18 h are 64,800 s.
+const MOST_UNITS = 65_535;
+const LONGEST_PERIOD_S = 64_800;
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
+
+/** Reads `N/P`: N from 1 to 65535, P from 1s to 18h in whole seconds, minutes or hours. Throws a QuotaError. */
+export function parseQuota(text: string): Quota {
+  const parts = text.split('/');
+  const [number = '', period = ''] = parts;
+  if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
+  if (/\s/.test(text)) fail(text, `write it without blanks: ${text.replaceAll(/\s/g, '')}`);
+  return { units: parseUnits(number, text), periodMs: parsePeriodSeconds(period, text) * 1_000 };
+}
+
+function parseUnits(number: string, text: string): number {
+  if (!/^\d+$/.test(number))
+    fail(text, `"${number}" is not a whole number from 1 to ${MOST_UNITS}: ${EXAMPLE}`);
+  const units = Number(number);
+  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
+  if (units > MOST_UNITS)
+    fail(text, `write at most ${MOST_UNITS}, over a shorter period if it has to be more`);
+  if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
+  return units;
+}
+
+function parsePeriodSeconds(period: string, text: string): number {
+  const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
+  const unitSeconds = UNIT_SECONDS[unit];
+  if (unitSeconds === undefined) fail(text, suggestUnit(number, unit));
+  if (number === '') fail(text, `write how many: 1${unit} for one`);
+  if (!/^\d+$/.test(number))
+    fail(text, 'periods are whole seconds, minutes or hours: 90s for one minute and a half');
+  const seconds = Number(number) * unitSeconds;
+  if (seconds === 0) fail(text, 'the shortest period is 1s');
+  if (seconds > LONGEST_PERIOD_S) fail(text, 'the longest period is 18h');
+  if (number !== String(Number(number)))
+    fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
+  return seconds;
+}
+
+function suggestUnit(number: string, unit: string): string {
+  if (unit === '') return `the period lacks its unit: write ${number}s, ${number}m or ${number}h`;
+  if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
+  const letter = unit.charAt(0).toLowerCase();
+  const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?)$/i.test(unit);
+  if (known) return `write ${number === '' ? '1' : number}${letter} for "${number}${unit}"`;
+  return `a period ends in s, m or h, and the longest is 18h`;
+}
+
+function fail(text: string, advice: string): never {
+  throw new QuotaError(`"${text}" is not a quota: ${advice}`);
+}

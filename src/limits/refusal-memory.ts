@@ -1,0 +1,43 @@
+import type { Clock } from '../core/index.ts';
+import { newCounter } from './counter.ts';
+import { CounterTable } from './counter-table.ts';
+import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './event-counter.ts';
+import type { Limit } from './limit.ts';
+import { Spaces } from './spaces.ts';
+
+/** A client may have had several requests on their way when the first was refused, milliseconds. */
+const IN_FLIGHT_MS = 1_000;
+
+/** Remembers for each key of a limit when it first refused and until when it told to wait. Bounded; forgets at random when full. */
+export class RefusalMemory {
+  readonly #clock: Clock;
+  readonly #table: CounterTable;
+  readonly #spaces = new Spaces();
+  readonly #refusal = newCounter();
+
+  constructor({ clock, random, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#clock = clock;
+    this.#table = new CounterTable(maxKeys, random);
+  }
+
+  /** Notes a refusal. True when an earlier one of the same key had told to wait longer, more than a second ago. */
+  note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
+    const nowMs = Math.floor(this.#clock.monotonicMs());
+    this.#table.begin(nowMs);
+    const { number } = this.#spaces.bind(limit).space;
+    const part = limit.role === 'global' ? '' : main;
+    const row = this.#table.find(number, caller, part);
+    const refusal = this.#refusal;
+    if (row >= 0) {
+      this.#table.load(row, refusal);
+      // `markMs` is when the key first refused, `resetMs` until when it told to wait.
+      if (nowMs < refusal.resetMs) return nowMs - refusal.markMs > IN_FLIGHT_MS;
+    }
+    refusal.markMs = nowMs;
+    // Within the slack a client is not early.
+    refusal.resetMs = nowMs + waitMs - limit.slackMs;
+    const kept = row >= 0 ? row : this.#table.open(number, caller, part);
+    if (kept >= 0) this.#table.save(kept, refusal);
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+import { type Counter, type CounterRule, newCounter } from './counter.ts';
+import { fixedWindow } from './fixed-window.ts';
+import type { Algorithm, Limit, LimitSet } from './limit.ts';
+import { smooth } from './smooth.ts';
+
+const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, smooth };
+
+/** Where the counters of one identity are kept, whatever configuration speaks of it. */
+export interface Space {
+  /** From 1 on. */
+  readonly number: number;
+  /** The counter that stands in for all keys for which there is no room. */
+  readonly overflow: Counter;
+}
+
+/** A limit with what a store needs to count for it. */
+export interface BoundLimit {
+  readonly limit: Limit;
+  readonly rule: CounterRule;
+  readonly space: Space;
+}
+
+export interface BoundSet {
+  readonly global: BoundLimit | null;
+  readonly caller: BoundLimit | null;
+  readonly resource: BoundLimit | null;
+}
+
+/** Gives the limits of each configuration the counters of the one before. Grows with configurations, never with requests. */
+export class Spaces {
+  readonly #byIdentity = new Map<string, Space>();
+  /** Weak, so that what belongs to a configuration goes with it. */
+  readonly #bound = new WeakMap<LimitSet, BoundSet>();
+
+  bindSet(limits: LimitSet): BoundSet {
+    const known = this.#bound.get(limits);
+    if (known !== undefined) return known;
+    const bound = {
+      global: this.#bindOrNull(limits.global),
+      caller: this.#bindOrNull(limits.caller),
+      resource: this.#bindOrNull(limits.resource),
+    };
+    this.#bound.set(limits, bound);
+    return bound;
+  }
+
+  bind(limit: Limit): BoundLimit {
+    let space = this.#byIdentity.get(limit.identity);
+    if (space === undefined) {
+      space = { number: this.#byIdentity.size + 1, overflow: newCounter() };
+      this.#byIdentity.set(limit.identity, space);
+    }
+    return { limit, rule: RULES[limit.algorithm], space };
+  }
+
+  #bindOrNull(limit: Limit | null): BoundLimit | null {
+    return limit === null ? null : this.bind(limit);
+  }
+}

@@ -1,0 +1,71 @@
+import type { AuthListener, DiscoveryEvent, RedeemEvent, SignInListener } from '../core/index.ts';
+import type { Logger } from './logger.ts';
+
+/**
+ * Logs what operations must know of the provider: changes of its state, not every attempt, and what the gateway itself
+ * does wrong there. Refused tokens and codes are everyday events; metrics count them.
+ */
+export class IdentityLog implements AuthListener, SignInListener {
+  readonly #log: Logger;
+  #keySetFails = false;
+  #discoveryFails = false;
+  #keys = -1;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  tokenKnown(): void {}
+  signatureChecked(): void {}
+  tokenUndecided(): void {}
+  budgetSpent(): void {}
+  markEvicted(): void {}
+
+  /** A token that verifies but lacks what its principal is made of points to the provider's or our configuration. */
+  tokenRefused(reason: string, claim: string | null): void {
+    if (claim !== null)
+      this.#log.warn({ type: 'token', reason, claim }, 'an access token lacks a claim that is needed');
+  }
+
+  keySetLoaded(usable: number, unusable: number): void {
+    if (usable === this.#keys && !this.#keySetFails) return;
+    this.#keys = usable;
+    this.#keySetFails = false;
+    this.#log.info({ type: 'provider', usable, unusable }, "the issuer's keys are loaded");
+  }
+
+  keySetFailed(cause: unknown): void {
+    if (!this.#keySetFails) {
+      this.#log.warn(
+        { type: 'provider', cause: textOf(cause) },
+        "the issuer's keys cannot be fetched; those held stay in use",
+      );
+    }
+    this.#keySetFails = true;
+  }
+
+  redeemed({ outcome, error }: RedeemEvent): void {
+    if (outcome === 'success' || outcome === 'bad_body' || outcome === 'code_refused') return;
+    const line = { type: 'sign-in', outcome, cause: textOf(error?.cause) };
+    if (outcome === 'gateway_refused' || outcome === 'fault')
+      this.#log.error(line, 'a sign-in failed on our side');
+    else this.#log.warn(line, 'a sign-in failed at the provider');
+  }
+
+  discovered({ outcome, ready, cause }: DiscoveryEvent): void {
+    if (outcome === 'failed' && !this.#discoveryFails) {
+      this.#log.warn(
+        { type: 'provider', ready, cause: textOf(cause) },
+        'the provider cannot be asked for its endpoints; trying on',
+      );
+    } else if (outcome === 'learnt' || (outcome === 'confirmed' && this.#discoveryFails)) {
+      this.#log.info({ type: 'provider' }, "the provider's endpoints are known");
+    }
+    this.#discoveryFails = outcome === 'failed';
+  }
+}
+
+function textOf(cause: unknown): string | null {
+  if (cause === null || cause === undefined) return null;
+  return cause instanceof Error ? cause.message : String(cause);
+}

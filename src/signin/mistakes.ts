@@ -1,0 +1,76 @@
+import { createSecureContext } from 'node:tls';
+import { addressMistake } from './address.ts';
+import { clientAuth } from './client-authentication.ts';
+import { discoveryAddress } from './metadata.ts';
+import type { ProviderOptions, ProviderTls, SignInOptions } from './options.ts';
+
+/** An option that cannot work. The message continues a sentence that begins with the option: "must begin with https://". */
+export interface OptionMistake {
+  readonly option:
+    | 'issuer'
+    | 'discoveryUrl'
+    | 'endpoints.authorization'
+    | 'endpoints.token'
+    | 'endpoints.keySet'
+    | 'tls'
+    | 'clientAuthentication'
+    | 'redirectUri';
+  readonly message: string;
+}
+
+/** Everything that is wrong with the options, for the operator to read before anything runs with them. */
+export function signInMistakes(provider: ProviderOptions, signIn: SignInOptions): readonly OptionMistake[] {
+  const found: [OptionMistake['option'], string | undefined][] = [
+    ...addressMistakes(provider),
+    ['tls', tlsMistake(provider.tls)],
+    ['clientAuthentication', authenticationMistake(provider, signIn)],
+    ['redirectUri', URL.canParse(signIn.redirectUri) ? undefined : 'is not an absolute URI'],
+  ];
+  return found.flatMap(([option, message]) => (message === undefined ? [] : [{ option, message }]));
+}
+
+function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], string | undefined][] {
+  const check = (text: string | null) =>
+    text === null ? undefined : addressMistake(text, provider.allowHttp);
+  return [
+    // The issuer is a name; it is spoken to only where no other address is given for the discovery document.
+    ['issuer', provider.discoveryUrl === null ? issuerMistake(provider) : undefined],
+    ['discoveryUrl', check(provider.discoveryUrl)],
+    ['endpoints.authorization', check(provider.endpoints.authorization)],
+    ['endpoints.token', check(provider.endpoints.token)],
+    ['endpoints.keySet', check(provider.endpoints.keySet)],
+  ];
+}
+
+function issuerMistake(provider: ProviderOptions): string | undefined {
+  const mistake = addressMistake(provider.issuer, provider.allowHttp);
+  if (mistake !== undefined) return mistake;
+  if (URL.parse(discoveryAddress(provider))?.search !== '') return 'must not have a query';
+  return undefined;
+}
+
+function tlsMistake(tls: ProviderTls): string | undefined {
+  if ((tls.certificate === null) !== (tls.key === null)) return 'needs a certificate and its key, or neither';
+  try {
+    createSecureContext({
+      ...(tls.ca === null ? undefined : { ca: tls.ca }),
+      ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
+      ...(tls.key === null ? undefined : { key: tls.key }),
+    });
+    return undefined;
+  } catch {
+    return 'holds a certificate or key that cannot be read, or that do not belong together';
+  }
+}
+
+function authenticationMistake(provider: ProviderOptions, signIn: SignInOptions): string | undefined {
+  const { kind } = signIn.clientAuthentication;
+  if (kind === 'tls_client_auth' && provider.tls.certificate === null)
+    return 'needs a certificate and its key under tls';
+  try {
+    clientAuth(signIn.clientAuthentication);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? `cannot be used: ${error.message}` : 'cannot be used';
+  }
+}

@@ -1,0 +1,140 @@
+import type { ClientAuth } from 'openid-client';
+import { type Clock, GatewayError, type SignInListener } from '../core/index.ts';
+import { type AuthResponse, type LearntMark, readAnswer } from './auth-response.ts';
+import { authorizeUrl } from './authorize-url.ts';
+import { clientAuth } from './client-authentication.ts';
+import type { ProviderMetadata } from './metadata.ts';
+import type { SignInOptions } from './options.ts';
+import { type Failure, failure, failureOf } from './outcome.ts';
+import type { Provider } from './provider.ts';
+import { redeemCode } from './redeem.ts';
+import { type RedeemRequest, readRequest, redirectRefusal } from './request.ts';
+
+/** A good answer of a sign-in endpoint. */
+export interface SignInAnswer {
+  readonly status: 200;
+  /** Everything but the framing: `Content-Type`, and `Cache-Control` where it matters. */
+  readonly fields: readonly string[];
+  /** JSON in UTF-8. */
+  readonly body: Buffer;
+}
+
+export interface SignInParts {
+  readonly provider: Provider;
+  readonly clock: Clock;
+  readonly listener: Pick<SignInListener, 'redeemed'>;
+  /** Called when tokens came with a not-before mark above 0, before their client has them. */
+  readonly learnedMark: (subject: string, notBefore: number) => void;
+}
+
+type Ended =
+  | { readonly outcome: 'success'; readonly answer: SignInAnswer }
+  | Failure
+  | { readonly outcome: 'bad_body'; readonly error: GatewayError };
+
+const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
+/** RFC 6749 section 5.1: tokens are kept in no cache. */
+const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
+
+/**
+ * The two anonymous endpoints of the specification. One per configuration; the provider is handed in because it outlives a
+ * reload. Its constructor throws a `TypeError` where `signInMistakes` finds one.
+ */
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #parts: SignInParts;
+  readonly #authentication: ClientAuth;
+  readonly #redirects: ReadonlySet<string> | undefined;
+  #url: { readonly metadata: ProviderMetadata; readonly answer: SignInAnswer } | undefined;
+  #inFlight = 0;
+
+  constructor(options: SignInOptions, parts: SignInParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#authentication = clientAuth(options.clientAuthentication);
+    this.#redirects =
+      options.redirectAllowList === null
+        ? undefined
+        : new Set([...options.redirectAllowList, options.redirectUri]);
+  }
+
+  /** Token requests on their way. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** `GET /v1/anonymous/authorize-url`: the same answer, byte for byte, until the provider's metadata changes. */
+  authorizeUrl(): SignInAnswer | GatewayError {
+    const metadata = this.#parts.provider.metadata;
+    if (metadata === undefined) return failure('not_ready').error;
+    if (this.#url?.metadata !== metadata) {
+      const url = authorizeUrl(metadata, this.#options);
+      this.#url = { metadata, answer: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
+    }
+    return this.#url.answer;
+  }
+
+  /**
+   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Rejects with a `GatewayError`, never with anything
+   * else. There is no way to cancel it: once begun it runs to its end, at most the provider's timeout, with or without
+   * anybody who waits for it.
+   */
+  async redeem(body: Buffer): Promise<SignInAnswer> {
+    const startedMs = this.#parts.clock.monotonicMs();
+    const ended = await this.#redeem(body);
+    const error = ended.outcome === 'success' ? null : ended.error;
+    const durationMs = this.#parts.clock.monotonicMs() - startedMs;
+    this.#parts.listener.redeemed({ outcome: ended.outcome, durationMs, error });
+    if (ended.outcome === 'success') return ended.answer;
+    throw ended.error;
+  }
+
+  async #redeem(body: Buffer): Promise<Ended> {
+    const request = readRequest(body);
+    if (request instanceof GatewayError) return { outcome: 'bad_body', error: request };
+    if (this.#redirects?.has(request.redirectUri) === false)
+      return { outcome: 'bad_body', error: redirectRefusal() };
+    const metadata = this.#parts.provider.metadata;
+    if (metadata === undefined) return failure('not_ready');
+    if (this.#inFlight >= this.#options.maxInFlight) return failure('overloaded');
+    this.#inFlight += 1;
+    try {
+      return await this.#trade(request, metadata);
+    } catch (error) {
+      return failureOf(error, this.#secretsOf(request));
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #trade(request: RedeemRequest, metadata: ProviderMetadata): Promise<Ended> {
+    const members = await redeemCode(request, {
+      metadata,
+      provider: this.#parts.provider.options,
+      clientId: this.#options.clientId,
+      authentication: this.#authentication,
+    });
+    const nowSeconds = this.#parts.clock.epochMs() / 1_000;
+    const { response, mark } = readAnswer(members, this.#options.scope, nowSeconds);
+    this.#learn(mark);
+    return { outcome: 'success', answer: tokenAnswer(response) };
+  }
+
+  #learn(mark: LearntMark | undefined): void {
+    if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+  }
+
+  #secretsOf({ code, redirectUri, codeVerifier }: RedeemRequest): readonly string[] {
+    const authentication = this.#options.clientAuthentication;
+    const secret = 'secret' in authentication ? authentication.secret : '';
+    return [code, redirectUri, codeVerifier ?? '', secret];
+  }
+}
+
+function tokenAnswer(response: AuthResponse): SignInAnswer {
+  return { status: 200, fields: TOKEN_FIELDS, body: json(response) };
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

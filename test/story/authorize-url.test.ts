@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { expectError } from '../support/error-object.ts';
+import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { head, withBody } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { json, redeeming } from '../support/sign-in-client.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { header, names, values } from '../support/wire/index.ts';
+
+const GET = head('GET /v1/anonymous/authorize-url');
+
+async function front(redirectUri?: string) {
+  const issuer = await startIssuer();
+  return { issuer, ...(await startGatewayOf(issuer, { ...(redirectUri && { redirectUri }) })) };
+}
+
+describe('the authorization url', () => {
+  test('is told to everyone, with the client, the redirect uri, the response type and the scope in it', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const answer = await gateway.ask(GET);
+    expect(answer).toMatchObject({ status: 200, reason: 'OK', complete: true });
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
+    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Object.keys(json(answer))).toEqual(['url']);
+    const url = new URL(String(json(answer)['url']));
+    expect(url.href).toMatch(`${issuer.url}/authorize?`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      client_id: 'gateway',
+      redirect_uri: 'https://app.example/callback',
+      response_type: 'code',
+      scope: 'openid profile',
+    });
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test('holds the redirect uri byte for byte', async () => {
+    const redirectUri = 'HTTP://App.example:80/cb?x=%7e';
+    const { gateway } = await front(redirectUri);
+    const url = String(json(await gateway.ask(GET))['url']);
+    expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
+  });
+
+  test('is the same for HEAD, without its body', async () => {
+    const { gateway } = await front();
+    const client = await gateway.connect();
+    const toGet = await client.ask(GET);
+    const toHead = await client.ask(head('HEAD /v1/anonymous/authorize-url'));
+    expect(toHead).toMatchObject({ status: 200, bodyBytes: 0, complete: true });
+    expect(names(toHead.fields)).toEqual(names(toGet.fields));
+    expect(header(toHead, 'content-length')).toBe(String(toGet.bodyBytes));
+    expect((await client.ask(GET)).body).toEqual(toGet.body);
+  });
+
+  test.each([
+    ['a token that is none', ['Authorization: Bearer none']],
+    ['another scheme', ['Authorization: Basic Zm9vOmJhcg==']],
+    ['an expired token', ['expired']],
+    ['a cookie', ['Cookie: a=b']],
+  ])('is told also to who sends %s', async (_, lines) => {
+    const { issuer, gateway } = await front();
+    const sent = lines.map(line => (line === 'expired' ? issuer.bearer({ exp: 1 }) : line));
+    expect((await gateway.ask(head('GET /v1/anonymous/authorize-url', ...sent))).status).toBe(200);
+    expect(await gateway.metric('weir_tokens_total')).toEqual(new Map());
+  });
+
+  test('is told also where a query or a body came along, and the connection stays in step', async () => {
+    const { gateway } = await front();
+    const client = await gateway.connect();
+    const plain = await client.ask(GET);
+    expect(
+      (await client.ask(head('GET /v1/anonymous/authorize-url?scope=admin&redirect_uri=x'))).body,
+    ).toEqual(plain.body);
+    expect((await client.ask(withBody('GET /v1/anonymous/authorize-url', 'GET /nonsense'))).body).toEqual(
+      plain.body,
+    );
+    expect((await client.ask(GET)).body).toEqual(plain.body);
+  });
+});
+
+describe('the anonymous endpoints', () => {
+  test.each([
+    ...['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(
+      method => [method, 'authorize-url', 'GET, HEAD'] as const,
+    ),
+    ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(method => [method, 'auth', 'POST'] as const),
+  ])('%s on %s is a 405 that allows %s', async (method, endpoint, allow) => {
+    const { issuer, gateway, upstream } = await front();
+    const client = await gateway.connect();
+    const answer = await client.ask(head(`${method} /v1/anonymous/${endpoint}`));
+    if (method === 'HEAD') expect(answer).toMatchObject({ status: 405, bodyBytes: 0 });
+    else expectError(answer, 405, 3);
+    expect(header(answer, 'allow')).toBe(allow);
+    expect((await client.ask(GET)).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toEqual([]);
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test.each([
+    '/v1/anonymous/authorize-url/',
+    '/V1/Anonymous/AUTHORIZE-URL',
+    '/v1/%61nonymous/authorize%2Durl',
+    'http://gateway.test/v1/anonymous/authorize-url',
+  ])('are the gateway’s own in the spelling %s, too', async target => {
+    const { gateway, upstream } = await front();
+    expect(Object.keys(json(await gateway.ask(head(`GET ${target}`))))).toEqual(['url']);
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test.each(['/v1/anonymous/auth/', '/v1/anonymous/AUTH', '/v1/anonymous/%61uth'])(
+    'redeem in the spelling %s, too, and no code goes upstream',
+    async target => {
+      const { gateway, upstream } = await front();
+      const bytes = redeeming({ code: 'c', redirectUri: 'r:' }).replace('/v1/anonymous/auth', target);
+      expect(json(await gateway.ask(bytes))).toHaveProperty('accessToken');
+      expect(upstream.requests).toEqual([]);
+    },
+  );
+
+  test.each([
+    '/v1/anonymous',
+    '/v1/anonymous/authx',
+    '/v1/anonymous/auth/x',
+    '/v1/anonymous/authorize-url%20',
+    '/v1/anonymous/authorize_url',
+  ])('are not what is at %s: that is a route that requires a token', async target => {
+    const { gateway } = await front();
+    expectError(await gateway.ask(head(`GET ${target}`)), 401, 16);
+  });
+
+  test.each([
+    '/v1//anonymous/auth',
+    '/v1/x/../anonymous/auth',
+    '/v1/anonymous%2fauth',
+    '/v1/anonymous/auth;x',
+  ])('are not reached by %s, which has no one meaning', async target => {
+    const { issuer, gateway } = await front();
+    const bytes = redeeming({ code: 'c', redirectUri: 'r:' }).replace('/v1/anonymous/auth', target);
+    expectError(await gateway.ask(bytes), 400, 3);
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+
+  test('say that the provider could not be reached yet, until it could, while the gateway is alive and not ready', async () => {
+    const issuer = await startIssuer();
+    const right = issuer.provider.discovery;
+    issuer.provider.discovery = scripts.html(500);
+    const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+    for (const bytes of [GET, redeeming({ code: 'c', redirectUri: 'r:' })]) {
+      const answer = await gateway.ask(bytes);
+      expectError(answer, 503, 14);
+      expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+    expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
+    expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });
+    issuer.provider.discovery = right;
+    await gateway.ready();
+    expect((await gateway.ask(GET)).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+
+  test('need no key of the issuer: they work while the gateway is not ready for want of keys', async () => {
+    const issuer = await startIssuer();
+    issuer.provider.keys = scripts.html(500);
+    const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+    await expect.poll(async () => (await gateway.ask(GET)).status).toBe(200);
+    expect(json(await gateway.ask(redeeming({ code: 'c', redirectUri: 'r:' })))).toHaveProperty(
+      'accessToken',
+    );
+    expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });
+  });
+});

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Demo, startDemo } from '../../src/demo/demo.ts';
+import { makeLogger } from '../../src/observe/index.ts';
+import { freePort } from '../support/free-port.ts';
+
+interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Walks the flow as `npm run demo:flow` does. */
+function walk(...parameters: string[]): Promise<Ended> {
+  return new Promise(resolve => {
+    const child = execFile(process.execPath, ['src/demo/flow.ts', ...parameters], (_error, output, errors) =>
+      resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+    );
+  });
+}
+
+async function demo(): Promise<Demo> {
+  const ports = { gateway: 0, admin: 0, provider: 0, backend: 0 };
+  const running = await startDemo(ports, makeLogger('silent', { write: () => undefined }));
+  onTestFinished(() => running.close());
+  return running;
+}
+
+it('the walk shows every request with what came of it, and ends well', async () => {
+  const { ports } = await demo();
+  const { exitCode, output, errors } = await walk('--port', `${ports.gateway}`);
+  expect(errors).toBe('');
+  expect(exitCode).toBe(0);
+  const statuses = [...output.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
+  const signIn = ['200', '200', '201', '200', '400', '400', '200', '200', '401', '401'];
+  const limit = ['201', '201', '201', '429', '201'];
+  expect(statuses).toEqual([...signIn, ...limit]);
+  expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
+  expect(output).not.toContain(' NO ');
+  expect(output).toContain('Every answer was what it should be.');
+});
+
+it('the walk shows no token and no code whole', async () => {
+  const { ports } = await demo();
+  const { output } = await walk('--port', `${ports.gateway}`);
+  expect(output).toContain('"accessToken": "eyJ');
+  expect(output).not.toMatch(/[\w-]{40}/);
+});
+
+it('the walk brings its own demo where none runs', async () => {
+  const { exitCode, output } = await walk();
+  expect(exitCode).toBe(0);
+  expect(output).toContain('Every answer was what it should be.');
+});
+
+it('the walk says so where none runs at the port that was named', async () => {
+  const port = await freePort();
+  const { exitCode, errors } = await walk('--port', `${port}`);
+  expect(exitCode).toBe(1);
+  expect(errors).toContain(`there is no demo at http://127.0.0.1:${port}`);
+});
+
+it('the walk ends badly where an answer is not what it should be', async () => {
+  const { ports } = await demo();
+  const lax = await startLaxProxy(ports.gateway);
+  const { exitCode, output } = await walk('--port', `${lax}`);
+  expect(exitCode).toBe(1);
+  expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401']);
+  expect(output).toContain('Not every answer was what it should be');
+});
+
+it.each([['--port', 'http'], ['--nonsense'], ['nonsense']])(
+  'the walk refuses %s %s and shows what it takes',
+  async (...parameters) => {
+    const { exitCode, errors } = await walk(...parameters.filter(parameter => parameter !== undefined));
+    expect(exitCode).toBe(64);
+    expect(errors).toContain('--port N');
+  },
+);
+
+it('the walk shows what it takes when asked', async () => {
+  const { exitCode, output } = await walk('--help');
+  expect(exitCode).toBe(0);
+  expect(output).toContain('--port N');
+});
+
+/** Something in front of the gateway that says 200 where it says 401. Returns its port. */
+async function startLaxProxy(gatewayPort: number): Promise<number> {
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url, headers } = request;
+    const answer = await fetch(`http://127.0.0.1:${gatewayPort}${url}`, {
+      method,
+      headers: pick(headers, ['authorization', 'content-type', 'x-auth-username']),
+      ...(method === 'POST' ? { body: await text(request) } : {}),
+    });
+    const status = answer.status === 401 ? 200 : answer.status;
+    response.writeHead(status, pick(Object.fromEntries(answer.headers), PASSED));
+    response.end(await answer.text());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const PASSED = [
+  ...['www-authenticate', 'retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+  ...['x-ratelimit-reset-after', 'x-ratelimit-bucket', 'x-ratelimit-scope'],
+];
+
+function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap(name => (typeof fields[name] === 'string' ? [[name, fields[name]]] : [])),
+  );
+}

@@ -1,0 +1,287 @@
+import { describe, expect, test } from 'vitest';
+import { expectError } from '../support/error-object.ts';
+import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { head, inChunks, withBody } from '../support/requests.ts';
+import { expectNoSecretIn, secret } from '../support/secrets.ts';
+import { json, redeeming } from '../support/sign-in-client.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { type Answer, header, values } from '../support/wire/index.ts';
+
+const POST = 'POST /v1/anonymous/auth';
+const MIB = 1_048_576;
+const CODE = 'marker-code-of-the-body';
+const REDIRECT = 'https://app.example/marker-redirect';
+
+async function front(settings: Partial<IdentitySettings> = {}) {
+  const issuer = await startIssuer();
+  secret(CODE);
+  secret(REDIRECT);
+  return { issuer, ...(await startGatewayOf(issuer, settings)) };
+}
+
+/** What the provider was sent. */
+function formOf(issuer: {
+  provider: { tokenRequests: readonly { body: string }[] };
+}): Record<string, string> {
+  expect(issuer.provider.tokenRequests).toHaveLength(1);
+  return Object.fromEntries(new URLSearchParams(issuer.provider.tokenRequests[0]?.body));
+}
+
+/** That the body is refused, by the names of the members that are wrong. */
+function expectWrong(answer: Answer, ...fields: string[]): void {
+  expect(answer.status, answer.body.toString()).toBe(400);
+  const fieldViolations = fields.map(field => ({
+    field,
+    description: expect.stringMatching(/^[\x20-\x7e]+$/),
+  }));
+  expect(json(answer)).toEqual({
+    code: 3,
+    message: expect.stringMatching(/^[\x20-\x7e]+$/),
+    details: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }],
+  });
+  expect(header(answer, 'content-type')).toBe('application/json');
+  expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
+  expect(header(answer, 'x-request-id')).toMatch(/./);
+  expectNoSecretIn('the error', answer.body.toString());
+}
+
+const raw = (text: string) => Buffer.from(text, 'latin1');
+const good = `"code":"${CODE}","redirectUri":"${REDIRECT}"`;
+
+describe('a wrong body', () => {
+  test.each<[string, unknown, string[]]>([
+    ['nothing', raw(''), ['body']],
+    ['a blank', raw(' '), ['body']],
+    ['an array', [CODE, REDIRECT], ['body']],
+    ['null', null, ['body']],
+    ['a string', CODE, ['body']],
+    ['a number', 7, ['body']],
+    ['no JSON', raw(`code=${CODE}&redirectUri=${REDIRECT}`), ['body']],
+    ['broken off', raw(`{${good}`), ['body']],
+    ['two objects', raw(`{${good}}{${good}}`), ['body']],
+    ['in UTF-16', Buffer.from(`{${good}}`, 'utf16le'), ['body']],
+    ['invalid UTF-8', raw(`{${good},"x":"\xff"}`), ['body']],
+    ['an overlong NUL', raw(`{${good},"x":"\xc0\x80"}`), ['body']],
+    ['a hundred thousand arrays deep', raw('['.repeat(30_000) + ']'.repeat(30_000)), ['body']],
+    ['empty', {}, ['code', 'redirectUri']],
+    ['without a code', { redirectUri: REDIRECT }, ['code']],
+    ['without a redirect uri', { code: CODE }, ['redirectUri']],
+    ['in another letter case', { Code: CODE, redirecturi: REDIRECT }, ['code', 'redirectUri']],
+    ['a number for a code', { code: 1, redirectUri: REDIRECT }, ['code']],
+    ['true for a code', { code: true, redirectUri: REDIRECT }, ['code']],
+    ['null for a code', { code: null, redirectUri: REDIRECT }, ['code']],
+    ['an empty code', { code: '', redirectUri: REDIRECT }, ['code']],
+    ['a list of codes', { code: [CODE], redirectUri: REDIRECT }, ['code']],
+    ['an object for a redirect uri', { code: CODE, redirectUri: { toString: REDIRECT } }, ['redirectUri']],
+    ['half a surrogate pair', raw(`{"code":"\\ud800","redirectUri":"${REDIRECT}"}`), ['code']],
+    ['members of __proto__', raw(`{"__proto__":{${good}}}`), ['code', 'redirectUri']],
+    [
+      'a code verifier that is none',
+      { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' },
+      ['codeVerifier'],
+    ],
+  ])('(%s) is told by what is wrong in it, and the provider is not asked', async (_, body, fields) => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    expectWrong(await client.ask(redeeming(body)), ...fields);
+    // The connection is still in step.
+    expect((await client.ask(head('GET /v1/anonymous/authorize-url'))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+
+  test('a hundred thousand levels deep is refused, whatever is too much of it', async () => {
+    const { issuer, gateway } = await front();
+    for (const depth of [100_000, 65_536 / 2]) {
+      const answer = await gateway.ask(redeeming(raw('['.repeat(depth) + ']'.repeat(depth))));
+      expect([400, 413]).toContain(answer.status);
+      expect(json(answer)).toMatchObject({ code: 3 });
+    }
+    const nested = raw(`{${good},"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`);
+    expect((await gateway.ask(redeeming(nested))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+});
+
+describe('a good body', () => {
+  test.each<[string, string]>([
+    ['has members that nobody knows', `{${good},"state":"x","n":[1,{"a":null}]}`],
+    ['has a member __proto__', `{"__proto__":{"code":"other"},${good}}`],
+    ['has members doubled, of which the last one counts', `{"code":"other","redirectUri":1,${good}}`],
+    ['has blanks around', ` \r\n\t{${good}}\r\n`],
+    ['has its letters escaped', `{${good.replace('marker', '\\u006darker').replace('//', '\\/\\/')}}`],
+    ['has null for a code verifier', `{${good},"codeVerifier":null}`],
+  ])('%s', async (_, body) => {
+    const { issuer, gateway } = await front();
+    expect((await gateway.ask(redeeming(raw(body)))).status).toBe(200);
+    expect(formOf(issuer)).toEqual({ grant_type: 'authorization_code', code: CODE, redirect_uri: REDIRECT });
+  });
+
+  test.each([
+    'HTTP://App.example:80/cb?x=%7e',
+    'http://a.example/a/../b#frag',
+    'com.app:/x',
+    ' \u0000\r\n\tü 🦦 + & = %',
+    '__proto__',
+  ])('takes the redirect uri %j to the provider byte for byte', async redirectUri => {
+    const { issuer, gateway } = await front();
+    expect((await gateway.ask(redeeming({ code: `${redirectUri}!`, redirectUri }))).status).toBe(200);
+    expect(formOf(issuer)).toMatchObject({ code: `${redirectUri}!`, redirect_uri: redirectUri });
+  });
+
+  test('takes a code verifier along', async () => {
+    const { issuer, gateway } = await front();
+    const codeVerifier = secret('marker-verifier-'.padEnd(43, 'v'));
+    expect((await gateway.ask(redeeming({ code: CODE, redirectUri: REDIRECT, codeVerifier }))).status).toBe(
+      200,
+    );
+    expect(formOf(issuer)).toHaveProperty('code_verifier', codeVerifier);
+  });
+
+  test('may come in pieces, as chunks, or after the gateway has said to continue', async () => {
+    const { gateway } = await front();
+    const body = `{${good}}`;
+    const pieces = await gateway.connect();
+    void pieces.sendSlowly(redeeming(raw(body)).match(/.{1,40}/gs) ?? [], 5);
+    expect((await pieces.answer()).status).toBe(200);
+    const chunks = await gateway.ask(
+      inChunks(POST, body.match(/.{1,30}/g) ?? [], 'Content-Type: application/json'),
+    );
+    expect(chunks.status).toBe(200);
+    const waiting = await gateway.connect();
+    await waiting.send(head(POST, `Content-Length: ${body.length}`, 'Expect: 100-continue'));
+    await expect.poll(() => waiting.received.toString()).toMatch(/^HTTP\/1\.1 100 /);
+    const { status, interim } = await waiting.ask(body);
+    expect([status, interim.map(each => each.status)]).toEqual([200, [100]]);
+  });
+
+  test('may be exactly 64 KiB', async () => {
+    const { gateway } = await front();
+    const padded = (size: number) => raw(`{${good}}`.padEnd(size, ' '));
+    expect((await gateway.ask(redeeming(padded(65_536)))).status).toBe(200);
+    expectError(await gateway.ask(redeeming(padded(65_537))), 413, 3);
+  });
+});
+
+describe('the media type', () => {
+  test.each([
+    [],
+    ['Content-Type:'],
+    ['Content-Type: Application/JSON'],
+    ['Content-Type: application/json ; charset=utf-8'],
+  ])('may be %s', async (...lines) => {
+    const { gateway } = await front();
+    expect((await gateway.ask(withBody(POST, `{${good}}`, ...lines))).status).toBe(200);
+  });
+
+  test.each([
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'application/jsonp',
+    'application/problem+json',
+    'json',
+  ])('%s is a 415, and the provider is not asked', async type => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    expectError(await client.ask(withBody(POST, `{${good}}`, `Content-Type: ${type}`)), 415, 3);
+    expect((await client.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('is asked for before the body: no 100 goes to a request that is refused', async () => {
+    const { gateway } = await front();
+    for (const [line, status, type] of [
+      [POST, 415, 'text/plain'],
+      ['PUT /v1/anonymous/auth', 405, 'application/json'],
+    ] as const) {
+      const client = await gateway.connect();
+      const answer = await client.ask(
+        head(line, 'Content-Length: 10', 'Expect: 100-continue', `Content-Type: ${type}`),
+      );
+      expectError(answer, status, 3);
+      expect(answer.interim).toEqual([]);
+      expect(await client.ended()).toBe('close');
+    }
+  });
+});
+
+describe('a body that is too much', () => {
+  test.each([
+    ['announced', (bytes: number) => head(POST, `Content-Length: ${bytes}`)],
+    [
+      'in one chunk',
+      (bytes: number) => `${head(POST, 'Transfer-Encoding: chunked')}${bytes.toString(16)}\r\n`,
+    ],
+  ])('(10 MB, %s) is a 413 that its sender can read', async (_, start) => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    await client.send(start(10 * MIB));
+    void client.send(Buffer.alloc(10 * MIB, ' '));
+    const answer = await client.answer();
+    expectError(answer, 413, 3);
+    expect(header(answer, 'connection')).toBe('close');
+    await client.ended();
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+
+  test.each(['announced', 'chunked'])(
+    '(never-ending, %s) is a 413, and the connection does not last',
+    async how => {
+      const { gateway } = await front();
+      const client = await gateway.connect();
+      const framing = how === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${2 ** 40}`;
+      await client.send(head(POST, framing));
+      const piece = Buffer.alloc(16_384, ' ');
+      const chunk = how === 'chunked' ? Buffer.concat([raw('4000\r\n'), piece, raw('\r\n')]) : piece;
+      const flood = setInterval(() => void client.send(chunk), 10);
+      try {
+        expectError(await client.answer(), 413, 3);
+        await client.ended(6_000);
+      } finally {
+        clearInterval(flood);
+      }
+    },
+  );
+
+  test('(slow) is a 408 when it stands still, and the provider is not asked', async () => {
+    const { issuer, gateway } = await front({ config: { timeouts: { client_body: '300ms' } } });
+    const client = await gateway.connect();
+    await client.send(redeeming(raw(`{${good}}`)).slice(0, -1));
+    expectError(await client.answer(), 408, 4);
+    expect(await client.ended()).toBe('close');
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+
+  test('(left halfway by its client) asks the provider nothing, and the log tells of it', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    // What has come would do, but it is not all that was announced.
+    await client.send(redeeming(raw(`{${good}} `)).slice(0, -1));
+    // Bytes that the gateway has not read yet would go with the connection.
+    await expect.poll(() => gateway.metric('weir_requests_in_flight')).toEqual(new Map([['', 1]]));
+    client.reset();
+    await expect.poll(() => gateway.logLines.some(line => line.includes('"abandoned"'))).toBe(true);
+    expect((await gateway.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('(ended halfway by a client that still reads) is a 400, and the provider is not asked', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    // What has come would do, but it is not all that was announced.
+    await client.send(redeeming(raw(`{${good}} `)).slice(0, -1));
+    client.endSending();
+    expectError(await client.answer(), 400, 3);
+    expect(await client.ended()).toBe('close');
+    expect((await gateway.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('(with framing that breaks in its middle) is a 400, and the provider is not asked', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    await client.send(`${head(POST, 'Transfer-Encoding: chunked')}5\r\n{"cod\r\nzz\r\n`);
+    expectError(await client.answer(), 400, 3);
+    expect(await client.ended()).toBe('close');
+    expect(issuer.provider.tokenRequests).toEqual([]);
+  });
+});

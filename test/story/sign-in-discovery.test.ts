@@ -1,0 +1,165 @@
+import { afterEach, expect, test } from 'vitest';
+import { GatewayError } from '../../src/core/index.ts';
+import type { ProviderOptions } from '../../src/signin/index.ts';
+import {
+  type Script,
+  type ScriptedOptions,
+  scripts,
+  startScriptedProvider,
+} from '../support/scripted-provider.ts';
+import { openSignInRoom } from '../support/sign-in-room.ts';
+
+const REDIRECT = 'https://app.example/cb';
+const REQUEST = { code: 'code', redirectUri: REDIRECT };
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+async function provider(options: ScriptedOptions = {}) {
+  const fake = await startScriptedProvider(options);
+  cleanups.push(fake.close);
+  return fake;
+}
+
+function open(issuer: string, options: Partial<ProviderOptions> = {}) {
+  const room = openSignInRoom({ issuer, timeoutMs: 300, ...options }, { redirectUri: REDIRECT });
+  cleanups.push(room.close);
+  return room;
+}
+
+test('a provider that is down at the start is found when it comes up, and until then clients are told to come again', async () => {
+  const fake = await provider();
+  await fake.close();
+  const room = open(fake.issuer);
+  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  expect(room.discovered[0]).toMatchObject({ outcome: 'failed', failures: 1, ready: false });
+  expect(room.discovered[0]?.cause?.message).toBe(`cannot connect to ${fake.issuer}: ECONNREFUSED`);
+
+  const refusal = room.signIn.authorizeUrl();
+  expect(refusal).toBeInstanceOf(GatewayError);
+  expect(refusal).toMatchObject({ status: 503, rpcCode: 14, fields: ['Retry-After', '5'], retrySafe: true });
+  expect(await room.redeem(REQUEST)).toMatchObject({ status: 503, rpcCode: 14, retrySafe: true });
+  expect(room.redeemed).toMatchObject([{ outcome: 'not_ready' }]);
+
+  await provider({ port: fake.port });
+  await room.ready();
+  expect(room.signIn.authorizeUrl()).toMatchObject({ status: 200 });
+  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
+  expect(room.discovered.at(-1)).toMatchObject({ outcome: 'learnt', failures: 0, ready: true, cause: null });
+});
+
+test.each<[string, Script]>([
+  ['hangs', scripts.hang],
+  ['hangs within its answer', scripts.hangInBody],
+  ['resets', scripts.reset],
+  ['answers 500', scripts.json(500, {})],
+  ['redirects', scripts.redirect('/elsewhere')],
+  ['answers HTML', scripts.html(200)],
+  ['breaks off its JSON', scripts.truncatedJson],
+  ['answers 64 MB', scripts.huge(64_000_000)],
+  ['answers an array', scripts.json(200, [])],
+  ['answers null', scripts.json(200, null)],
+  ['does not speak HTTP', scripts.raw('hello\r\n\r\n')],
+])('a discovery that %s fails in time and is tried again', async (_name, script) => {
+  const fake = await provider();
+  const good = fake.discovery;
+  fake.discovery = script;
+  const room = open(fake.issuer);
+  await expect.poll(() => room.discovered.length, { timeout: 3_000 }).toBeGreaterThan(0);
+  expect(room.discovered[0]).toMatchObject({ outcome: 'failed', ready: false });
+  fake.discovery = good;
+  await room.ready();
+  expect(room.signIn.authorizeUrl()).toMatchObject({ status: 200 });
+});
+
+test('what was learnt once is kept while later discoveries fail, and a change is followed', async () => {
+  const fake = await provider();
+  const room = open(fake.issuer, { refreshMs: 50 });
+  await room.ready();
+  const first = room.signIn.authorizeUrl();
+  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('confirmed');
+  expect(room.signIn.authorizeUrl()).toBe(first);
+
+  fake.discovery = scripts.json(200, { issuer: 'https://evil.example' });
+  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('failed');
+  expect(room.discovered.at(-1)?.ready).toBe(true);
+  expect(room.signIn.authorizeUrl()).toBe(first);
+  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
+
+  fake.discovery = scripts.json(200, {
+    issuer: fake.issuer,
+    authorization_endpoint: 'https://new.example/authorize?tenant=a',
+    token_endpoint: `${fake.issuer}/token`,
+    jwks_uri: 'https://new.example/keys',
+  });
+  await expect.poll(() => room.discovered.at(-1)?.outcome, { timeout: 3_000 }).toBe('learnt');
+  const answer = room.signIn.authorizeUrl();
+  if (answer instanceof GatewayError) throw answer;
+  expect(JSON.parse(answer.body.toString())).toEqual({
+    url: 'https://new.example/authorize?tenant=a&redirect_uri=https%3A%2F%2Fapp.example%2Fcb&scope=openid&client_id=gateway&response_type=code',
+  });
+}, 10_000);
+
+test('an issuer that differs by a slash is not the issuer, and the operator is told both', async () => {
+  const fake = await provider();
+  const room = open(`${fake.issuer}/`);
+  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  expect(room.discovered[0]?.cause?.message).toBe(
+    `the discovery document says issuer "${fake.issuer}", the configuration says "${fake.issuer}/"`,
+  );
+});
+
+test('a provider with another name inside the cluster is discovered and asked there and named as outside', async () => {
+  const fake = await provider({
+    document: {
+      issuer: 'https://id.example.com',
+      authorization_endpoint: 'https://id.example.com/authorize',
+    },
+  });
+  const room = open('https://id.example.com', { discoveryUrl: `${fake.issuer}/anything` });
+  await room.ready();
+  expect(room.provider.metadata).toEqual({
+    issuer: 'https://id.example.com',
+    authorizationEndpoint: 'https://id.example.com/authorize',
+    tokenEndpoint: `${fake.issuer}/token`,
+    keySetUrl: `${fake.issuer}/keys`,
+  });
+  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
+});
+
+test('with every endpoint given no document is fetched', async () => {
+  const fake = await provider();
+  const room = open('https://id.example.com', {
+    endpoints: {
+      authorization: 'https://id.example.com/authorize',
+      token: `${fake.issuer}/token`,
+      keySet: 'https://id.example.com/keys',
+    },
+  });
+  expect(room.provider.ready).toBe(true);
+  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
+  expect(fake.discoveries).toBe(0);
+});
+
+test('an endpoint on plain http outside loopback is not used, unless that is allowed', async () => {
+  const fake = await provider({ document: { token_endpoint: 'http://id.example.com/token' } });
+  const room = open(fake.issuer);
+  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  expect(room.discovered[0]?.cause?.message).toContain('token_endpoint that is plain http');
+  const lax = open(fake.issuer, { allowHttp: true });
+  await lax.ready();
+  expect(lax.provider.metadata?.tokenEndpoint).toBe('http://id.example.com/token');
+});
+
+test('a provider that is stopped asks no more', async () => {
+  const fake = await provider();
+  const room = open(fake.issuer, { refreshMs: 20 });
+  await room.ready();
+  room.close();
+  const asked = fake.discoveries;
+  await new Promise(resolve => setTimeout(resolve, 200));
+  expect(fake.discoveries).toBeLessThanOrEqual(asked + 1);
+  expect(room.provider.ready).toBe(true);
+});

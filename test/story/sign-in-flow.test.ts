@@ -1,0 +1,228 @@
+import { decodeJwt } from 'jose';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DemoProviderOptions, startProvider } from '../../src/demo/provider.ts';
+import { expectError } from '../support/error-object.ts';
+import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
+import { startPlainProvider } from '../support/plain-provider.ts';
+import { head } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
+import { codeFor, json, redeem } from '../support/sign-in-client.ts';
+import { sleep } from '../support/wait.ts';
+import { type Answer, header, values } from '../support/wire/index.ts';
+
+/** A gateway of a provider that looks like a Keycloak realm. */
+async function keycloakLike(options: DemoProviderOptions = {}, settings: Partial<IdentitySettings> = {}) {
+  const provider = await startProvider(options);
+  onTestFinished(() => provider.close());
+  const redirectUri = settings.redirectUri ?? provider.callbackUri;
+  const started = await startIdentityGateway({ issuer: provider.issuer, redirectUri, ...settings });
+  await started.gateway.ready();
+  return { provider, redirectUri, ...started };
+}
+
+/** The members of a good answer, whose tokens are secrets from now on. */
+function tokensIn(answer: Answer): Record<string, unknown> {
+  expect(answer.status, answer.body.toString()).toBe(200);
+  const members = json(answer);
+  for (const name of ['accessToken', 'refreshToken', 'idToken']) {
+    if (typeof members[name] === 'string') secret(members[name]);
+  }
+  return members;
+}
+
+function expectRefusedCode(answer: Answer): void {
+  expectError(answer, 400, 3);
+  expect(header(answer, 'connection')).not.toBe('close');
+}
+
+describe('with a provider like Keycloak', () => {
+  test('a user who signs in gets every member of the contract, and the access token opens the API', async () => {
+    const { gateway, upstream, redirectUri } = await keycloakLike();
+    const answer = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
+    const tokens = tokensIn(answer);
+    expect(Object.keys(tokens)).toEqual([
+      ...['accessToken', 'tokenType', 'expiresIn', 'refreshToken', 'refreshExpiresIn'],
+      ...['idToken', 'notBeforePolicy', 'sessionState', 'scope'],
+    ]);
+    const { accessToken, idToken, sessionState } = tokens;
+    expect(tokens).toMatchObject({
+      tokenType: 'Bearer',
+      expiresIn: 300,
+      refreshToken: expect.stringMatching(/./),
+      refreshExpiresIn: 1_800,
+      notBeforePolicy: 0,
+      scope: 'openid profile',
+    });
+    expect(decodeJwt(String(accessToken))).toMatchObject({
+      typ: 'Bearer',
+      azp: 'gateway',
+      sid: sessionState,
+    });
+    expect(decodeJwt(String(idToken))).toMatchObject({ typ: 'ID', preferred_username: 'alice' });
+
+    const authorization = `Authorization: Bearer ${accessToken}`;
+    expect((await gateway.ask(head('GET /v1/users/me', authorization))).status).toBe(200);
+    expect(values(upstream.onlyRequest.fields, 'x-auth-subject')).toEqual([
+      decodeJwt(String(accessToken)).sub,
+    ]);
+    expect(values(upstream.onlyRequest.fields, 'x-auth-client')).toEqual(['gateway']);
+  });
+
+  test('only the access token of the three opens the API', async () => {
+    const { gateway, upstream, redirectUri } = await keycloakLike();
+    const tokens = tokensIn(await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri));
+    for (const name of ['idToken', 'refreshToken']) {
+      expectError(await gateway.ask(head('GET /', `Authorization: Bearer ${tokens[name]}`)), 401, 16);
+    }
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test('the answer is exact JSON of known length, kept in no cache, and carries the fields of every answer', async () => {
+    const { gateway, redirectUri } = await keycloakLike();
+    const answer = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
+    tokensIn(answer);
+    expect(answer).toMatchObject({ reason: 'OK', complete: true, interim: [] });
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
+    expect(header(answer, 'cache-control')).toBe('no-store');
+    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
+  });
+
+  test('a code is good once', async () => {
+    const { gateway, redirectUri } = await keycloakLike();
+    const code = await codeFor(gateway, redirectUri);
+    tokensIn(await redeem(gateway, code, redirectUri));
+    expectRefusedCode(await redeem(gateway, code, redirectUri));
+    expect(await gateway.metric('weir_sign_ins_total')).toEqual(
+      new Map([
+        ['{outcome="success"}', 1],
+        ['{outcome="code_refused"}', 1],
+      ]),
+    );
+  });
+
+  test('a code that is sent twice at the same moment yields tokens at most once', async () => {
+    const { gateway, redirectUri } = await keycloakLike();
+    const code = await codeFor(gateway, redirectUri);
+    const answers = await Promise.all([
+      redeem(gateway, code, redirectUri),
+      redeem(gateway, code, redirectUri),
+    ]);
+    const good = answers.filter(({ status }) => status === 200);
+    for (const answer of good) tokensIn(answer);
+    expect(good.length).toBeLessThanOrEqual(1);
+  });
+
+  test('an expired code is refused', async () => {
+    const { gateway, redirectUri } = await keycloakLike({ codeSeconds: 1 });
+    const code = await codeFor(gateway, redirectUri);
+    await sleep(2_100);
+    expectRefusedCode(await redeem(gateway, code, redirectUri));
+  });
+
+  test.each([
+    ['one more', (uri: string) => `${uri}/`],
+    ['one less', (uri: string) => uri.slice(0, -1)],
+    ['one in the other case', (uri: string) => uri.replace(/k$/, 'K')],
+    ['one written as an escape', (uri: string) => uri.replace(/k$/, '%6b')],
+    ['a blank behind it', (uri: string) => `${uri} `],
+  ])('a redirect uri that differs by %s character is refused', async (_, change) => {
+    const { gateway, redirectUri } = await keycloakLike();
+    const code = await codeFor(gateway, redirectUri);
+    expect(change(redirectUri)).not.toBe(redirectUri);
+    expectRefusedCode(await redeem(gateway, code, change(redirectUri)));
+    tokensIn(await redeem(gateway, code, redirectUri));
+  });
+
+  test.each(['unknown', '', ' ', 'a b\u0000c', 'ü'.repeat(1_000), '&code=x', '"', '__proto__'])(
+    'the malformed code %j is refused',
+    async code => {
+      const { gateway, redirectUri } = await keycloakLike();
+      const { status, body } = await redeem(gateway, code === '' ? 'x' : code, redirectUri);
+      expect([status, JSON.parse(body.toString())]).toEqual([
+        400,
+        { code: 3, message: expect.any(String), details: [] },
+      ]);
+    },
+  );
+
+  test('a redirect uri that no parser would leave alone is compared byte for byte', async () => {
+    const redirectUri = 'HTTP://App.example:80/cb?x=%7e';
+    const { gateway } = await keycloakLike({ redirectUris: [redirectUri] }, { redirectUri });
+    const code = await codeFor(gateway, redirectUri);
+    expectRefusedCode(await redeem(gateway, code, new URL(redirectUri).href));
+    tokensIn(await redeem(gateway, code, redirectUri));
+  });
+
+  test('a redirect uri that is not on the list is refused unasked, the default one is always on it', async () => {
+    const other = 'https://other.example/cb';
+    const settings = { provider: { redirect_uris: ['https://listed.example/cb'] } };
+    const { gateway, redirectUri } = await keycloakLike({ redirectUris: [other] }, settings);
+    const code = await codeFor(gateway, redirectUri);
+    const refused = await redeem(gateway, code, other);
+    expect(refused.status).toBe(400);
+    expect(json(refused)).toMatchObject({
+      code: 3,
+      details: [{ fieldViolations: [{ field: 'redirectUri' }] }],
+    });
+    tokensIn(await redeem(gateway, code, redirectUri));
+  });
+
+  test('a gateway with a wrong secret says that the fault is its own, and does not burn the code', async () => {
+    const { provider, gateway, redirectUri } = await keycloakLike();
+    const code = await codeFor(gateway, redirectUri);
+    const wrong = await startIdentityGateway({
+      issuer: provider.issuer,
+      redirectUri,
+      secret: 'marker-wrong-secret',
+    });
+    await wrong.gateway.ready();
+    const answer = await redeem(wrong.gateway, code, redirectUri);
+    expectError(answer, 500, 13);
+    expect(answer.body.toString()).not.toMatch(/client|secret/i);
+    expect(wrong.gateway.logLines.join('')).toContain('invalid_client');
+    tokensIn(await redeem(gateway, code, redirectUri));
+  });
+
+  test('a bot that got its token from the provider itself is known as a bot and draws on no user', async () => {
+    const { gateway, upstream, provider } = await keycloakLike();
+    const answer = await fetch(`${provider.issuer}/protocol/openid-connect/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa('demo-bot:demo-bot-secret')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    const { access_token: token } = (await answer.json()) as Record<string, string>;
+    expect((await gateway.ask(head('GET /', `Authorization: Bearer ${secret(token ?? '')}`))).status).toBe(
+      200,
+    );
+    expect(values(upstream.onlyRequest.fields, 'x-auth-client')).toEqual(['demo-bot']);
+  });
+});
+
+describe('with a provider that has nothing of Keycloak', () => {
+  test('what it does not issue is derived or left out', async () => {
+    const provider = await startPlainProvider();
+    onTestFinished(() => provider.close());
+    const { gateway } = await startIdentityGateway({
+      issuer: provider.issuer,
+      redirectUri: provider.callbackUri,
+      secret: 'plain-secret',
+      provider: { client_authentication: 'client_secret_post', scope: 'openid' },
+    });
+    await gateway.ready();
+    const code = await codeFor(gateway, provider.callbackUri, 'anyone', 'anything');
+    const answer = await redeem(gateway, code, provider.callbackUri);
+    expect(tokensIn(answer)).toEqual({
+      accessToken: expect.any(String),
+      tokenType: 'Bearer',
+      expiresIn: 60,
+      idToken: expect.any(String),
+      notBeforePolicy: 0,
+      scope: 'openid',
+    });
+    expect(header(answer, 'cache-control')).toBe('no-store');
+    expectRefusedCode(await redeem(gateway, code, provider.callbackUri));
+  });
+});

@@ -1,0 +1,81 @@
+import { inspect } from 'node:util';
+import { type DiscoveryEvent, GatewayError, type RedeemEvent, systemClock } from '../../src/core/index.ts';
+import {
+  PROVIDER_DEFAULTS,
+  Provider,
+  type ProviderOptions,
+  SIGN_IN_DEFAULTS,
+  SignIn,
+  type SignInOptions,
+} from '../../src/signin/index.ts';
+
+/** The sign-in room, opened on its own, with everything it says to the rest of the house kept. */
+export interface SignInRoom {
+  readonly signIn: SignIn;
+  readonly provider: Provider;
+  readonly redeemed: readonly RedeemEvent[];
+  readonly discovered: readonly DiscoveryEvent[];
+  readonly marks: readonly (readonly [subject: string, notBefore: number])[];
+  /** Redeems this, written as JSON, and gives back the parsed answer or the error. */
+  redeem(body: unknown): Promise<Record<string, unknown> | GatewayError>;
+  /** Resolves when the endpoints are known. */
+  ready(): Promise<void>;
+  /** All that was announced, as deep as a careless logger would print it. */
+  everythingSaid(): string;
+  close(): void;
+}
+
+export function openSignInRoom(
+  provider: { readonly issuer: string } & Partial<ProviderOptions>,
+  signIn: Partial<SignInOptions> & Pick<SignInOptions, 'redirectUri'>,
+): SignInRoom {
+  const redeemed: RedeemEvent[] = [];
+  const discovered: DiscoveryEvent[] = [];
+  const marks: [string, number][] = [];
+  let known: () => void = () => undefined;
+  const ready = new Promise<void>(resolve => {
+    known = resolve;
+  });
+  const theProvider = new Provider(
+    { ...PROVIDER_DEFAULTS, ...provider },
+    {
+      listener: { discovered: event => void discovered.push(event) },
+      // No jitter in disfavour of the tests' patience: the shortest waits.
+      random: () => 0.999,
+      changed: known,
+    },
+  );
+  const options: SignInOptions = {
+    ...SIGN_IN_DEFAULTS,
+    clientId: 'gateway',
+    clientAuthentication: { kind: 'client_secret_basic', secret: 'marker-secret' },
+    ...signIn,
+  };
+  const theSignIn = new SignIn(options, {
+    provider: theProvider,
+    clock: systemClock,
+    listener: { redeemed: event => void redeemed.push(event) },
+    learnedMark: (subject, notBefore) => void marks.push([subject, notBefore]),
+  });
+  theProvider.start();
+  return {
+    signIn: theSignIn,
+    provider: theProvider,
+    redeemed,
+    discovered,
+    marks,
+    async redeem(body) {
+      try {
+        const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)));
+        return JSON.parse(answer.body.toString('utf8'));
+      } catch (error) {
+        if (error instanceof GatewayError) return error;
+        throw error;
+      }
+    },
+    ready: () => ready,
+    everythingSaid: () =>
+      inspect({ redeemed, discovered, marks }, { depth: 20, showHidden: true, maxStringLength: null }),
+    close: () => theProvider.stop(),
+  };
+}

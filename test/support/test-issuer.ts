@@ -1,0 +1,64 @@
+import { onTestFinished } from 'vitest';
+import {
+  type ScriptedOptions,
+  type ScriptedProvider,
+  scripts,
+  startScriptedProvider,
+} from './scripted-provider.ts';
+import { secret } from './secrets.ts';
+import { type IssuerKey, issuerKey, signToken } from './token-issuer.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A provider whose keys and tokens are the test's own. The end of the running test closes it. */
+export class TestIssuer {
+  readonly provider: ScriptedProvider;
+  /** Signs `token`. */
+  key: IssuerKey;
+
+  constructor(provider: ScriptedProvider) {
+    this.provider = provider;
+    this.key = issuerKey('ES256', 'first');
+    this.publish(this.key);
+  }
+
+  get url(): string {
+    return this.provider.issuer;
+  }
+
+  /** The key set holds these from now on. */
+  publish(...keys: readonly IssuerKey[]): void {
+    this.provider.keys = scripts.json(200, { keys: keys.map(({ jwk }) => jwk) });
+  }
+
+  /** Claims of an access token of alice that was issued now and lives for five minutes. `claims` has the last word. */
+  claims(claims: Members = {}): Members {
+    const now = Math.floor(Date.now() / 1_000);
+    const usual = {
+      iss: this.url,
+      aud: 'api',
+      azp: 'app',
+      sub: 'alice',
+      typ: 'Bearer',
+      iat: now,
+      exp: now + 300,
+    };
+    return { ...usual, ...claims };
+  }
+
+  /** A token with these claims and header members over the usual ones; undefined removes one. It is a `secret`. */
+  token(claims: Members = {}, header: Members = {}): string {
+    return secret(signToken(this.key, this.claims(claims), header));
+  }
+
+  /** The header line that carries such a token. */
+  bearer(claims: Members = {}, header: Members = {}): string {
+    return `Authorization: Bearer ${this.token(claims, header)}`;
+  }
+}
+
+export async function startIssuer(options: ScriptedOptions = {}): Promise<TestIssuer> {
+  const provider = await startScriptedProvider(options);
+  onTestFinished(() => provider.close());
+  return new TestIssuer(provider);
+}

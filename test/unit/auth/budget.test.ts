@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BUDGET_DEFAULTS, VerificationBudget } from '../../../src/auth/index.ts';
+import type { Clock } from '../../../src/core/index.ts';
+
+let nowMs = 0;
+const clock: Clock = { epochMs: () => 0, monotonicMs: () => nowMs };
+
+beforeEach(() => {
+  nowMs = 5_000;
+});
+
+/** How many of so many checks the address is allowed now. */
+function allowed(budget: VerificationBudget, address: string, tries: number): number {
+  let count = 0;
+  for (let i = 0; i < tries; i += 1) if (budget.waitMs(address) === 0) count += 1;
+  return count;
+}
+
+function spend(budget: VerificationBudget, address: string, failures = 1_000): void {
+  for (let i = 0; i < failures; i += 1) budget.failed(address, 1);
+}
+
+describe('the budget of failed verifications', () => {
+  it('lets an address check as often as it likes until it failed 1,000 times', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    spend(budget, 'a', 999);
+    expect(allowed(budget, 'a', 100)).toBe(100);
+    budget.failed('a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+  });
+
+  it('takes a token that was tried with several keys as several failures', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    for (let i = 0; i < 250; i += 1) budget.failed('a', 4);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+  });
+
+  it('allows ten checks a second once it is spent, until its window closes', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    spend(budget, 'a');
+    let checks = 0;
+    for (; nowMs < 64_980; nowMs += 20) checks += allowed(budget, 'a', 3);
+    expect(checks).toBe(600);
+    nowMs = 64_980;
+    expect(allowed(budget, 'a', 100)).toBe(100);
+  });
+
+  it('says how long its window stays open', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    budget.failed('a', 1);
+    nowMs += 20_000;
+    spend(budget, 'a');
+    allowed(budget, 'a', 10);
+    expect(budget.waitMs('a')).toBe(40_000);
+    nowMs += 39_900;
+    allowed(budget, 'a', 10);
+    expect(budget.waitMs('a')).toBe(100);
+  });
+
+  it('is full again in the next window', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    spend(budget, 'a');
+    nowMs += 60_000;
+    spend(budget, 'a', 999);
+    expect(allowed(budget, 'a', 100)).toBe(100);
+    budget.failed('a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+  });
+
+  it('is each address its own', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    spend(budget, 'a');
+    expect(allowed(budget, 'b', 100)).toBe(100);
+  });
+
+  it('keeps no entry for an address that fails nothing', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    for (let i = 0; i < 1_000; i += 1) budget.waitMs(`address ${i}`);
+    expect(budget.size).toBe(0);
+  });
+
+  it('holds a bounded number of addresses, and a flood of them sets no spent one free', () => {
+    const budget = new VerificationBudget({ ...BUDGET_DEFAULTS, maxAddresses: 1_000 }, clock);
+    spend(budget, 'spent');
+    for (let i = 0; i < 100_000; i += 1) budget.failed(`address ${i}`, 1);
+    expect(budget.size).toBeLessThanOrEqual(2_000);
+    expect(allowed(budget, 'spent', 100)).toBe(10);
+  });
+
+  it('holds a bounded number of spent addresses', () => {
+    const budget = new VerificationBudget({ ...BUDGET_DEFAULTS, limit: 1, maxAddresses: 1_000 }, clock);
+    for (let i = 0; i < 10_000; i += 1) budget.failed(`address ${i}`, 1);
+    expect(budget.size).toBe(1_000);
+  });
+
+  it('lets entries with a closed window go when new ones come', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    for (let i = 0; i < 1_000; i += 1) budget.failed(`address ${i}`, 1);
+    nowMs += 60_000;
+    budget.failed('later', 1);
+    expect(budget.size).toBe(1);
+  });
+});

@@ -1,0 +1,155 @@
+import { vi } from 'vitest';
+import {
+  type AccessTokenOptions,
+  BUDGET_DEFAULTS,
+  type BudgetOptions,
+  CACHE_DEFAULTS,
+  type CacheOptions,
+  KEY_SET_DEFAULTS,
+  KeySet,
+  MARK_DEFAULTS,
+  NotBeforeMarks,
+  type Verdict,
+  VerificationBudget,
+  Verifier,
+} from '../../../src/auth/index.ts';
+import type { AuthListener, Clock } from '../../../src/core/index.ts';
+import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
+
+/** The moment at which every test begins: 2026-11-21T12:00:00Z. */
+export const START_MS = 1_795_262_400_000;
+export const START_S = START_MS / 1_000;
+
+export const ADDRESS = '192.0.2.1';
+
+/** Keys that every test file may sign with; making RSA keys takes long. */
+export const rsa = issuerKey('RS256', 'rsa-1');
+export const rsaNext = issuerKey('RS256', 'rsa-2');
+export const ecdsa = issuerKey('ES256', 'ec-1');
+
+export const options: AccessTokenOptions = {
+  issuer: 'https://id.example.com/realms/main',
+  audience: 'api',
+  clientId: 'gateway',
+  principal: ['azp', 'sub'],
+  bots: { claim: 'client_id', value: null, principal: ['azp'] },
+  identityHeaders: [
+    { name: 'X-Auth-Subject', claim: 'sub' },
+    { name: 'X-Auth-Client', claim: 'azp' },
+  ],
+  leewayMs: 30_000,
+};
+
+/** The claims of a user's access token as Keycloak writes them, valid for five minutes from the start. */
+export const claims = {
+  iss: options.issuer,
+  aud: ['api', 'account'],
+  exp: START_S + 300,
+  iat: START_S,
+  azp: 'web',
+  sub: 'ada',
+  typ: 'Bearer',
+};
+
+/** Time that moves only by `vi.advanceTimersByTime`; the caller has called `freezeTime`. */
+export const clock: Clock = { epochMs: () => Date.now(), monotonicMs: () => Date.now() - START_MS };
+
+export function freezeTime(): void {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START_MS });
+}
+
+/** An issuer's key set endpoint that does as it is told. */
+export class ScriptedIssuer {
+  state: 'up' | 'failing' | 'hanging' = 'up';
+  keys: readonly IssuerKey[];
+  fetches = 0;
+
+  constructor(...keys: IssuerKey[]) {
+    this.keys = keys;
+  }
+
+  readonly fetch = async (): Promise<string> => {
+    this.fetches += 1;
+    const { state, keys } = this;
+    if (state === 'failing') throw new Error('connection refused');
+    if (state === 'hanging') return new Promise(() => {});
+    return keySetJson(keys);
+  };
+}
+
+/** Keeps what was announced, in order: the event's name, then its values. */
+export class Recorder implements AuthListener {
+  readonly events: unknown[][] = [];
+  tokenKnown = () => this.#add('tokenKnown');
+  signatureChecked = (...values: unknown[]) => this.#add('signatureChecked', ...values);
+  tokenRefused = (...values: unknown[]) => this.#add('tokenRefused', ...values);
+  tokenUndecided = () => this.#add('tokenUndecided');
+  budgetSpent = () => this.#add('budgetSpent');
+  keySetLoaded = (...values: unknown[]) => this.#add('keySetLoaded', ...values);
+  keySetFailed = (...values: unknown[]) => this.#add('keySetFailed', ...values);
+  markEvicted = () => this.#add('markEvicted');
+
+  count(name: keyof AuthListener): number {
+    return this.events.filter(event => event[0] === name).length;
+  }
+
+  #add(...event: unknown[]): void {
+    this.events.push(event);
+  }
+}
+
+export interface Room {
+  readonly issuer: ScriptedIssuer;
+  readonly keys: KeySet;
+  readonly marks: NotBeforeMarks;
+  readonly recorder: Recorder;
+  readonly verifier: Verifier;
+  /** What the token is found to be, awaited where it has to be, in few words. */
+  judge(token: string, address?: string): Promise<string>;
+}
+
+export interface RoomOptions {
+  readonly access?: Partial<AccessTokenOptions>;
+  readonly cache?: Partial<CacheOptions>;
+  readonly budget?: Partial<BudgetOptions> | null;
+}
+
+/** The room put together around a scripted issuer whose keys are loaded, unless it is not up. Time has to be frozen. */
+export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}): Promise<Room> {
+  const recorder = new Recorder();
+  const keys = new KeySet(KEY_SET_DEFAULTS, {
+    fetch: issuer.fetch,
+    clock,
+    random: () => 0,
+    listener: recorder,
+  });
+  const marks = new NotBeforeMarks(MARK_DEFAULTS, clock, recorder.markEvicted);
+  const budget =
+    changed.budget === null ? null : new VerificationBudget({ ...BUDGET_DEFAULTS, ...changed.budget }, clock);
+  const dependencies = { keys, marks, budget, clock, listener: recorder };
+  const verifier = new Verifier(
+    { ...options, ...changed.access },
+    { ...CACHE_DEFAULTS, ...changed.cache },
+    dependencies,
+  );
+  const first = keys.refresh();
+  if (issuer.state === 'hanging') await vi.advanceTimersByTimeAsync(KEY_SET_DEFAULTS.fetchTimeoutMs);
+  await first;
+  const judge = async (token: string, address = ADDRESS) => inWords(await verifier.verify(token, address));
+  return { issuer, keys, marks, recorder, verifier, judge };
+}
+
+/** `user web ada`, `invalid expired`, `invalid claim exp`, `unavailable 5`, `spent 60000`. */
+export function inWords(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'bot':
+    case 'user':
+      return verdict.principal.replace(':', ' ');
+    case 'invalid':
+      return `invalid ${verdict.reason}${verdict.claim === null ? '' : ` ${verdict.claim}`}`;
+    case 'unavailable':
+      return `unavailable ${verdict.retryAfterS}`;
+    case 'spent':
+      return `spent ${verdict.retryAfterMs}`;
+  }
+}

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KEY_SET_DEFAULTS, KeySet, type KeySetFetcher } from '../../../src/auth/index.ts';
+import { KeySetError } from '../../../src/auth/jwk.ts';
+import { issuerKey, keySetJson } from '../../support/token-issuer.ts';
+import { clock, ecdsa, freezeTime, Recorder, rsa, rsaNext, ScriptedIssuer, START_MS } from './fixture.ts';
+
+let recorder: Recorder;
+let keySet: KeySet;
+
+function open(fetch: KeySetFetcher, random = () => 0): KeySet {
+  keySet = new KeySet(KEY_SET_DEFAULTS, { fetch, clock, random, listener: recorder });
+  return keySet;
+}
+
+beforeEach(() => {
+  freezeTime();
+  recorder = new Recorder();
+});
+
+afterEach(() => {
+  keySet.close();
+  vi.useRealTimers();
+});
+
+const ids = () => keySet.candidates('RS256', null).map(key => key.id);
+
+describe('the key set', () => {
+  it('is loaded after the first good fetch and not before', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'failing';
+    open(issuer.fetch);
+    expect(await keySet.refresh()).toBe(false);
+    expect(keySet.loaded).toBe(false);
+    issuer.state = 'up';
+    expect(await keySet.refresh()).toBe(true);
+    expect(keySet.loaded).toBe(true);
+    expect(recorder.events.at(-1)).toEqual(['keySetLoaded', 1, 0]);
+  });
+
+  it('is fetched every ten minutes', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    await vi.advanceTimersByTimeAsync(599_999);
+    expect(issuer.fetches).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(issuer.fetches).toBe(2);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(12);
+  });
+
+  it('is fetched up to a tenth earlier by chance', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch, () => 0.5).refresh();
+    await vi.advanceTimersByTimeAsync(569_999);
+    expect(issuer.fetches).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(issuer.fetches).toBe(2);
+  });
+
+  it('is tried again after 5, 10 and then every 20 seconds when a fetch fails', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'failing';
+    await open(issuer.fetch).refresh();
+    const moments: number[] = [];
+    for (let second = 1; second <= 80; second += 1) {
+      const before = issuer.fetches;
+      await vi.advanceTimersByTimeAsync(1_000);
+      if (issuer.fetches > before) moments.push(second);
+    }
+    expect(moments).toEqual([5, 15, 35, 55, 75]);
+    issuer.state = 'up';
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(keySet.loaded).toBe(true);
+  });
+
+  it('stays in use however long the issuer is away', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    issuer.state = 'failing';
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    expect(recorder.count('keySetFailed')).toBeGreaterThan(1_000);
+    expect(ids()).toEqual(['rsa-1']);
+    expect(keySet.asOfMs).toBe(START_MS);
+  });
+
+  it('takes in new keys and drops those that are no longer shown', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const [old] = keySet.candidates('RS256', 'rsa-1');
+    if (old === undefined) throw new Error('no key');
+    issuer.keys = [rsa, rsaNext];
+    await keySet.refresh();
+    expect(keySet.holds(old)).toBe(true);
+    expect(ids()).toEqual(['rsa-1', 'rsa-2']);
+    issuer.keys = [rsaNext];
+    await keySet.refresh();
+    expect(keySet.holds(old)).toBe(false);
+    expect(keySet.knows('rsa-1')).toBe(false);
+  });
+
+  it('takes another key under a known name for another key', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const [old] = keySet.candidates('RS256', 'rsa-1');
+    issuer.keys = [{ ...rsaNext, jwk: { ...rsaNext.jwk, kid: 'rsa-1' } }];
+    await keySet.refresh();
+    expect(old !== undefined && keySet.holds(old)).toBe(false);
+    expect(keySet.knows('rsa-1')).toBe(true);
+  });
+
+  it.each([
+    ['an empty set', '{"keys":[]}'],
+    ['an error page', '<html>'],
+    ['nothing', ''],
+    ['too many bytes', `${keySetJson([rsaNext])}${' '.repeat(262_144)}`],
+    ['too many keys', keySetJson(new Array(101).fill(rsaNext))],
+  ])('keeps its last good keys when the issuer answers with %s', async (_, answer) => {
+    let text = keySetJson([rsa]);
+    await open(async () => text).refresh();
+    text = answer;
+    expect(await keySet.refresh()).toBe(false);
+    expect(ids()).toEqual(['rsa-1']);
+    expect(recorder.events.at(-1)).toEqual(['keySetFailed', expect.any(KeySetError)]);
+  });
+
+  it('may come as bytes', async () => {
+    await open(async () => new TextEncoder().encode(keySetJson([rsa]))).refresh();
+    expect(ids()).toEqual(['rsa-1']);
+  });
+
+  it('offers the keys of the name that fit the algorithm, or without a name at most four that fit', async () => {
+    const shared = { ...ecdsa, jwk: { ...ecdsa.jwk, kid: 'rsa-1' } };
+    const many = Array.from({ length: 6 }, (_, index) => issuerKey('ES256', `ec-${index}`));
+    await open(new ScriptedIssuer(rsa, shared, ...many).fetch).refresh();
+    expect(keySet.candidates('RS256', 'rsa-1')).toHaveLength(1);
+    expect(keySet.candidates('ES256', 'rsa-1')).toHaveLength(1);
+    expect(keySet.candidates('ES384', 'rsa-1')).toHaveLength(0);
+    expect(keySet.candidates('RS256', 'ec-1')).toHaveLength(0);
+    expect(keySet.candidates('ES256', '__proto__')).toHaveLength(0);
+    expect(keySet.candidates('ES256', null)).toHaveLength(4);
+  });
+});
+
+describe('a fetch', () => {
+  it('is one for all who ask at the same time', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    open(issuer.fetch);
+    const answers = await Promise.all([keySet.refresh(), keySet.refresh(), keySet.refresh()]);
+    expect(answers).toEqual([true, true, true]);
+    expect(issuer.fetches).toBe(1);
+  });
+
+  it('is followed by a cooldown of five seconds, whether it was good or not', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    open(issuer.fetch);
+    expect(keySet.cooldownMs()).toBe(0);
+    for (const state of ['up', 'failing'] as const) {
+      issuer.state = state;
+      await keySet.refresh();
+      expect(keySet.cooldownMs()).toBe(5_000);
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(keySet.cooldownMs()).toBe(1);
+    }
+  });
+
+  it('fails after five seconds though the fetcher does not heed its signal', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'hanging';
+    const done = open(issuer.fetch).refresh();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(keySet.fetching).toBe(true);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await done).toBe(false);
+    expect(keySet.fetching).toBe(false);
+  });
+
+  it('is told to stop when its time is over and when the key set is closed', async () => {
+    const signals: AbortSignal[] = [];
+    const hang: KeySetFetcher = signal => {
+      signals.push(signal);
+      return new Promise(() => {});
+    };
+    void open(hang).refresh();
+    await vi.advanceTimersByTimeAsync(5_000);
+    void keySet.refresh();
+    expect(signals.map(signal => signal.aborted)).toEqual([true, false]);
+    keySet.close();
+    expect(signals.map(signal => signal.aborted)).toEqual([true, true]);
+  });
+
+  it('that throws at once is a failed one', async () => {
+    const thrower: KeySetFetcher = () => {
+      throw new Error('no such host');
+    };
+    expect(await open(thrower).refresh()).toBe(false);
+    keySet.close();
+  });
+
+  it('does not happen any more once the key set is closed, whose keys stay usable', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    keySet.close();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(await keySet.refresh()).toBe(false);
+    expect(issuer.fetches).toBe(1);
+    expect(ids()).toEqual(['rsa-1']);
+  });
+});

@@ -1,0 +1,284 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Caller } from '../../../src/auth/index.ts';
+import { base64Url, issuerKey, type SigningAlgorithm, signToken } from '../../support/token-issuer.ts';
+import {
+  ADDRESS,
+  claims,
+  ecdsa,
+  freezeTime,
+  openRoom,
+  type Room,
+  type RoomOptions,
+  rsa,
+  rsaNext,
+  ScriptedIssuer,
+  START_S,
+} from './fixture.ts';
+
+let room: Room;
+
+async function open(issuer = new ScriptedIssuer(rsa, ecdsa), changed: RoomOptions = {}): Promise<Room> {
+  room = await openRoom(issuer, changed);
+  return room;
+}
+
+beforeEach(freezeTime);
+
+afterEach(() => {
+  room.keys.close();
+  vi.useRealTimers();
+});
+
+/** A token whose claims are good and whose signature is not. */
+function forged(
+  header: Readonly<Record<string, unknown>>,
+  changed: Readonly<Record<string, unknown>> = {},
+): string {
+  return `${base64Url(JSON.stringify(header))}.${base64Url(JSON.stringify({ ...claims, ...changed }))}.${'A'.repeat(342)}`;
+}
+
+describe('a good token', () => {
+  it.each<SigningAlgorithm>(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])(
+    'signed with %s becomes a caller at once, without a promise',
+    async alg => {
+      const key = issuerKey(alg, 'key');
+      const { verifier } = await open(new ScriptedIssuer(key));
+      expect(verifier.verify(signToken(key, claims), ADDRESS)).toMatchObject({
+        kind: 'user',
+        principal: 'user:web ada',
+      });
+    },
+  );
+
+  it('is checked once, then known, as the same caller', async () => {
+    const { verifier, recorder } = await open();
+    const token = signToken(rsa, claims);
+    const first = verifier.verify(token, ADDRESS);
+    for (let i = 0; i < 10; i += 1) expect(verifier.verify(token, ADDRESS)).toBe(first);
+    expect(recorder.count('signatureChecked')).toBe(1);
+    expect(recorder.count('tokenKnown')).toBe(10);
+  });
+
+  it('of a bot becomes a bot', async () => {
+    const { judge } = await open();
+    expect(await judge(signToken(rsa, { ...claims, client_id: 'web' }))).toBe('bot web');
+  });
+
+  it('is refused from the moment it expires, although it is known', async () => {
+    const { judge } = await open();
+    const token = signToken(rsa, claims);
+    expect(await judge(token)).toBe('user web ada');
+    vi.advanceTimersByTime(329_999);
+    expect(await judge(token)).toBe('user web ada');
+    vi.advanceTimersByTime(1);
+    expect(await judge(token)).toBe('invalid expired');
+  });
+
+  it('is refused from the moment a mark overtakes it, although it is known', async () => {
+    const { judge, marks } = await open();
+    const ada = signToken(rsa, claims);
+    const bob = signToken(rsa, { ...claims, sub: 'bob' });
+    await judge(ada);
+    await judge(bob);
+    marks.learn('ada', START_S + 1);
+    expect([await judge(ada), await judge(bob)]).toEqual(['invalid not_before', 'user web bob']);
+    marks.setIssuerMark(START_S + 1);
+    expect([await judge(ada), await judge(bob)]).toEqual(['invalid not_before', 'invalid not_before']);
+    expect(await judge(signToken(rsa, { ...claims, iat: START_S + 1 }))).toBe('user web ada');
+  });
+
+  it('tells the marks how long such tokens live', async () => {
+    const { judge, marks } = await open();
+    await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }));
+    marks.learn('ada', START_S + 1);
+    vi.setSystemTime((START_S + 29 * 86_400) * 1_000);
+    marks.learn('bob', START_S);
+    expect(await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }))).toBe('invalid not_before');
+  });
+
+  it('without kid is checked with the keys that fit its algorithm', async () => {
+    const { judge } = await open(new ScriptedIssuer(rsa, rsaNext, ecdsa));
+    expect(await judge(signToken({ ...rsaNext, kid: null }, claims))).toBe('user web ada');
+    expect(await judge(signToken({ ...ecdsa, kid: null }, claims))).toBe('user web ada');
+  });
+
+  it('is found valid still by whoever remembers its caller, until it is not', async () => {
+    const { verifier, marks, keys, issuer } = await open();
+    const remember = (key = rsa) => {
+      const verdict = verifier.verify(signToken(key, claims), ADDRESS);
+      if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('refused');
+      return verdict satisfies Caller;
+    };
+    const caller = remember();
+    expect(verifier.isStillValid(caller)).toBe(true);
+    marks.learn('ada', START_S + 1);
+    expect([verifier.isStillValid(caller), verifier.isRevoked(caller)]).toEqual([false, true]);
+    marks.setIssuerMark(0);
+    const other = { ...caller, subject: 'bob' };
+    expect([verifier.isStillValid(other), verifier.isRevoked(other)]).toEqual([true, false]);
+    issuer.keys = [ecdsa];
+    await keys.refresh();
+    expect([verifier.isStillValid(other), verifier.isRevoked(other)]).toEqual([false, false]);
+    vi.advanceTimersByTime(330_000);
+    expect(verifier.isStillValid({ ...other, key: caller.key })).toBe(false);
+  });
+});
+
+describe('a bad token', () => {
+  it('with a signature of another key is refused', async () => {
+    const { judge } = await open();
+    expect(await judge(signToken({ ...rsaNext, kid: 'rsa-1' }, claims))).toBe('invalid signature');
+    expect(await judge(signToken({ ...issuerKey('ES256', 'ec-1') }, claims))).toBe('invalid signature');
+  });
+
+  it.each([
+    ['none', { alg: 'none' }],
+    ['HS256', { alg: 'HS256', kid: 'rsa-1' }],
+    ['ES256 under the name of an RSA key', { alg: 'ES256', kid: 'rsa-1' }],
+    ['PS256 under the name of a key for RS256', { alg: 'PS256', kid: 'rsa-1' }],
+  ])('with the algorithm %s is refused without any check or fetch', async (_, header) => {
+    const { judge, recorder, issuer } = await open();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await judge(forged(header))).toBe('invalid algorithm');
+    expect([recorder.count('signatureChecked'), issuer.fetches]).toEqual([0, 1]);
+  });
+
+  it.each(['jwk', 'jku', 'x5u', 'x5c'])(
+    'that brings its own key in %s is judged by the issuer’s',
+    async name => {
+      const { judge } = await open();
+      const value = {
+        jwk: rsaNext.jwk,
+        jku: 'http://127.0.0.1:1/',
+        x5u: 'http://127.0.0.1:1/',
+        x5c: ['MII'],
+      }[name];
+      expect(await judge(signToken({ ...rsaNext, kid: 'rsa-1' }, claims, { [name]: value }))).toBe(
+        'invalid signature',
+      );
+    },
+  );
+
+  it.each([
+    '../../etc/passwd',
+    "' OR 1=1 --",
+    '__proto__',
+    'constructor',
+    '\u0000',
+    'https://evil.example/key',
+  ])('with the key name %j is refused as one of an unknown key', async kid => {
+    const { judge } = await open();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await judge(forged({ alg: 'RS256', kid }))).toBe('invalid unknown_key');
+  });
+
+  it('is refused for its claims before its signature is looked at', async () => {
+    const { judge, recorder } = await open();
+    const token = (changed: object) => forged({ alg: 'RS256', kid: 'rsa-1' }, { ...changed });
+    expect(await judge(token({ exp: START_S - 31 }))).toBe('invalid expired');
+    expect(await judge(token({ iss: 'https://evil.example' }))).toBe('invalid issuer');
+    expect(await judge(token({ aud: 'other' }))).toBe('invalid audience');
+    expect(await judge(token({ typ: 'ID' }))).toBe('invalid token_kind');
+    expect(recorder.count('signatureChecked')).toBe(0);
+  });
+
+  it('without a claim of its principal is refused by the name of the claim, once its signature is proved', async () => {
+    const { judge } = await open();
+    expect(await judge(signToken(rsa, { ...claims, azp: undefined }))).toBe('invalid claim azp');
+    expect(await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { azp: undefined }))).toBe('invalid signature');
+  });
+
+  it('is remembered for ten seconds, so that repeating it costs no check', async () => {
+    const { judge, recorder } = await open();
+    const bad = [forged({ alg: 'RS256', kid: 'rsa-1' }), signToken(rsa, { ...claims, sub: undefined })];
+    for (let i = 0; i < 50; i += 1) for (const token of bad) await judge(token);
+    expect(recorder.count('signatureChecked')).toBe(2);
+    expect(recorder.count('tokenRefused')).toBe(100);
+    vi.advanceTimersByTime(9_999);
+    for (const token of bad) await judge(token);
+    expect(recorder.count('signatureChecked')).toBe(2);
+    vi.advanceTimersByTime(1);
+    for (const token of bad) await judge(token);
+    expect(recorder.count('signatureChecked')).toBe(4);
+  });
+
+  it('is forgotten when another key set comes', async () => {
+    const { judge, issuer, keys } = await open();
+    const token = signToken({ ...rsaNext, kid: 'rsa-1' }, claims);
+    expect(await judge(token)).toBe('invalid signature');
+    issuer.keys = [{ ...rsaNext, jwk: { ...rsaNext.jwk, kid: 'rsa-1' } }];
+    await keys.refresh();
+    expect(await judge(token)).toBe('user web ada');
+  });
+});
+
+describe('what is remembered', () => {
+  it('is bounded for good and for bad tokens', async () => {
+    const key = issuerKey('EdDSA', 'ed');
+    const { judge, verifier } = await open(new ScriptedIssuer(key), {
+      cache: { maxTokens: 50, maxRefused: 20 },
+      budget: null,
+    });
+    for (let i = 0; i < 300; i += 1) await judge(signToken(key, { ...claims, jti: i }));
+    expect(verifier.size).toBeLessThanOrEqual(50);
+    for (let i = 0; i < 300; i += 1) await judge(forged({ alg: 'EdDSA', kid: 'ed' }, { jti: i }));
+    expect(verifier.size).toBeGreaterThan(10);
+    expect(verifier.size).toBeLessThanOrEqual(70);
+  });
+});
+
+describe('the budget of failed verifications', () => {
+  const bad = (number: number) => forged({ alg: 'RS256', kid: 'rsa-1' }, { jti: number });
+
+  it('bounds the signatures that an address can have checked, and hinders no known token and no other address', async () => {
+    const { judge, recorder } = await open();
+    const known = signToken(rsa, claims);
+    await judge(known);
+    for (let i = 0; i < 5_000; i += 1) await judge(bad(i));
+    expect(recorder.count('signatureChecked')).toBe(1 + 1_000 + 10);
+    expect(recorder.count('budgetSpent')).toBe(3_990);
+    expect(await judge(bad(6_000))).toBe('spent 60000');
+    expect(await judge(known)).toBe('user web ada');
+    expect(await judge(signToken(rsa, { ...claims, sub: 'bob' }))).toBe('spent 60000');
+    expect(await judge(signToken(rsa, { ...claims, sub: 'bob' }), '192.0.2.2')).toBe('user web bob');
+    vi.advanceTimersByTime(1_000);
+    expect(await judge(signToken(rsa, { ...claims, sub: 'bob' }))).toBe('user web bob');
+  });
+
+  it('is not drawn on by good tokens', async () => {
+    const key = issuerKey('EdDSA', 'ed');
+    const { judge } = await open(new ScriptedIssuer(key), { budget: { limit: 1 } });
+    for (let i = 0; i < 100; i += 1)
+      expect(await judge(signToken(key, { ...claims, jti: i }))).toBe('user web ada');
+  });
+
+  it('is neither drawn on nor asked for malformed and expired tokens', async () => {
+    const { judge } = await open(undefined, { budget: { limit: 1, checksPerSecond: 0 } });
+    for (let i = 0; i < 100; i += 1) await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { exp: i }));
+    for (let i = 0; i < 100; i += 1) await judge(`garbage ${i}`);
+    expect(await judge(signToken(rsa, claims))).toBe('user web ada');
+    await judge(bad(1));
+    expect(await judge(bad(2))).toBe('spent 60000');
+    expect(await judge('garbage')).toBe('invalid malformed');
+    expect(await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { exp: 1 }))).toBe('invalid expired');
+  });
+
+  it('is drawn on by unknown keys, whatever the answer', async () => {
+    const { judge } = await open(undefined, { budget: { limit: 20, checksPerSecond: 0 } });
+    for (let i = 0; i < 10; i += 1) {
+      expect(await judge(forged({ alg: 'RS256', kid: `new-${i}` }))).toBe('unavailable 5');
+      expect(await judge(forged({ alg: 'RS256', kid: `old-${i}` }, { iat: 1 }))).toBe('invalid unknown_key');
+    }
+    expect(await judge(forged({ alg: 'RS256', kid: 'one-more' }))).toBe('spent 60000');
+  });
+
+  it('is not drawn on while no key set was ever loaded', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'failing';
+    const { judge } = await open(issuer, { budget: { limit: 1, checksPerSecond: 0 } });
+    for (let i = 0; i < 10; i += 1) expect(await judge(signToken(rsa, claims))).toBe('unavailable 5');
+    issuer.state = 'up';
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await judge(signToken(rsa, claims))).toBe('user web ada');
+  });
+});

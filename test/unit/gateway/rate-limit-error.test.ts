@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addressRestricted,
+  bucketRefused,
+  callerRestricted,
+  globallyRefused,
+  webhookRestricted,
+} from '../../../src/gateway/rate-limit-error.ts';
+
+const GLOBAL = ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
+const NO_STORE = ['Cache-Control', 'no-store'];
+
+test('a global refusal has three fields of the family and no others', () => {
+  const error = globallyRefused(1_234);
+  expect(error.fields).toEqual(['Retry-After', '2', ...GLOBAL, ...NO_STORE]);
+  expect(error.body).toEqual({ message: expect.any(String), retry_after: 1.234, global: true });
+});
+
+test("a bucket's refusal leaves its scope to the bucket headers", () => {
+  const error = bucketRefused(1, 'shared', false);
+  expect(error.fields).toEqual(['Retry-After', '1', ...NO_STORE]);
+  expect(error.body).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
+});
+
+test('on an anonymous endpoint it reads as the error object too', () => {
+  expect(bucketRefused(1_000, 'user', true).body).toMatchObject({ code: 8, details: [], retry_after: 1 });
+  expect(globallyRefused(1_000, true).body).toMatchObject({ code: 8, details: [], global: true });
+});
+
+describe('restrictions', () => {
+  test('of an address go out without Via, others with it', () => {
+    expect(addressRestricted(1_000).via).toBe(false);
+    expect(callerRestricted(1_000).via).toBe(true);
+    expect(webhookRestricted(1_000).via).toBe(true);
+  });
+
+  test('say code 8', () => {
+    for (const made of [addressRestricted, callerRestricted, webhookRestricted])
+      expect(made(1_000).body.code).toBe(8);
+  });
+
+  test('of a webhook are shared and not global', () => {
+    const error = webhookRestricted(1_000);
+    expect(error.fields).toEqual(['Retry-After', '1', 'X-RateLimit-Scope', 'shared', ...NO_STORE]);
+    expect(error.body.global).toBe(false);
+  });
+
+  test('are marked, so that they do not count against their sender', () => {
+    expect(addressRestricted(1).byRestriction).toBe(true);
+    expect(globallyRefused(1).byRestriction).toBe(false);
+  });
+});
+
+test.each([
+  [0, 1, 0.001],
+  [-7, 1, 0.001],
+  [0.2, 1, 0.001],
+  [999, 1, 0.999],
+  [1_000, 1, 1],
+  [1_000.1, 2, 1.001],
+  [64_800_000, 64_800, 64_800],
+])('a wait of %d ms is %i s in the header and %d in the body', (ms, header, body) => {
+  const error = globallyRefused(ms);
+  expect(error.fields.slice(0, 2)).toEqual(['Retry-After', String(header)]);
+  expect(error.body.retry_after).toBe(body);
+});

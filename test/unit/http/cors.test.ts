@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { type CorsRules, corsFields, isPreflight, preflightFields } from '../../../src/http/index.ts';
+
+const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
+  origins: new Set(['https://app.example']),
+  allowHeaders: null,
+  credentials: false,
+  maxAgeS: 600,
+  ...change,
+});
+
+const asked = (...more: string[]) => [
+  ...['Origin', 'https://app.example', 'Access-Control-Request-Method', 'PUT'],
+  ...more,
+];
+
+function fieldOf(fields: readonly string[], name: string): string | undefined {
+  const at = fields.indexOf(name);
+  return at === -1 ? undefined : fields[at + 1];
+}
+
+describe('an answer', () => {
+  test('to an origin on the list may be read with all that is said of limits', () => {
+    const fields = corsFields(rules(), 'https://app.example');
+    expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://app.example');
+    expect(fieldOf(fields, 'Access-Control-Expose-Headers')).toContain('X-RateLimit-Reset-After');
+    expect(fieldOf(fields, 'Access-Control-Expose-Headers')).toContain('Retry-After');
+    expect(fieldOf(fields, 'Vary')).toBe('Origin');
+    expect(fields).not.toContain('Access-Control-Allow-Credentials');
+  });
+
+  test.each(['https://evil.example', 'https://app.example.evil', 'HTTPS://APP.EXAMPLE', 'null', undefined])(
+    'to %s may not, and is not cached for others',
+    origin => {
+      expect(corsFields(rules(), origin)).toEqual(['Vary', 'Origin']);
+    },
+  );
+
+  test('to any origin says so where all may', () => {
+    const fields = corsFields(rules({ origins: null }), 'https://evil.example');
+    expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('*');
+    expect(fields).not.toContain('Vary');
+  });
+
+  test('with credentials names the origin, since the wildcard is not allowed', () => {
+    const fields = corsFields(rules({ origins: null, credentials: true }), 'https://a.example');
+    expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://a.example');
+    expect(fieldOf(fields, 'Access-Control-Allow-Credentials')).toBe('true');
+    expect(fieldOf(fields, 'Vary')).toBe('Origin');
+  });
+});
+
+describe('a preflight', () => {
+  test('is an OPTIONS with an origin and the method that is asked for', () => {
+    expect(isPreflight('OPTIONS', asked())).toBe(true);
+    expect(isPreflight('GET', asked())).toBe(false);
+    expect(isPreflight('OPTIONS', ['Origin', 'https://app.example'])).toBe(false);
+    expect(isPreflight('OPTIONS', ['Access-Control-Request-Method', 'PUT'])).toBe(false);
+  });
+
+  test('is told that its method and fields may be sent, and for how long that holds', () => {
+    const fields = preflightFields(rules(), asked('Access-Control-Request-Headers', 'authorization, x-a'));
+    expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://app.example');
+    expect(fieldOf(fields, 'Access-Control-Allow-Methods')).toBe('PUT');
+    expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('authorization, x-a');
+    expect(fieldOf(fields, 'Access-Control-Max-Age')).toBe('600');
+  });
+
+  test('is told of the fields on the list where there is one', () => {
+    const listed = rules({ allowHeaders: ['Authorization'] });
+    const fields = preflightFields(listed, asked('Access-Control-Request-Headers', 'x-secret'));
+    expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('Authorization');
+  });
+
+  test('of an origin that may not is told nothing', () => {
+    const fields = preflightFields(rules(), [
+      'Origin',
+      'https://evil.example',
+      'Access-Control-Request-Method',
+      'PUT',
+    ]);
+    expect(fields.filter((_, i) => i % 2 === 0)).toEqual(['Vary']);
+  });
+});

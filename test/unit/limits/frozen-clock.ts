@@ -1,0 +1,26 @@
+import type { Clock } from '../../../src/core/index.ts';
+
+/** A clock that only tests move. Its two hands have odd fractions, as real ones have. */
+export class FrozenClock implements Clock {
+  #monotonicMs = 5_000.4;
+  #epochMs = 1_700_000_000_000.7;
+
+  epochMs(): number {
+    return this.#epochMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  /** Time goes by on both. */
+  advance(ms: number): void {
+    this.#monotonicMs += ms;
+    this.#epochMs += ms;
+  }
+
+  /** Somebody sets the wall clock. */
+  stepWorld(ms: number): void {
+    this.#epochMs += ms;
+  }
+}

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { History } from './history.ts';
+
+const HISTORIES = Number(process.env['HISTORIES'] ?? 10_000);
+const STEPS = 200;
+
+// Each step is one number, so that two million of them are made quickly and shrink well.
+const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
+const history = fc.record({
+  configuration: number,
+  steps: fc.array(number, { minLength: STEPS, maxLength: STEPS, size: 'max' }),
+});
+
+test(`in ${HISTORIES} histories of ${STEPS} steps the store says what a naive limiter says`, () => {
+  const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
+  process.stdout.write(`histories: SEED=${seed}\n`);
+  fc.assert(
+    fc.property(history, ({ configuration, steps }) => new History(configuration).run(steps)),
+    { seed, numRuns: HISTORIES, endOnFailure: false },
+  );
+}, 300_000);

@@ -1,0 +1,259 @@
+import {
+  type Algorithm,
+  type Decision,
+  defineLimit,
+  type Limit,
+  type LimitRole,
+  type LimitSet,
+  MemoryStore,
+} from '../../../src/limits/index.ts';
+import { FrozenClock } from './frozen-clock.ts';
+import { type NaiveDecision, NaiveLimiter } from './naive-limiter.ts';
+import { copyOf, fixedRandom } from './stores.ts';
+
+const PERIODS_MS = [1_000, 2_000, 3_000, 60_000];
+const CALLERS = ['user:a', 'user:b', 'address:192.0.2.1'];
+const MAINS = ['c1', 'c2', 'c3'];
+
+interface Told {
+  readonly resetAtMs: number;
+  /** Until when no other window can open, by the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/**
+ * One history: a configuration and requests, waits, refunds, reloads and steps of the wall clock, each told by one number.
+ * The store must say what the naive limiter says, and keep by itself what is promised to clients.
+ */
+export class History {
+  readonly #clock = new FrozenClock();
+  readonly #store = new MemoryStore({ clock: this.#clock, random: fixedRandom, maxKeys: 64 });
+  readonly #naive = new NaiveLimiter();
+  readonly #algorithm: Algorithm;
+  readonly #bits: Bits;
+  #sets: readonly LimitSet[];
+  #stepped = false;
+  #lastResetAfterMs = 0;
+  readonly #units: { limit: Limit; main: string; window: number; id: number }[] = [];
+  readonly #told = new Map<string, Told>();
+  readonly #draws = new Map<string, number[]>();
+  readonly #refunded = new Set<string>();
+
+  constructor(configuration: number) {
+    this.#bits = new Bits(configuration);
+    this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
+    this.#sets = this.#configure(new Bits(configuration));
+  }
+
+  run(steps: readonly number[]): void {
+    for (const step of steps) this.#step(new Bits(step));
+  }
+
+  #configure(bits: Bits, moreUnits = 0): LimitSet[] {
+    bits.take(2);
+    const windowSlackMs = [20, 20, 50, 5][bits.take(4)] ?? 20;
+    const make = (role: LimitRole, algorithm: Algorithm, units: number) => {
+      const periodMs = PERIODS_MS[bits.take(4)] ?? 1_000;
+      const quota = { units: Math.max(1, units + moreUnits), periodMs };
+      return defineLimit({ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs });
+    };
+    const global = make('global', 'window', 1 + bits.take(16));
+    // A limit of hundreds a second has steps that are shorter than a client's rounding.
+    const caller = make('caller', this.#algorithm, bits.take(8) === 7 ? 997 : 1 + bits.take(6));
+    const resource = make('resource', this.#algorithm, 1 + bits.take(8));
+    return [
+      { global, caller, resource },
+      { global, caller, resource: null },
+      { global, caller: null, resource },
+      { global: null, caller, resource },
+      { global: null, caller, resource: null },
+      { global: null, caller: null, resource },
+      { global, caller: null, resource: null },
+      { global, caller, resource },
+    ];
+  }
+
+  #step(bits: Bits): void {
+    const action = bits.take(16);
+    this.#passTime(bits);
+    const set = this.#sets[bits.take(8)];
+    const caller = CALLERS[bits.take(3)];
+    const main = MAINS[bits.take(3)];
+    if (set === undefined || caller === undefined || main === undefined)
+      throw new Error('a number out of range');
+    if (action < 6) this.#decide(set, caller, main);
+    else if (action < 9) for (let i = 0; i < 5; i++) this.#decide(set, caller, main);
+    else if (action < 11) this.#waitAsTold(set, caller, main, bits);
+    else if (action < 12) this.#stepWorld(bits);
+    else if (action < 14) this.#refund(bits);
+    else if (action < 15)
+      this.#compare(
+        this.#store.peek(set, caller, main),
+        this.#naive.peek(set, caller, main, this.#nowMs),
+        set,
+      );
+    else if (this.#algorithm === 'window') this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
+  }
+
+  #passTime(bits: Bits): void {
+    const kind = bits.take(8);
+    const amount = bits.take(1024);
+    if (kind < 3) return;
+    if (kind === 3) this.#clock.advance((amount % 50) / 10);
+    else if (kind === 4) this.#clock.advance(amount);
+    else if (kind === 5) this.#clock.advance(amount * 4.3);
+    else this.#clock.advance(Math.max(0, this.#lastResetAfterMs + (amount % 60) - 40));
+  }
+
+  #decide(set: LimitSet, caller: string, main: string): Decision {
+    const before = this.#nowMs;
+    const decision = copyOf(this.#store.decide(set, caller, main));
+    this.#compare(decision, this.#naive.decide(set, caller, main, before), set);
+    if (decision.role !== null) this.#lastResetAfterMs = decision.resetAfterMs;
+    if (decision.admitted) this.#admitted(decision, set, caller, main);
+    else this.#drewNothing(set, caller, main);
+    this.#checkReset(decision, set, caller, main);
+    return decision;
+  }
+
+  #compare(decision: Decision, expected: NaiveDecision, set: LimitSet): void {
+    const { admitted, role, limit, remaining, resetAfterMs, retryAfterMs } = decision;
+    // Not by `expect`, which takes longer than all the rest.
+    const same =
+      admitted === expected.admitted &&
+      role === expected.role &&
+      limit === expected.limit &&
+      remaining === expected.remaining &&
+      resetAfterMs === expected.resetAfterMs &&
+      retryAfterMs === expected.retryAfterMs;
+    if (!same) throw new Error(`${JSON.stringify(decision)} in place of ${JSON.stringify(expected)}`);
+    if (role === null) return;
+    // Reset and Reset-After tell one moment, as far as the wall clock can be believed.
+    const apartMs = Math.abs(decision.resetAtMs - Math.floor(this.#clock.epochMs()) - resetAfterMs);
+    if (apartMs > (this.#stepped ? 1_001 : 1))
+      throw new Error(`Reset and Reset-After are ${apartMs} ms apart`);
+    if (limitOf(set, role)?.units !== limit) throw new Error('a limit that is not in the set');
+  }
+
+  /** A refused request leaves every one of its limits as the naive limiter has it. */
+  #drewNothing(set: LimitSet, caller: string, main: string): void {
+    for (const role of ['global', 'caller', 'resource'] as const) {
+      if (set[role] === null) continue;
+      const alone = { global: null, caller: null, resource: null, [role]: set[role] };
+      this.#compare(
+        this.#store.peek(alone, caller, main),
+        this.#naive.peek(alone, caller, main, this.#nowMs),
+        alone,
+      );
+    }
+  }
+
+  #admitted(decision: Decision, set: LimitSet, caller: string, main: string): void {
+    if (set.resource !== null) {
+      const window = decision.resourceWindow;
+      this.#units.push({ limit: set.resource, main, window, id: this.#naive.draws });
+    }
+    for (const role of ['global', 'caller', 'resource'] as const) {
+      const limit = set[role];
+      if (limit !== null) this.#checkRate(limit, keyOf(limit, caller, main));
+    }
+  }
+
+  /** Whatever the algorithm in detail: what was admitted over a time is bounded by the quota. */
+  #checkRate(limit: Limit, key: string): void {
+    const draws = this.#draws.get(key) ?? [];
+    this.#draws.set(key, draws);
+    draws.push(this.#nowMs);
+    if (this.#refunded.has(key)) return;
+    const [first = 0] = draws;
+    const units = limit.algorithm === 'window' ? limit.units + 4 : limit.units;
+    const early = limit.slackMs;
+    for (let from = 0; from < draws.length; from++) {
+      const spanMs = this.#nowMs - (draws[from] ?? 0) + early;
+      const windows = Math.floor(spanMs / limit.periodMs) + (draws[from] === first ? 1 : 2);
+      const most = limit.algorithm === 'window' ? units * windows : units + (spanMs * units) / limit.periodMs;
+      if (draws.length - from > most + 1e-6)
+        throw new Error(`${draws.length - from} admitted, at most ${most}`);
+    }
+  }
+
+  /** In a window every answer tells the same Reset; a smooth one never goes back. */
+  #checkReset(decision: Decision, set: LimitSet, caller: string, main: string): void {
+    const limit = decision.role === null ? null : limitOf(set, decision.role);
+    if (limit === null || limit === undefined || (limit.role === 'global' && decision.admitted)) return;
+    const key = keyOf(limit, caller, main);
+    const last = this.#told.get(key);
+    const untilMs = this.#nowMs + decision.resetAfterMs - limit.slackMs;
+    this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs });
+    if (last === undefined) return;
+    const moved = decision.resetAtMs - last.resetAtMs;
+    if (limit.algorithm === 'smooth' ? moved < 0 : moved !== 0 && this.#nowMs < last.untilMs) {
+      throw new Error(`Reset moved by ${moved} ms`);
+    }
+  }
+
+  /** Who waits as the answer says is not refused by the same limit, whichever number he goes by. */
+  #waitAsTold(set: LimitSet, caller: string, main: string, bits: Bits): void {
+    let decision = this.#decide(set, caller, main);
+    for (let i = 0; decision.admitted && i < 20; i++) decision = this.#decide(set, caller, main);
+    if (decision.admitted) return;
+    const { role, retryAfterMs, resetAtMs } = decision;
+    const way = bits.take(4);
+    if (way === 0) this.#clock.advance(retryAfterMs);
+    else if (way === 1) this.#clock.advance(retryAfterMs - 1.7);
+    else if (way === 2) this.#clock.advance(Math.ceil(retryAfterMs / 1_000) * 1_000);
+    else if (this.#stepped) this.#clock.advance(decision.resetAfterMs);
+    else this.#clock.advance(Math.max(0, resetAtMs - this.#clock.epochMs()));
+    const again = this.#decide(set, caller, main);
+    if (!again.admitted && again.role === role) throw new Error(`refused again after the wait told (${way})`);
+  }
+
+  #stepWorld(bits: Bits): void {
+    this.#clock.stepWorld((bits.take(2) === 0 ? 5_000 : 900) * (bits.take(2) === 0 ? 1 : -1));
+    this.#stepped = true;
+    this.#told.clear();
+  }
+
+  #refund(bits: Bits): void {
+    const at = bits.take(8) % Math.max(1, this.#units.length);
+    const [unit] = this.#units.splice(this.#units.length - 1 - at, 1);
+    if (unit === undefined) return;
+    this.#refunded.add(keyOf(unit.limit, '', unit.main));
+    this.#store.refund(unit.limit, unit.main, unit.window);
+    this.#naive.refund(unit.limit, unit.main, this.#nowMs, unit.id);
+  }
+
+  get #nowMs(): number {
+    return Math.floor(this.#clock.monotonicMs());
+  }
+}
+
+/** Reads small numbers out of a large one. */
+class Bits {
+  readonly #start: number;
+  #rest: number;
+
+  constructor(number: number) {
+    this.#start = number;
+    this.#rest = number;
+  }
+
+  /** 0 to below - 1. */
+  take(below: number): number {
+    const value = this.#rest % below;
+    this.#rest = Math.floor(this.#rest / below);
+    return value;
+  }
+
+  again(): Bits {
+    return new Bits(this.#start);
+  }
+}
+
+function limitOf(set: LimitSet, role: LimitRole): Limit | null {
+  return set[role];
+}
+
+function keyOf(limit: Limit, caller: string, main: string): string {
+  return `${limit.identity} ${limit.role === 'resource' ? '' : caller} ${limit.role === 'global' ? '' : main}`;
+}

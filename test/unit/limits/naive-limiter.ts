@@ -1,0 +1,169 @@
+import type { Limit, LimitRole, LimitSet } from '../../../src/limits/index.ts';
+
+/** What a decision is compared by. `resetAtMs` is left to the caller where a wall clock that stepped may change it. */
+export interface NaiveDecision {
+  readonly admitted: boolean;
+  readonly role: LimitRole | null;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAfterMs: number;
+  readonly retryAfterMs: number;
+}
+
+/** What one limit says of one key at one moment. */
+interface View {
+  readonly waitMs: number;
+  readonly remaining: number;
+  readonly resetAfterMs: number;
+}
+
+interface Ledger {
+  view(limit: Limit, nowMs: number): View;
+  draw(limit: Limit, nowMs: number, id: number): void;
+  refund(limit: Limit, nowMs: number, id: number): void;
+}
+
+/**
+ * The limiter as one would write it who has all memory and time in the world: a map of strings, nothing ever thrown away,
+ * every draw remembered. The store must say what it says.
+ */
+export class NaiveLimiter {
+  readonly #ledgers = new Map<string, Ledger>();
+  /** The number of the last request that was admitted, for `refund`. */
+  draws = 0;
+
+  decide(set: LimitSet, caller: string, main: string, nowMs: number): NaiveDecision {
+    const decision = this.peek(set, caller, main, nowMs);
+    if (!decision.admitted) return decision;
+    this.draws++;
+    for (const { limit, ledger } of this.#of(set, caller, main)) ledger.draw(limit, nowMs, this.draws);
+    return this.#describe(set, caller, main, nowMs, null);
+  }
+
+  peek(set: LimitSet, caller: string, main: string, nowMs: number): NaiveDecision {
+    const waiting = this.#of(set, caller, main).map(({ limit, ledger }) => ledger.view(limit, nowMs).waitMs);
+    const roles = this.#of(set, caller, main).map(({ limit }) => limit.role);
+    const globalAt = roles.indexOf('global');
+    let refusing = globalAt >= 0 && (waiting[globalAt] ?? 0) > 0 ? globalAt : -1;
+    if (refusing < 0 && waiting.some(wait => wait > 0)) refusing = waiting.indexOf(Math.max(...waiting));
+    return this.#describe(set, caller, main, nowMs, roles[refusing] ?? null);
+  }
+
+  /** Undoes what a request drew, if its window is still open. */
+  refund(limit: Limit, main: string, nowMs: number, id: number): void {
+    this.#ledger(limit, '', main).refund(limit, nowMs, id);
+  }
+
+  #describe(
+    set: LimitSet,
+    caller: string,
+    main: string,
+    nowMs: number,
+    refusing: LimitRole | null,
+  ): NaiveDecision {
+    const all = this.#of(set, caller, main);
+    const wanted = refusing ?? (set.caller === null ? 'resource' : 'caller');
+    const found = all.find(({ limit }) => limit.role === wanted);
+    if (found === undefined) {
+      return { admitted: true, role: null, limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: 0 };
+    }
+    const { waitMs, remaining, resetAfterMs } = found.ledger.view(found.limit, nowMs);
+    const { role, units } = found.limit;
+    const retryAfterMs = refusing === null ? 0 : waitMs;
+    return { admitted: refusing === null, role, limit: units, remaining, resetAfterMs, retryAfterMs };
+  }
+
+  #of(
+    { global, caller: own, resource }: LimitSet,
+    caller: string,
+    main: string,
+  ): { limit: Limit; ledger: Ledger }[] {
+    const all: { limit: Limit; ledger: Ledger }[] = [];
+    if (global !== null) all.push({ limit: global, ledger: this.#ledger(global, caller, '') });
+    if (own !== null) all.push({ limit: own, ledger: this.#ledger(own, caller, main) });
+    if (resource !== null) all.push({ limit: resource, ledger: this.#ledger(resource, '', main) });
+    return all;
+  }
+
+  #ledger(limit: Limit, caller: string, main: string): Ledger {
+    const key = `${limit.identity} ${caller} ${main}`;
+    let ledger = this.#ledgers.get(key);
+    if (ledger === undefined) {
+      ledger = limit.algorithm === 'window' ? new WindowLedger() : new LeakyBucket();
+      this.#ledgers.set(key, ledger);
+    }
+    return ledger;
+  }
+}
+
+/** Every window that ever was, each with when it opened and closes, and the requests that drew on it. */
+class WindowLedger implements Ledger {
+  readonly #windows: { closesMs: number; draws: number[] }[] = [];
+
+  view(limit: Limit, nowMs: number): View {
+    const window = this.#windows.at(-1);
+    if (window === undefined || nowMs >= window.closesMs)
+      return { waitMs: 0, remaining: limit.units, resetAfterMs: 0 };
+    const resetAfterMs = window.closesMs - nowMs;
+    const isFull = window.draws.length >= limit.units && resetAfterMs > limit.slackMs;
+    return {
+      waitMs: isFull ? resetAfterMs : 0,
+      remaining: Math.max(0, limit.units - window.draws.length),
+      resetAfterMs,
+    };
+  }
+
+  draw(limit: Limit, nowMs: number, id: number): void {
+    const last = this.#windows.at(-1);
+    if (last !== undefined && nowMs < last.closesMs - limit.slackMs) last.draws.push(id);
+    else {
+      const opensMs = last === undefined || nowMs >= last.closesMs ? nowMs : last.closesMs;
+      this.#windows.push({ closesMs: opensMs + limit.periodMs, draws: [id] });
+    }
+  }
+
+  refund(_limit: Limit, nowMs: number, id: number): void {
+    const window = this.#windows.at(-1);
+    const at = window === undefined || nowMs >= window.closesMs ? -1 : window.draws.indexOf(id);
+    if (at >= 0) window?.draws.splice(at, 1);
+  }
+}
+
+/** A bucket that fills by `periodMs` drops a request and leaks `units` drops a millisecond: whole numbers all along. */
+class LeakyBucket implements Ledger {
+  #drops = 0;
+  #atMs = 0;
+  /** Reset as told: it never goes back. */
+  #toldMs = 0;
+  readonly #emptyAt = new Map<number, number>();
+
+  view(limit: Limit, nowMs: number): View {
+    const drops = this.#dropsAt(limit, nowMs);
+    const room = limit.units * limit.periodMs - drops;
+    const early = (limit.periodMs - room) / limit.units;
+    const rounding = Math.max(0, 2 - limit.slackMs);
+    return {
+      waitMs: early <= limit.slackMs ? 0 : Math.ceil(early + rounding),
+      remaining: Math.max(0, Math.floor(room / limit.periodMs)),
+      resetAfterMs: Math.max(0, this.#toldMs - nowMs),
+    };
+  }
+
+  draw(limit: Limit, nowMs: number, id: number): void {
+    this.#drops = this.#dropsAt(limit, nowMs) + limit.periodMs;
+    this.#atMs = nowMs;
+    const emptyMs = nowMs + Math.ceil(this.#drops / limit.units);
+    this.#emptyAt.set(id, emptyMs);
+    this.#toldMs = Math.max(this.#toldMs, emptyMs);
+  }
+
+  refund(limit: Limit, nowMs: number, id: number): void {
+    if (nowMs >= (this.#emptyAt.get(id) ?? 0)) return;
+    this.#drops = Math.max(0, this.#dropsAt(limit, nowMs) - limit.periodMs);
+    this.#atMs = nowMs;
+  }
+
+  #dropsAt(limit: Limit, nowMs: number): number {
+    return Math.max(0, this.#drops - (nowMs - this.#atMs) * limit.units);
+  }
+}

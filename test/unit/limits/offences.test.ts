@@ -1,0 +1,226 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  EventCounter,
+  IgnoredRefusals,
+  InvalidRequests,
+  parseQuota,
+  Restrictions,
+  WebhookNotFound,
+} from '../../../src/limits/index.ts';
+import { FrozenClock } from './frozen-clock.ts';
+import { fixedRandom, limit } from './stores.ts';
+
+const quiet = { restricted: () => {}, released: () => {}, noRoom: () => {} };
+const A = '192.0.2.1';
+const B = '192.0.2.2';
+
+let clock: FrozenClock;
+let restrictions: Restrictions;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  restrictions = new Restrictions({ clock, listener: quiet });
+});
+
+const options = (maxKeys = 100) => ({ clock, random: fixedRandom, maxKeys });
+const rule = (quota: string, restrictForMs = 600_000) => ({ quota: parseQuota(quota), restrictForMs });
+
+function times(count: number, act: () => void): void {
+  for (let i = 0; i < count; i++) act();
+}
+
+describe('events', () => {
+  test('are borne up to the quota, then the wait until the window closes is told', () => {
+    const counter = new EventCounter(options());
+    counter.use(parseQuota('2/1m'));
+    clock.advance(0.5);
+    expect([counter.count(A, ''), counter.count(A, ''), counter.count(A, ''), counter.count(B, '')]).toEqual([
+      0, 0, 60_000, 0,
+    ]);
+    clock.advance(60_000);
+    expect(counter.count(A, '')).toBe(0);
+  });
+
+  test('are not counted without a quota', () => {
+    const counter = new EventCounter(options());
+    times(9, () => expect(counter.count(A, '')).toBe(0));
+    expect(counter.keys).toBe(0);
+  });
+
+  test('keep their counts when a reload changes the number alone', () => {
+    const counter = new EventCounter(options());
+    counter.use(parseQuota('5/1m'));
+    times(3, () => counter.count(A, ''));
+    counter.use(parseQuota('3/1m'));
+    expect(counter.count(A, '')).toBeGreaterThan(0);
+  });
+
+  test('of those for whom there is no room are held against nobody', () => {
+    const counter = new EventCounter(options(1));
+    counter.use(parseQuota('1/1m'));
+    counter.count(A, '');
+    times(5, () => expect(counter.count(B, '')).toBe(0));
+    expect(counter.count(A, '')).toBeGreaterThan(0);
+  });
+});
+
+describe('invalid requests', () => {
+  let invalid: InvalidRequests;
+
+  beforeEach(() => {
+    invalid = new InvalidRequests(restrictions, options());
+    invalid.use(rule('10000/10m'));
+  });
+
+  test('10,000 in ten minutes are borne, the next one restricts the address for ten minutes', () => {
+    times(10_000, () => invalid.note(A));
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+    invalid.note(A);
+    expect(restrictions.addressWaitMs(A)).toBe(600_000);
+    expect(restrictions.addressWaitMs(B)).toBe(0);
+    clock.advance(600_000);
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+    invalid.note(A);
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+  });
+
+  test('10,000 in each of two windows restrict nobody', () => {
+    times(10_000, () => invalid.note(A));
+    clock.advance(600_000);
+    times(10_000, () => invalid.note(A));
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+  });
+
+  test('of an address on the allow list are not counted', () => {
+    restrictions.neverRestrict(address => address === A);
+    times(10_001, () => invalid.note(A));
+    restrictions.neverRestrict(() => false);
+    invalid.note(A);
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+  });
+
+  test('restrict nobody when the rule is off', () => {
+    invalid.use(null);
+    times(10_001, () => invalid.note(A));
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('restrict for as long as the newest rule says', () => {
+    invalid.use(rule('1/10m', 5_000));
+    times(2, () => invalid.note(A));
+    expect(restrictions.addressWaitMs(A)).toBe(5_000);
+  });
+});
+
+describe('a webhook that is not there', () => {
+  test('may be called ten times by an address; then that address is refused on that webhook', () => {
+    const webhooks = new WebhookNotFound(restrictions, options());
+    webhooks.use(rule('10/10m'));
+    times(10, () => webhooks.note(A, 'abc'));
+    times(10, () => webhooks.note(A, 'def'));
+    times(10, () => webhooks.note(B, 'abc'));
+    expect(restrictions.size).toBe(0);
+    webhooks.note(A, 'abc');
+    expect(restrictions.webhookWaitMs(A, 'abc')).toBe(600_000);
+    expect(restrictions.size).toBe(1);
+  });
+
+  test('may be called by addresses on the allow list as often as they like', () => {
+    const webhooks = new WebhookNotFound(restrictions, options());
+    webhooks.use(rule('10/10m'));
+    restrictions.neverRestrict(() => true);
+    times(20, () => webhooks.note(A, 'abc'));
+    restrictions.neverRestrict(() => false);
+    webhooks.note(A, 'abc');
+    expect(restrictions.size).toBe(0);
+  });
+});
+
+describe('refusals that are ignored', () => {
+  let ignored: IgnoredRefusals;
+  const own = limit('5/5s', { main: 'channel_id' });
+  const global = limit('50/1s', { role: 'global' });
+
+  beforeEach(() => {
+    ignored = new IgnoredRefusals(restrictions, options());
+    ignored.use(rule('2/10m'));
+  });
+
+  const refuse = (main: string, waitMs: number, principal: string | null = 'user:a', by = own) =>
+    ignored.note({ address: A, principal, limit: by, main, waitMs });
+
+  test('count when the same key refuses again, more than a second after its first refusal and before its wait is over', () => {
+    refuse('c1', 5_000);
+    clock.advance(1_001);
+    refuse('c1', 3_999);
+    refuse('c1', 3_999);
+    expect(restrictions.size).toBe(0);
+    refuse('c1', 3_999);
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.addressWaitMs(A)).toBe(0);
+  });
+
+  test('do not count within a second of the first: those were on their way already', () => {
+    refuse('c1', 5_000);
+    clock.advance(1_000);
+    times(99, () => refuse('c1', 4_000));
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('do not count once the wait is over: the next refusal is a first one', () => {
+    times(99, () => {
+      refuse('c1', 5_000);
+      clock.advance(5_000);
+    });
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('do not count for a client that comes back in the slack of its wait', () => {
+    times(99, () => {
+      refuse('c1', 5_000);
+      clock.advance(4_980);
+    });
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('do not count when another key refuses', () => {
+    refuse('c1', 5_000);
+    clock.advance(1_500);
+    times(3, () => refuse('c2', 5_000));
+    times(3, () => refuse('c1', 3_500, 'user:b'));
+    times(3, () => refuse('c1', 1_000, 'user:a', global));
+    expect(restrictions.size).toBe(0);
+  });
+
+  test('of a global limit count whatever the main value was', () => {
+    const long = limit('50/1m', { role: 'global' });
+    refuse('c1', 60_000, 'user:a', long);
+    clock.advance(1_001);
+    for (const main of ['c2', 'c3', 'c4']) refuse(main, 59_000, 'user:a', long);
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
+
+  test('of a caller without principal restrict its address', () => {
+    refuse('c1', 5_000, null);
+    clock.advance(1_001);
+    times(3, () => refuse('c1', 3_999, null));
+    expect(restrictions.addressWaitMs(A)).toBe(600_000);
+  });
+
+  test('from an address on the allow list do not count', () => {
+    restrictions.neverRestrict(() => true);
+    refuse('c1', 5_000);
+    clock.advance(1_001);
+    times(9, () => refuse('c1', 3_999));
+    expect(restrictions.principalWaitMs('user:a')).toBe(0);
+  });
+
+  test('do not count while the rule is off', () => {
+    ignored.use(null);
+    refuse('c1', 5_000);
+    clock.advance(1_001);
+    ignored.use(rule('1/10m'));
+    times(2, () => refuse('c1', 3_999));
+    expect(restrictions.size).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+import {
+  type Decision,
+  defineLimit,
+  type Limit,
+  type LimitOptions,
+  type LimitSet,
+  MemoryStore,
+  parseQuota,
+} from '../../../src/limits/index.ts';
+import type { FrozenClock } from './frozen-clock.ts';
+
+/** Not random, so that a failing test fails again. */
+export const fixedRandom = () => 0.618;
+
+export function newStore(
+  clock: FrozenClock,
+  sizes: { maxKeys?: number; keysPerCaller?: number } = {},
+): MemoryStore {
+  return new MemoryStore({ clock, random: fixedRandom, maxKeys: 1_000, ...sizes });
+}
+
+/** A caller's limit of a bucket `b`, unless told otherwise. */
+export function limit(quota: string, options: Partial<LimitOptions> = {}): Limit {
+  return defineLimit({
+    role: 'caller',
+    bucket: 'b',
+    main: null,
+    algorithm: 'window',
+    quota: parseQuota(quota),
+    ...options,
+  });
+}
+
+export function limits(set: Partial<LimitSet>): LimitSet {
+  return { global: null, caller: null, resource: null, ...set };
+}
+
+/** A copy: the store writes over what it answered. */
+export function copyOf(decision: Decision): Decision {
+  return { ...decision };
+}
+
+/** How many of so many requests in a row are admitted. */
+export function admittedOf(requests: number, decide: () => Decision): number {
+  let admitted = 0;
+  for (let i = 0; i < requests; i++) if (decide().admitted) admitted++;
+  return admitted;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { signInMistakes } from '../../../src/signin/mistakes.ts';
+import {
+  PROVIDER_DEFAULTS,
+  type ProviderOptions,
+  SIGN_IN_DEFAULTS,
+  type SignInOptions,
+} from '../../../src/signin/options.ts';
+
+const mistakes = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
+  signInMistakes(
+    { ...PROVIDER_DEFAULTS, issuer: 'https://id.example', ...provider },
+    {
+      ...SIGN_IN_DEFAULTS,
+      clientId: 'gateway',
+      clientAuthentication: { kind: 'none' },
+      redirectUri: 'https://app.example/cb',
+      ...signIn,
+    },
+  );
+
+test('good options have no mistakes', () => {
+  expect(mistakes()).toEqual([]);
+  expect(mistakes({}, { redirectUri: 'com.example.app:/cb' })).toEqual([]);
+});
+
+test('every mistake is found at once', () => {
+  const found = mistakes(
+    {
+      discoveryUrl: 'nowhere',
+      endpoints: { authorization: 'http://id.example/', token: 'x', keySet: 'ftp://id.example' },
+      tls: { ca: null, certificate: 'marker', key: null },
+    },
+    {
+      redirectUri: '/cb',
+      clientAuthentication: { kind: 'private_key_jwt', key: 'marker', keyId: null, algorithm: null },
+    },
+  );
+  expect(found.map(({ option }) => option)).toEqual([
+    'discoveryUrl',
+    'endpoints.authorization',
+    'endpoints.token',
+    'endpoints.keySet',
+    'tls',
+    'clientAuthentication',
+    'redirectUri',
+  ]);
+  expect(JSON.stringify(found)).not.toContain('marker');
+});
+
+test('an issuer that is asked for its document must be an address that may be asked', () => {
+  expect(mistakes({ issuer: 'http://id.example' })).toMatchObject([{ option: 'issuer' }]);
+  expect(mistakes({ issuer: 'https://id.example?x=1' })).toMatchObject([{ option: 'issuer' }]);
+  expect(mistakes({ issuer: 'http://id.example', discoveryUrl: 'https://inside/x' })).toEqual([]);
+});
+
+test('a certificate that cannot be read is a mistake, and so is a missing one', () => {
+  expect(mistakes({ tls: { ca: null, certificate: 'no PEM', key: 'no PEM' } })).toMatchObject([
+    { option: 'tls' },
+  ]);
+  expect(mistakes({}, { clientAuthentication: { kind: 'tls_client_auth' } })).toMatchObject([
+    { option: 'clientAuthentication' },
+  ]);
+});
+
+test('an empty secret is a mistake', () => {
+  expect(mistakes({}, { clientAuthentication: { kind: 'client_secret_basic', secret: '' } })).toMatchObject([
+    { option: 'clientAuthentication' },
+  ]);
+});
