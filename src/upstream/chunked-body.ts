@@ -13,14 +13,11 @@ const NO_BYTES = Buffer.alloc(0);
 /** RFC 9112, 7.1.1, without the "bad" blanks that a sender must not make. */
 const EXTENSIONS = /^(?:;[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[^"\\]|\\.)*"))?)+$/;
 
-/** RFC 9110, 6.5.1: fields about framing, routing and the connection mean nothing behind a body, or mischief. */
-const NEVER_TRAILERS: ReadonlySet<string> = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'host',
-  'trailer',
-]);
+/**
+ * Framing behind the body that it would have framed (RFC 9110, 6.5.1): somebody is confused, or at mischief. Other fields
+ * that are no trailers are the gateway's to leave out.
+ */
+const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 /** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
 type Place =

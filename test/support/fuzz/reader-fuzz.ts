@@ -9,6 +9,8 @@ import { wireAnswer } from './wire-answers.ts';
 /** Messages up to this length are small. */
 const SMALL_BYTES = 160;
 const MAX_FINDINGS = 10;
+/** Node's client does not take a coding with a tab behind it for chunked, though that is no part of it (RFC 9112, 5.1). */
+const TAB_BEHIND_CODING = /transfer-encoding:.*\t *\r/i;
 
 export interface ReaderFuzz {
   readonly seed: number;
@@ -66,6 +68,7 @@ export async function fuzzReader({
       if (other.outcome !== 'whole' && isKnownRefusal(name, bytes)) continue;
       // Where bytes follow the answer, some clients do not come to its end.
       if (other.outcome !== 'whole' && hasBytesBehind(ours, bytes, method)) continue;
+      if (name === 'node' && TAB_BEHIND_CODING.test(bytes.toString('latin1'))) continue;
       const wrong = disagreement(ours, other);
       if (wrong !== null) note(`${name} reads another ${wrong}: ${JSON.stringify([ours, other])}`);
     }
