@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/setup.ts'],
+    globalSetup: ['test/support/redis-installed.ts'],
     // Story tests open real sockets and start real processes: two cores bear two files at a time.
     maxWorkers: 2,
     testTimeout: 30_000,
