@@ -9,7 +9,7 @@ import { type Call, recordHistory } from './recorded-history.ts';
 import { TimedRunner } from './timed-runner.ts';
 
 const HISTORIES = Number(process.env['REDIS_HISTORIES'] ?? 2_000);
-const STEPS = 100;
+const STEPS = 60;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
 const history = fc.record({
   configuration: number,

@@ -114,7 +114,10 @@ export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
     'the cluster is whole',
     async () => {
       const infos = await Promise.all(servers.map(({ client }) => client.call('cluster', 'info')));
-      return infos.every(info => /cluster_state:ok[^]*cluster_known_nodes:3/.test(String(info)));
+      return infos.every(
+        info =>
+          String(info).includes(`cluster_state:ok`) && String(info).includes(`cluster_known_nodes:${nodes}`),
+      );
     },
     20_000,
   );
