@@ -1,6 +1,7 @@
 import {
   formatProblem,
   type LoadedConfig,
+  type LoadedLimits,
   type LoadedRoute,
   type LoadResult,
   loadConfig,
@@ -20,7 +21,7 @@ such as \${NAME} are taken from the environment, so check where it will run, or 
 weir check [OPTIONS]
 
   --config FILE     the file to check (${DEFAULT_CONFIG})
-  --strict          warnings fail as well
+  --strict          warnings fail as well; hints never do
   --format FORMAT   text, one line a problem: file:line:column: what is wrong; or json (text)
   --help            this text
 
@@ -37,8 +38,8 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
       throw new UsageError(`--format takes text or json, not "${format}"`);
     }
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
-    const problems = result.ok ? result.warnings : result.problems;
-    const passed = result.ok && !(strict && problems.length > 0);
+    const problems = result.ok ? [...result.warnings, ...result.hints] : result.problems;
+    const passed = result.ok && !(strict && result.warnings.length > 0);
     if (format === 'json') terminal.out(asJson(file, result, passed));
     else
       terminal.out(
@@ -60,14 +61,23 @@ function summary(file: string, result: LoadResult, passed: boolean): string {
 }
 
 /** What there is in the configuration, in a few words each. */
-function contents({ snapshot, routes, files }: LoadedConfig): string[] {
-  const [, limits] = files;
+function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
+  const [, file] = files;
   return [
     many(writtenRoutes(routes), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
-    ...(limits === undefined ? [] : [`limits of ${limits}`]),
+    ...(file === undefined ? [] : [`limits of ${file} (${describeLimits(limits)})`]),
   ];
+}
+
+function describeLimits({ routes }: LoadedLimits): string {
+  return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}`;
+}
+
+/** Buckets in use. */
+function bucketsOf(routes: LoadedLimits['routes']): number {
+  return new Set(routes.map(({ value }) => value.bucket)).size;
 }
 
 function asJson(file: string, result: LoadResult, passed: boolean): string {
@@ -77,7 +87,8 @@ function asJson(file: string, result: LoadResult, passed: boolean): string {
         routes: writtenRoutes(result.routes),
         upstreams: result.snapshot.upstreams.length,
         provider: result.snapshot.identity?.provider.issuer ?? null,
-        problems: result.warnings,
+        buckets: bucketsOf(result.limits.routes),
+        problems: [...result.warnings, ...result.hints],
       }
     : { problems: result.problems };
   return `${JSON.stringify({ ok: passed, file, ...report }, null, 2)}\n`;

@@ -6,6 +6,7 @@ import {
   type UpstreamModel,
 } from '../config/index.ts';
 import type { Fact } from './fact.ts';
+import { formatDuration, formatSize } from './units.ts';
 
 /** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */
 export function nameOfRoute({ value, place }: LoadedRoute): string {
@@ -30,10 +31,16 @@ export function describeForwarding(
     ['Host', upstream.hostHeader ?? "the client's own"],
     ['body', describeBody(route)],
     ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
+    ['upstream 429', UPSTREAM_429[route.upstream429]],
     ['timeouts', describeTimeouts(route, upstream)],
     ['caps', `${upstream.maxRequests} requests to the upstream in flight`],
   ];
 }
+
+const UPSTREAM_429 = {
+  rewrite: 'rewritten, unless clients of the gateway understand it',
+  pass: 'passed on as it is',
+} as const;
 
 const AUTHENTICATION = {
   required: 'required: 401 without a valid token',
@@ -72,21 +79,4 @@ function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string 
     ['idle', route.idleTimeoutMs],
   ] as const;
   return times.map(([name, ms]) => `${name} ${formatDuration(ms)}`).join(', ');
-}
-
-/** The largest unit that leaves no fraction, as in the configuration. */
-function formatDuration(ms: number): string {
-  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
-  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
-}
-
-function formatSize(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB'];
-  let unit = 0;
-  while (bytes >= 1024 && bytes % 1024 === 0 && unit < units.length - 1) {
-    bytes /= 1024;
-    unit++;
-  }
-  return `${bytes}${units[unit]}`;
 }

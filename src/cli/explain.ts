@@ -2,9 +2,10 @@ import { METHODS } from 'node:http';
 import { isIP } from 'node:net';
 
 import {
+  type CallerClass,
   didYouMean,
   formatProblem,
-  type LoadedRoute,
+  type LoadedConfig,
   loadConfig,
   type RouteModel,
   type Snapshot,
@@ -14,6 +15,8 @@ import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { describeForwarding, routeFact } from './describe-route.ts';
 import { ExitCode } from './exit-code.ts';
+import { describeLimits } from './explain-limits.ts';
+import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { type Fact, formatFacts } from './fact.ts';
 import { rivalsOf } from './rivals.ts';
@@ -22,13 +25,16 @@ export const explain: Command = {
   name: 'explain',
   summary: 'say which route a request takes, and why',
   help: `Says what the gateway does with a request: its canonical path, the route and upstream it takes with their policies,
-and which other routes match as well; or that the gateway serves it itself. Nothing is sent.
+or that the gateway serves it itself; its bucket and each limit that it meets, what may restrict its caller, and which other
+routes match as well. Behind each limit stands the line where it is written. Nothing is sent.
 
 weir explain METHOD PATH [OPTIONS]
 
   METHOD          GET, POST, ...
   PATH            as in a request line: /v1/things/7?full=yes
   --config FILE   the configuration (${DEFAULT_CONFIG})
+  --as CALLER     the limits of one class of callers alone: bot, user or address (all that the route may have);
+                  address:IP for --as address --address IP
   --address IP    also say what a request from this address counts as
   --help          this text
 
@@ -36,22 +42,28 @@ Exit code: 0 a route takes it, 1 the gateway refuses it or no route matches, 64 
 78 the configuration has mistakes.
 `,
   async run(args, terminal) {
-    const options = { ...configOption, address: { type: 'string' } } as const;
+    const options = { ...configOption, as: { type: 'string' }, address: { type: 'string' } } as const;
     const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH']);
     const [method = '', path = ''] = positionals;
     checkMethod(method);
-    const address = values.address === undefined ? null : readAddress(values.address);
+    const caller = readCaller(values.as, values.address);
     const config = await loadConfig(values.config, { env: terminal.env, generation: 1 });
     if (!config.ok) {
       for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
       return ExitCode.configuration;
     }
-    const { facts, taken } = explainRequest(method, path, config.snapshot, config.routes);
-    if (address !== null) facts.push(['address', describeAddress(address, config.snapshot)]);
+    const { facts, taken } = explainRequest(method, path, caller, config);
+    if (caller.address !== null) facts.push(['address', describeAddress(caller.address, config.snapshot)]);
     terminal.out(`${method} ${path}\n\n${formatFacts(facts)}`);
     return taken ? ExitCode.ok : ExitCode.failure;
   },
 };
+
+/** Whom the command line asks about; null: anyone. */
+interface Caller {
+  readonly as: CallerClass | null;
+  readonly address: string | null;
+}
 
 interface Explanation {
   readonly facts: Fact[];
@@ -60,12 +72,8 @@ interface Explanation {
 }
 
 /** Goes the way of a request through the gateway, in the same order. */
-function explainRequest(
-  method: string,
-  sent: string,
-  snapshot: Snapshot,
-  routes: readonly LoadedRoute[],
-): Explanation {
+function explainRequest(method: string, sent: string, caller: Caller, config: LoadedConfig): Explanation {
+  const { snapshot, routes } = config;
   const refused = (why: string, facts: readonly Fact[] = []): Explanation => ({
     facts: [...facts, ['refused', why]],
     taken: false,
@@ -92,7 +100,19 @@ function explainRequest(
   facts.push(routeFact(route));
   const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
   if (refusal !== null) return { facts: [...facts, ['refused', refusal], ...rivals], taken: false };
-  return { facts: [...facts, ...describeTaken(value, match.params, snapshot), ...rivals], taken: true };
+  const limited = { method, path: target.path, route: value, as: caller.as };
+  const key = caller.address === null ? null : addressKey(caller.address);
+  return {
+    facts: [
+      ...facts,
+      ...describeTaken(value, match.params, snapshot),
+      ...describeLimits(limited, config),
+      ...describeRestrictions(value, key, config),
+      ...describeCors(value, snapshot),
+      ...rivals,
+    ],
+    taken: true,
+  };
 }
 
 function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Fact[] {
@@ -119,8 +139,25 @@ function checkMethod(method: string): void {
   throw new UsageError(`"${method}" is no method${didYouMean(method, METHODS)}`);
 }
 
-function readAddress(text: string): string {
+/** `as`: bot, user, address or address:IP. */
+function readCaller(as: string | undefined, address: string | undefined): Caller {
+  const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
+  const known = CLASSES.find(callerClass => callerClass === word) ?? null;
+  if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))
+    throw new UsageError(
+      `--as takes bot, user, address or address:IP, not "${as}"${didYouMean(word, CLASSES)}`,
+    );
+  if (ip !== undefined && address !== undefined)
+    throw new UsageError('--as address:IP and --address both give an address: leave out one');
+  const given = ip ?? address;
+  return { as: known, address: given === undefined ? null : readAddress(given, ip === undefined) };
+}
+
+const CLASSES = ['bot', 'user', 'address'] as const;
+
+function readAddress(text: string, ofAddress: boolean): string {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
-  if (address === null) throw new UsageError(`--address takes an IP address, not "${text}"`);
+  const option = ofAddress ? '--address' : '--as address:IP';
+  if (address === null) throw new UsageError(`${option} takes an IP address, not "${text}"`);
   return address;
 }

@@ -1,6 +1,8 @@
-import { AddressSet, ForwardingRules } from '../http/index.ts';
+import { AddressSet, type CorsRules, ForwardingRules } from '../http/index.ts';
 import { parseRoutePattern, type RouteEntry, RouteTable } from '../routing/index.ts';
 import { compileIdentity } from './compile-identity.ts';
+import { type CompiledLimits, compileLimits } from './compile-limits.ts';
+import type { CorsConfig } from './cors-schema.ts';
 import type { GatewayConfig, RouteConfig, UpstreamConfig } from './gateway-schema.ts';
 import { formatHostPort } from './host-port.ts';
 import type { LimitsConfig } from './limits-schema.ts';
@@ -8,10 +10,11 @@ import type { ForwardRoute, RouteModel, Snapshot, UpstreamModel } from './model.
 import type { ProviderSettings } from './read-provider.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
-/** A snapshot, and the routes of the file in their order: what the table of the snapshot cannot list. */
+/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly limitRoutes: CompiledLimits['routes'];
 }
 
 /** All that was read, without mistakes. */
@@ -20,19 +23,23 @@ export interface Sources {
   readonly limits: LimitsConfig;
   /** Null: no identity provider is configured. */
   readonly provider: ProviderSettings | null;
+  /** Null: none is configured. */
+  readonly pseudonymKey: Buffer | null;
   /** Of the files that the configuration came from. */
   readonly hash: string;
 }
 
 /** Turns a configuration without mistakes into what the data plane reads. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, hash } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  const compiledLimits = compileLimits(limits);
   return {
     routes,
+    limitRoutes: compiledLimits.routes,
     snapshot: {
       generation,
       hash,
@@ -44,6 +51,8 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       ),
       upstreams: [...upstreams.values()],
       routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES]),
+      limits: compiledLimits.model,
+      cors: corsRules(config.cors),
       identity: provider === null ? null : compileIdentity(config, limits, provider),
       timeouts: {
         clientHeaderMs: config.timeouts.client_header,
@@ -60,8 +69,19 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         fields: config.caps.fields,
       },
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
-      log: config.log,
+      log: { level: config.log.level, access: config.log.access, pseudonymKey },
     },
+  };
+}
+
+function corsRules(config: CorsConfig): CorsRules | null {
+  if (config === 'off') return null;
+  const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = config;
+  return {
+    origins: origins && new Set(origins),
+    allowHeaders,
+    credentials,
+    maxAgeS: Math.floor(maxAgeMs / 1_000),
   };
 }
 
@@ -102,6 +122,10 @@ function compileRoute(
     upstream,
     authentication: config.authentication,
     closeAtExpiry: config.close_at_expiry,
+    globalLimitExempt: config.global_limit === 'exempt',
+    webhook: config.webhook,
+    upstream429: config.upstream_429,
+    cors: config.cors,
     semicolons: config.semicolons,
     firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
     idleTimeoutMs: config.timeouts.idle ?? defaults.idle,

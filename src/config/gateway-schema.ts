@@ -1,8 +1,9 @@
 import { METHODS } from 'node:http';
 import { z } from 'zod';
 
+import { corsSchema } from './cors-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
-import { choice, count, text, yesOrNo } from './plain-values.ts';
+import { choice, count, name, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
   forwardingHeader,
@@ -100,6 +101,24 @@ const route = z.strictObject({
     .describe(
       'What becomes of a path with ";" or "%3B": 400, since services disagree about its meaning, or passed on.',
     ),
+  webhook: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether it serves webhooks, which its parameters name. Who keeps calling one that the upstream answers with 404 is restricted there, see webhook_not_found in limits.yaml.',
+    ),
+  global_limit: choice(['apply', 'exempt'])
+    .prefault('apply')
+    .describe('Whether its requests draw on the global limit of their caller, see global in limits.yaml.'),
+  upstream_429: choice(['rewrite', 'pass'])
+    .prefault('rewrite')
+    .describe(
+      "What becomes of an upstream's own 429 that clients of this gateway would not understand: rewritten into one that they do, or passed on as it is.",
+    ),
+  cors: yesOrNo()
+    .prefault(true)
+    .describe(
+      'Whether "cors" holds for it. false: the upstream answers preflights and writes the fields itself.',
+    ),
   max_body: sizeOrNone().prefault('none').describe('Largest request body; beyond it 413. none: no limit.'),
   timeouts: z
     .strictObject({
@@ -133,15 +152,11 @@ export const gatewaySchema = z.strictObject({
   access_tokens: accessTokensSchema
     .optional()
     .describe('Which access tokens are accepted, and who their senders are. Needed with identity_provider.'),
-  upstreams: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
-        error: 'write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
-      }),
-      upstream,
-    )
-    .describe('The services behind the gateway, by name.'),
+  upstreams: z.record(name(), upstream).describe('The services behind the gateway, by name.'),
   routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
+  cors: corsSchema.describe(
+    'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
+  ),
   limits: text('expected none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))
     .prefault('none')
@@ -203,6 +218,11 @@ export const gatewaySchema = z.strictObject({
         .prefault('info')
         .describe('The least severe lines that are written.'),
       access: yesOrNo().prefault(true).describe('One line for each request.'),
+      pseudonym_key_file: text('write the path of a file')
+        .optional()
+        .describe(
+          'A file with the key of the names by which callers go in the log: at least 32 characters. Relative to this file. Left out: a random key for each process, so that names do not outlive it.',
+        ),
     })
     .prefault({})
     .describe('What is written to standard output, as one JSON object a line.'),

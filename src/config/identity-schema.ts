@@ -133,7 +133,7 @@ export const accessTokensSchema = z.strictObject({
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
   identity_headers: z
-    .record(token('write letters, digits and "-", such as X-Auth-Subject'), claim())
+    .record(token('is no name: write letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
     .describe(
       'Header fields by which upstreams learn who calls, each with its claim. A client cannot send them.',

@@ -1,17 +1,24 @@
+export { QUOTA_KEYS } from './compile-limits.ts';
 export { formatHostPort } from './host-port.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export {
   type LoadedConfig,
+  type LoadedLimitRoute,
+  type LoadedLimits,
   type LoadedRoute,
   type LoadOptions,
   type LoadResult,
   loadConfig,
 } from './load.ts';
 export type {
+  BucketModel,
+  CallerClass,
   CapsModel,
   ForwardRoute,
   HostPort,
   IdentityModel,
+  LimitRouteModel,
+  LimitsModel,
   ListenModel,
   LogModel,
   RouteModel,

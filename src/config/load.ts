@@ -7,10 +7,12 @@ import { crossCheck } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { gatewaySchema } from './gateway-schema.ts';
 import { gatewayJsonSchema } from './json-schema.ts';
-import type { RouteModel, Snapshot } from './model.ts';
+import { checkLimits } from './limit-checks.ts';
+import type { LimitRouteModel, RouteModel, Snapshot } from './model.ts';
 import type { Problem } from './problem.ts';
 import { readLimits } from './read-limits.ts';
 import { readProvider } from './read-provider.ts';
+import { readPseudonymKey } from './read-pseudonym-key.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
@@ -29,7 +31,10 @@ export interface LoadedConfig {
   readonly routes: readonly LoadedRoute[];
   /** What was read: gateway.yaml, then the file of limits if it names one. */
   readonly files: readonly string[];
+  readonly limits: LoadedLimits;
   readonly warnings: readonly Problem[];
+  /** What an operator may want to know, though nothing is wrong. */
+  readonly hints: readonly Problem[];
 }
 
 export type LoadResult =
@@ -37,10 +42,31 @@ export type LoadResult =
   /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** A line of a file, as messages name it. */
+export interface FilePlace {
+  readonly file: string;
+  readonly line: number;
+}
+
 /** A route together with its pattern and where it is written. */
 export interface LoadedRoute extends RouteEntry<RouteModel> {
   /** Null: nowhere, the route is the gateway's own. */
-  readonly place: { readonly file: string; readonly line: number } | null;
+  readonly place: FilePlace | null;
+}
+
+/** A line of `routes:` in limits.yaml. */
+export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
+  /** As it is written. */
+  readonly line: string;
+  readonly place: FilePlace | null;
+}
+
+/** What there is to say about limits beside what they are. */
+export interface LoadedLimits {
+  /** The lines of `routes:`, in the order of the file. */
+  readonly routes: readonly LoadedLimitRoute[];
+  /** Where a key of limits.yaml is written; null: it is not, its default holds. */
+  placeOf(path: readonly string[]): FilePlace | null;
 }
 
 /**
@@ -52,14 +78,16 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
   crossCheck(file);
   const provider = await readProvider(file);
+  const pseudonymKey = await readPseudonymKey(file);
   const { limits, file: limitsFile } = await readLimits(file, options.env);
+  if (limitsFile !== null) checkLimits(limitsFile, file);
   const files = limitsFile === null ? [file] : [file, limitsFile];
   const problems = files.flatMap(each => each.problems);
   if (gateway === undefined || limits === undefined || files.some(each => each.hasMistakes))
-    return { ok: false, problems };
+    return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint') };
 
-  const sources = { gateway, limits, provider, hash: hashOf(files) };
-  const { snapshot, routes } = compileGateway(sources, options.generation);
+  const sources = { gateway, limits, provider, pseudonymKey, hash: hashOf(files) };
+  const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
     place: { file: file.name, line: file.place(['routes', index]).line },
@@ -69,8 +97,27 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
     snapshot,
     routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
     files: files.map(({ name }) => name),
-    warnings: problems,
+    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFile),
+    warnings: problems.filter(({ severity }) => severity === 'warning'),
+    hints: problems.filter(({ severity }) => severity === 'hint'),
   };
+}
+
+function loadedLimits(
+  routes: readonly RouteEntry<LimitRouteModel>[],
+  lines: readonly string[],
+  file: ConfigFile | null,
+): LoadedLimits {
+  const placeOf = (path: readonly string[]) => placeIn(file, path);
+  const written = routes.map((route, index) => {
+    const line = lines[index] ?? '';
+    return { ...route, line, place: placeOf(['routes', line]) };
+  });
+  return { routes: written, placeOf };
+}
+
+function placeIn(file: ConfigFile | null, path: readonly string[]): FilePlace | null {
+  return file?.has(path) ? { file: file.name, line: file.place(path, 'key').line } : null;
 }
 
 /** Of each file by itself, so that no byte can move from one to the other unnoticed. What secret files hold is not in it. */

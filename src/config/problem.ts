@@ -1,5 +1,5 @@
-/** A mistake keeps the configuration from being used; a warning does not. */
-export type Severity = 'mistake' | 'warning';
+/** A mistake keeps the configuration from being used; a warning does not. A hint is no reproach: nothing may be wrong at all. */
+export type Severity = 'mistake' | 'warning' | 'hint';
 
 /** One thing that is wrong with a configuration file. */
 export interface Problem {
@@ -18,7 +18,7 @@ export interface Problem {
 export function formatProblem(problem: Problem): string {
   const place =
     problem.line === null ? problem.file : `${problem.file}:${problem.line}:${problem.column ?? 1}`;
-  return `${place}: ${problem.severity === 'warning' ? 'warning: ' : ''}${problem.message}`;
+  return `${place}: ${problem.severity === 'mistake' ? '' : `${problem.severity}: `}${problem.message}`;
 }
 
 /** In the order of the file, each problem once. */

@@ -5,6 +5,7 @@ import { AddressSet } from '../http/index.ts';
 import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { parseHostPort } from './host-port.ts';
+import { parseLimitRoute } from './limit-route.ts';
 import type { HostPort } from './model.ts';
 import { parseMomentS } from './moment.ts';
 import { parseSizeBytes } from './size.ts';
@@ -152,6 +153,14 @@ export function routePath() {
       const message = messageOf(PatternError, () => parseRoutePattern(path, null));
       if (message !== null) refuseQuoting(context, message.replace(`path "${path}": `, ''));
     });
+}
+
+/** A line of `routes:` in limits.yaml; what it may hold is said where it is read. The key of a map. */
+export function limitRoute() {
+  return z.string().superRefine((line, context) => {
+    const message = messageOf(PatternError, () => parseLimitRoute(line));
+    if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
+  });
 }
 
 /** A network such as `10.1.0.0/16`, or one address. */

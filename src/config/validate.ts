@@ -72,7 +72,7 @@ function addUnknownKeys(
 function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
-    file.add(path, `"${path.at(-1)}" is no name: ${why}`, { about: 'key' });
+    file.add(path, `"${path.at(-1)}" ${why}`, { about: 'key' });
   } else if (!file.has(path)) {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
   } else if (issue.code === 'custom' && issue.params?.quotesValue === true && file.holdsVariable(path)) {

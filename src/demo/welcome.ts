@@ -20,7 +20,7 @@ export function welcome({ gateway, admin, provider, backend }: ChosenPorts): str
 Weir's demo is running.
 
   gateway   ${api}${insteadOf(gateway)}
-            as config/demo/gateway.yaml says
+            as config/demo/gateway.yaml and config/demo/limits.yaml say
   provider  ${origin}/realms/demo${insteadOf(provider)}
             OpenID Connect in the manner of Keycloak; users alice / wonderland and bob / builder
   backend   http://127.0.0.1:${backend.port}${insteadOf(backend)}
@@ -59,6 +59,10 @@ Or do it yourself, in another terminal:
     curl -i -H 'Content-Type: application/json' -d '{"code":"guessed","redirectUri":"${origin}/callback"}' ${api}/v1/anonymous/auth
     curl -i ${api}/nowhere
     curl -i --path-as-is ${api}/v1/channels/../admin
+
+  run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within ten seconds, so that the
+  fourth is answered 429 and told how long to wait
+    for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
 
   watch an answer arrive piece by piece, as the backend makes it
     curl -N ${api}/v1/ticks

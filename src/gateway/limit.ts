@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
 import type { BucketModel, CallerClass } from '../config/index.ts';
-import { decodeSegment } from '../http/index.ts';
+import { mainValue } from '../http/index.ts';
 import type { Decision, LimitSet } from '../limits/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
@@ -8,9 +7,6 @@ import type { GatewayState } from './gateway-state.ts';
 import { badRequest } from './problems.ts';
 import { bucketRefused, globallyRefused } from './rate-limit-error.ts';
 import { reportOf } from './rate-report.ts';
-
-/** A longer main value is kept as its hash: keys are bounded, segments are not. */
-const LONGEST_MAIN = 64;
 
 /** What a request draws on, and as whom. */
 interface Claim {
@@ -50,14 +46,6 @@ function claimOf(exchange: Exchange): Claim | null {
 }
 
 const NONE: LimitSet = { global: null, caller: null, resource: null };
-
-/** The decoded segment, without what some services cut off behind a semicolon, so that no other spelling is another key. */
-function mainValue(raw: string): string | null {
-  const end = raw.search(/;|%3B/);
-  const value = decodeSegment(end === -1 ? raw : raw.slice(0, end));
-  if (value === null || value.length <= LONGEST_MAIN) return value;
-  return hash('sha256', value, 'base64url');
-}
 
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): Verdict {
   const { bucket, callerClass, set, main } = claim;

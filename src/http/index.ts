@@ -4,6 +4,7 @@ export { type CorsRules, corsFields, isPreflight, preflightFields } from './cors
 export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';
+export { mainValue } from './main-value.ts';
 export { RequestHead } from './request-head.ts';
-export { decodeSegment, parseTarget, type Target } from './target.ts';
+export { parseTarget, type Target } from './target.ts';
 export { type Provenance, upstreamFields } from './upstream-fields.ts';

@@ -30,7 +30,7 @@ function parseUnits(number: string, text: string): number {
   if (!/^\d+$/.test(number))
     fail(text, `"${number}" is not a whole number from 1 to ${MOST_UNITS}: ${EXAMPLE}`);
   const units = Number(number);
-  if (units === 0) fail(text, `write at least 1 (a request that is to be refused always needs no limit but no route)`);
+  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
   if (units > MOST_UNITS)
     fail(text, `write at most ${MOST_UNITS}, over a shorter period if it has to be more`);
   if (number !== String(units)) fail(text, `write ${units} without leading zeros`);

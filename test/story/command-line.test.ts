@@ -239,7 +239,7 @@ describe('weir check', () => {
       out: [
         `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
         `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
-        `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1`,
+        `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)`,
         `${file}: 2 mistakes, 1 warning`,
         '',
       ].join('\n'),

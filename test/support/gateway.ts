@@ -23,9 +23,15 @@ export interface GatewaySettings {
   readonly config?: ConfigPart;
 }
 
-/** Writes a gateway.yaml with free ports and returns its path. The end of the running test removes it. */
+/**
+ * Writes a gateway.yaml with free ports and returns its path. The end of the running test removes it. All tests come from one
+ * address: where a test names no file of limits, the global limit is off.
+ */
 export async function writeGatewayConfig(settings: GatewaySettings): Promise<string> {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'limits.yaml'), 'global: off\n');
   const config = {
+    limits: 'limits.yaml',
     listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' },
     upstreams: { api: { url: `http://127.0.0.1:${settings.upstreamPort}`, ...settings.api } },
     routes: [{ path: '/**', upstream: 'api', authentication: 'none', ...settings.route }],
@@ -33,7 +39,7 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
     shutdown: { delay: '0s', drain: '5s' },
     ...settings.config,
   };
-  const path = join(await tempFolder(), 'gateway.yaml');
+  const path = join(folder, 'gateway.yaml');
   await writeFile(path, stringify(config));
   return path;
 }

@@ -27,7 +27,10 @@ function leavesOf(schema: JsonSchema, path: readonly string[] = []): Leaf[] {
   }
   // Of what may be written in several ways also the keys of the one that has keys.
   const ways = (schema.anyOf ?? []).filter(way => 'properties' in way);
-  return [[path.join('.'), schema.default], ...ways.flatMap(way => leavesOf(way, path))];
+  const { default: fallback } = schema;
+  // An empty map stands for the defaults of its keys, which are told with each.
+  const isOfKeys = ways.length > 0 && JSON.stringify(fallback) === '{}';
+  return [[path.join('.'), isOfKeys ? undefined : fallback], ...ways.flatMap(way => leavesOf(way, path))];
 }
 
 /** All values that the file gives for a path of the schema. */
@@ -48,10 +51,11 @@ function withEveryKey(text: string): string {
   return text.replaceAll(/^( +)#(?! [^ ])/gm, '$1');
 }
 
-/** The comment above the first line with this key. */
-function commentOf(text: string, key: string): string {
+/** The comment above the first line with the last key of this path; one at the top is not taken for one further in. */
+function commentOf(text: string, path: string): string {
   const lines = text.split('\n');
-  const at = lines.findIndex(line => new RegExp(`^ *${key}:`).test(line));
+  const [key = '', ...above] = path.split('.').reverse();
+  const at = lines.findIndex(line => new RegExp(`^${above.length > 0 ? ' +' : ''}${key}:`).test(line));
   const from = lines.slice(0, at).findLastIndex(line => !/^ *#/.test(line));
   return lines.slice(from + 1, at).join('\n');
 }
@@ -87,6 +91,9 @@ describe('config/gateway.yaml', () => {
         'log.access',
       ]),
     );
+    expect(leavesOfLimits.map(([path]) => path)).toEqual(
+      expect.arrayContaining(['global.bot', 'invalid_requests.restrict_for', 'buckets.*.main', 'routes']),
+    );
   });
 
   it('has behind a "#" nothing but keys that exist', async () => {
@@ -112,7 +119,7 @@ describe.each([
     if (fallback === undefined || values.some(value => JSON.stringify(value) === JSON.stringify(fallback)))
       return;
     const shown = typeof fallback === 'string' ? fallback : JSON.stringify(fallback);
-    expect(commentOf(text, path.split('.').at(-1) ?? '')).toContain(`Default: ${shown}`);
+    expect(commentOf(text, path)).toContain(`Default: ${shown}`);
   });
 
   it('has a comment above every key, where it stands for the first time', () => {

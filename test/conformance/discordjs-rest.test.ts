@@ -1,0 +1,103 @@
+import { REST } from '@discordjs/rest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type LimitedGateway, startLimited } from '../support/limits.ts';
+
+/**
+ * A client library of this header family, unmodified: it queues by bucket, paces itself by Remaining and Reset-After, keeps
+ * to 50 requests a second in all, and waits as a 429 says.
+ */
+function clientOf({ gateway }: LimitedGateway, token: string): REST {
+  const rest = new REST({
+    api: `http://127.0.0.1:${gateway.port}`,
+    version: '1',
+    authPrefix: 'Bearer',
+    // Nothing is added to the waits that the gateway tells.
+    offset: 0,
+  }).setToken(token);
+  onTestFinished(() => {
+    rest.clearHashSweeper();
+    rest.clearHandlerSweeper();
+  });
+  return rest;
+}
+
+/** How many answers of each kind the gateway gave. */
+async function answersOf({ gateway }: LimitedGateway): Promise<{ admitted: number; refused: number }> {
+  let [admitted, refused] = [0, 0];
+  for (const [labels, count] of await gateway.metric('weir_limit_decisions_total')) {
+    if (labels.includes('outcome="admitted"')) admitted += count;
+    else refused += count;
+  }
+  return { admitted, refused };
+}
+
+const limits = {
+  bucket_hash: 'route',
+  global: { user: '50/1s' },
+  buckets: {
+    'messages.read': { main: 'channel', user: '20/5s' },
+    'messages.write': { main: 'channel', user: '5/5s' },
+  },
+  routes: {
+    'GET /v1/channels/{channel}/messages': 'messages.read',
+    'POST /v1/channels/{channel}/messages': 'messages.write',
+  },
+};
+const json: Parameters<typeof startLimited>[1] = {
+  upstream: exchange => exchange.answer(200, ['Content-Type', 'application/json'], '{}'),
+};
+const CHANNELS = Array.from({ length: 8 }, (_, i) => `10000000000000000${i}`);
+
+describe('@discordjs/rest', () => {
+  test('works for a minute at full speed and meets no 429', { timeout: 90_000 }, async () => {
+    const front = await startLimited(limits, json);
+    const rest = clientOf(front, front.issuer.token());
+    const end = performance.now() + 60_000;
+    let done = 0;
+    // One worker a route and channel: the library queues what its bucket does not admit yet.
+    const worker = async (send: () => Promise<unknown>) => {
+      while (performance.now() < end) {
+        await send();
+        done++;
+      }
+    };
+    await Promise.all(
+      CHANNELS.flatMap(id => [
+        worker(() => rest.get(`/channels/${id}/messages`)),
+        worker(() => rest.post(`/channels/${id}/messages`, { body: { content: 'hello' } })),
+      ]),
+    );
+    const { admitted, refused } = await answersOf(front);
+    expect(refused).toBe(0);
+    expect(admitted).toBe(done);
+    // 8 channels of 20 reads and 5 writes in 5 s: 12 full windows begin in a minute.
+    expect(done).toBeGreaterThan(8 * 25 * 10);
+  });
+
+  test('that shares its caller with another client waits as it is told, and gets through', async () => {
+    const front = await startLimited(limits, json);
+    const token = front.issuer.token();
+    const [one, two] = [clientOf(front, token), clientOf(front, token)];
+    const writes = [one, two].flatMap(rest =>
+      Array.from({ length: 6 }, () => rest.post('/channels/1/messages', { body: {} })),
+    );
+    await Promise.all(writes);
+    expect(front.upstream.requests).toHaveLength(12);
+    const { refused } = await answersOf(front);
+    // Whoever is refused waits for the next window; nobody sends in vain a second time in one.
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThanOrEqual(4);
+  });
+
+  test('takes the refusal of the global limit for one, and waits as long as that says', async () => {
+    const front = await startLimited({ ...limits, global: { user: '2/2s' } }, json);
+    const rest = clientOf(front, front.issuer.token());
+    const told: unknown[] = [];
+    rest.on('rateLimited', info => told.push(info));
+    const begun = performance.now();
+    await Promise.all(CHANNELS.slice(0, 3).map(id => rest.get(`/channels/${id}/messages`)));
+    expect(told[0]).toMatchObject({ global: true });
+    expect(performance.now() - begun).toBeGreaterThan(1_900);
+    expect((await answersOf(front)).refused).toBe(1);
+  });
+});

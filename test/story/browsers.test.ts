@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { askOnce, askTimes, fieldOf, rateFieldsOf, startLimited, statusesOf } from '../support/limits.ts';
+
+const ORIGIN = 'Origin: https://app.example';
+const PREFLIGHT = [
+  ORIGIN,
+  'Access-Control-Request-Method: PUT',
+  'Access-Control-Request-Headers: authorization',
+];
+
+const limits = {
+  global: { user: '10000/1s', address: '4/60s' },
+  buckets: { all: { user: '2/60s' } },
+  routes: { '/things/**': 'all' },
+};
+const cors = { origins: ['https://app.example'] };
+const start = (config = {}) => startLimited(limits, { config: { cors, ...config } });
+
+describe('a preflight', () => {
+  test('is answered without a token and without the upstream', async () => {
+    const front = await start();
+    const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT);
+    expect(answer.status).toBe(204);
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    expect(fieldOf(answer, 'access-control-allow-methods')).toBe('PUT');
+    expect(fieldOf(answer, 'access-control-allow-headers')).toBe('authorization');
+    expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+    expect(rateFieldsOf(answer)).toEqual([]);
+    expect(front.upstream.requests).toHaveLength(0);
+  });
+
+  test('draws on the global limit of its address and on nothing else', async () => {
+    const front = await start();
+    const answers = await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
+    expect(statusesOf(answers)).toEqual([204, 204, 204, 204, 429]);
+    expect(fieldOf(answers[4], 'x-ratelimit-global')).toBe('true');
+    expect(fieldOf(answers[4], 'access-control-allow-origin')).toBe('https://app.example');
+    const known = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(fieldOf(known, 'x-ratelimit-remaining')).toBe('1');
+  });
+
+  test('never counts as an invalid request', async () => {
+    const front = await startLimited(
+      { ...limits, invalid_requests: { limit: '3/60s', restrict_for: '60s' } },
+      { config: { cors } },
+    );
+    await askTimes(front, 20, 'OPTIONS /things/1', ...PREFLIGHT);
+    expect((await askOnce(front, 'GET /things/1', front.issuer.bearer())).status).toBe(200);
+  });
+
+  test('of another origin gets no leave', async () => {
+    const front = await start();
+    const answer = await askOnce(
+      front,
+      'OPTIONS /things/1',
+      'Origin: https://evil.example',
+      ...PREFLIGHT.slice(1),
+    );
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+    expect(front.upstream.requests).toHaveLength(0);
+  });
+
+  test('is an ordinary request where no rules are set', async () => {
+    const front = await startLimited(limits);
+    const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT, front.issuer.bearer());
+    expect(answer.status).toBe(200);
+    expect(front.upstream.onlyRequest.method).toBe('OPTIONS');
+  });
+});
+
+describe('an answer to a script of the origin', () => {
+  test.each([
+    ['of the upstream', 200, 1, true],
+    ['that refuses for the bucket', 429, 3, true],
+    ['without a token', 401, 1, false],
+  ] as const)('%s may be read, with the headers of limits', async (_, status, times, withToken) => {
+    const front = await start();
+    const lines = withToken ? [ORIGIN, front.issuer.bearer()] : [ORIGIN];
+    const answer = (await askTimes(front, times, 'GET /things/1', ...lines)).at(-1);
+    expect(answer?.status).toBe(status);
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    expect(fieldOf(answer, 'access-control-expose-headers')).toContain('X-RateLimit-Remaining');
+    expect(fieldOf(answer, 'vary')).toContain('Origin');
+  });
+
+  test("carries the gateway's rules in place of the upstream's", async () => {
+    const front = await startLimited(limits, {
+      config: { cors },
+      upstream: exchange => exchange.answer(200, ['Access-Control-Allow-Origin', '*']),
+    });
+    const answer = await askOnce(front, 'GET /things/1', ORIGIN, front.issuer.bearer());
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
+  });
+
+  test('is left to the upstream on a route that says so', async () => {
+    const front = await startLimited(limits, {
+      config: { cors },
+      routes: [{ path: '/own/**', cors: false }],
+      upstream: exchange => exchange.answer(200, ['Access-Control-Allow-Origin', 'https://theirs.example']),
+    });
+    const answer = await askOnce(front, 'GET /own/1', ORIGIN, front.issuer.bearer());
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://theirs.example');
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import {
+  askOnce,
+  askTimes,
+  type LimitedGateway,
+  rateOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+
+const ROUTES = { '/things/{id}': 'things' };
+const plenty = { user: '65535/60s', address: '65535/60s' };
+/** The clients come through a proxy that tells their addresses. */
+const config = { trusted_proxies: ['127.0.0.1'] };
+const from = (addresses: string) => `X-Forwarded-For: ${addresses}`;
+
+/** Keys held now, of all limits. */
+async function keysOf({ gateway }: LimitedGateway): Promise<number> {
+  return (await gateway.metric('weir_limit_keys')).get('') ?? Number.NaN;
+}
+
+/** Sends so many requests over a few connections, so that some are always under way. */
+async function flood(
+  { gateway }: LimitedGateway,
+  times: number,
+  request: (i: number) => string,
+): Promise<Map<number, number>> {
+  const statuses = new Map<number, number>();
+  let next = 0;
+  const worker = async () => {
+    const client = await gateway.connect();
+    while (next < times) {
+      const { status } = await client.ask(request(next++));
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+  return statuses;
+}
+
+describe('a flood', () => {
+  test('of tokens that verify nowhere makes one key: that of its address', async () => {
+    const front = await startLimited({
+      global: plenty,
+      buckets: { things: { main: 'id', user: '5/60s' } },
+      routes: ROUTES,
+      invalid_requests: 'off',
+    });
+    const [header = '', payload = ''] = front.issuer.token().split('.');
+    const statuses = await flood(front, 5_000, i => {
+      const forged = Buffer.from(`forged ${i}`.padEnd(64)).toString('base64url');
+      return head(`GET /things/${i}`, `Authorization: Bearer ${header}.${payload}.${forged}`);
+    });
+    expect([...statuses.keys()].sort()).toEqual([401, 429]);
+    expect(await keysOf(front)).toBe(1);
+    expect(front.upstream.requests).toHaveLength(0);
+  });
+
+  test('of addresses in one IPv6 network is one address', async () => {
+    const front = await startLimited({ global: { address: '50/60s' } }, { config });
+    const statuses = await flood(front, 1_000, i =>
+      head('GET /open/a', from(`2001:db8:1:2:${i.toString(16)}::${(i * 7).toString(16)}`)),
+    );
+    expect(statuses).toEqual(
+      new Map([
+        [200, 50],
+        [429, 950],
+      ]),
+    );
+    expect(await keysOf(front)).toBe(1);
+    expect((await askOnce(front, 'GET /open/a', from('2001:db8:1:3::1'))).status).toBe(200);
+  });
+
+  test('of main values of one caller fills its own keys and then shares one', async () => {
+    const front = await startLimited({
+      global: 'off',
+      keys_per_caller: 100,
+      buckets: { things: { main: 'id', user: '5/60s' } },
+      routes: ROUTES,
+    });
+    const bearer = front.issuer.bearer();
+    const statuses = await flood(front, 400, i => head(`GET /things/${i}`, bearer));
+    // 100 keys of its own, and five requests on the one for all that follow.
+    expect(statuses).toEqual(
+      new Map([
+        [200, 105],
+        [429, 295],
+      ]),
+    );
+    expect(await keysOf(front)).toBe(101);
+    const bob = await askOnce(front, 'GET /things/399', front.issuer.bearer({ sub: 'bob' }));
+    expect(rateOf(bob).remaining).toBe(4);
+  });
+
+  test('of addresses leaves an exhausted key exhausted', async () => {
+    const front = await startLimited({ global: { address: '1/60s' } }, { config });
+    expect(statusesOf(await askTimes(front, 2, 'GET /open/a', from('192.0.2.1')))).toEqual([200, 429]);
+    const statuses = await flood(front, 10_000, i =>
+      head('GET /open/a', from(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`)),
+    );
+    expect(statuses).toEqual(new Map([[200, 10_000]]));
+    expect((await askOnce(front, 'GET /open/a', from('192.0.2.1'))).status).toBe(429);
+  });
+});
+
+describe('the address of a client behind trusted proxies', () => {
+  const limits = { global: { address: '1/60s' } };
+
+  /** The first request of an address is admitted, each further one refused. */
+  async function isKnown(front: LimitedGateway, ...lines: string[]): Promise<boolean> {
+    return (await askOnce(front, 'GET /open/a', ...lines)).status === 429;
+  }
+
+  test('is the right-most that is not trusted, whatever stands before it', async () => {
+    const front = await startLimited(limits, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'] } });
+    expect(await isKnown(front, from('198.51.100.7'))).toBe(false);
+    expect(await isKnown(front, from('1.2.3.4, 198.51.100.7'))).toBe(true);
+    expect(await isKnown(front, from('1.2.3.4, 198.51.100.7, 10.0.0.9'))).toBe(true);
+    expect(await isKnown(front, from('9.9.9.9'), from('198.51.100.7'))).toBe(true);
+    expect(await isKnown(front, from('198.51.100.7:4711'))).toBe(true);
+    expect(await isKnown(front, from('::ffff:198.51.100.7'))).toBe(true);
+    expect(await isKnown(front, from('[2001:db8::1]:443'))).toBe(false);
+    expect(await isKnown(front, from('2001:db8::2'))).toBe(true);
+  });
+
+  test('is the peer where it forges 1,200 entries of its own', async () => {
+    const front = await startLimited(limits, { config: { trusted_proxies: ['10.0.0.0/8'] } });
+    expect(await isKnown(front)).toBe(false);
+    const forged = Array.from({ length: 1_200 }, (_, i) => `1.2.${i >> 8}.${i & 255}`).join(',');
+    expect(await isKnown(front, from(forged))).toBe(true);
+  });
+});

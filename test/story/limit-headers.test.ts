@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import {
+  askOnce,
+  askTimes,
+  BUCKET_FIELDS,
+  fieldOf,
+  GLOBAL_FIELDS,
+  rateFieldsOf,
+  rateOf,
+  refusalOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+
+/** Every name of an answer that says anything about limits. */
+const WITH_WAIT = ['retry-after', ...BUCKET_FIELDS];
+
+const limits = {
+  global: { user: '1000/1s', address: '1000/1s' },
+  buckets: { reads: { main: 'id', user: '3/60s', bot: '7/60s' } },
+  routes: { 'GET /things/{id}': 'reads' },
+};
+
+describe('answers of a limited route', () => {
+  test('count down to 0 on the last admitted request, and the next is refused', async () => {
+    const front = await startLimited(limits);
+    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 429]);
+    expect(answers.map(answer => rateOf(answer).remaining)).toEqual([2, 1, 0, 0]);
+    expect(answers.map(answer => rateOf(answer).limit)).toEqual([3, 3, 3, 3]);
+    expect(front.upstream.requests).toHaveLength(3);
+  });
+
+  test('tell the same Reset and the same bucket throughout a window, and a Reset-After that falls', async () => {
+    const front = await startLimited(limits);
+    const before = Date.now() / 1_000;
+    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    const rates = answers.map(rateOf);
+    expect(new Set(rates.map(rate => rate.reset)).size).toBe(1);
+    expect(new Set(rates.map(rate => rate.bucket)).size).toBe(1);
+    const [first, ...later] = rates;
+    expect(first?.reset).toBeGreaterThan(before + 59.9);
+    expect(first?.reset).toBeLessThan(Date.now() / 1_000 + 60.1);
+    let last = first?.resetAfter ?? 0;
+    expect(last).toBeLessThanOrEqual(60);
+    for (const { resetAfter } of later) {
+      expect(resetAfter).toBeLessThanOrEqual(last);
+      last = resetAfter;
+    }
+    // Both tell one moment, but for the time between this and the answer.
+    expect(Math.abs(last + Date.now() / 1_000 - (first?.reset ?? 0))).toBeLessThan(1);
+  });
+
+  test('carry the six headers, and a refusal its wait beside them', async () => {
+    const front = await startLimited(limits);
+    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    expect(rateFieldsOf(answers[0])).toEqual(BUCKET_FIELDS);
+    const refused = answers[3];
+    expect(rateFieldsOf(refused)).toEqual(WITH_WAIT);
+    expect(refusalOf(refused)).toEqual({
+      message: 'You are being rate limited.',
+      retry_after: expect.any(Number),
+      global: false,
+    });
+    expect(fieldOf(refused, 'via')).toBe('1.1 weir');
+  });
+
+  test('differ by class of caller: bots have a limit of their own', async () => {
+    const front = await startLimited(limits);
+    const user = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    const bot = await askOnce(front, 'GET /things/1', front.issuer.bearer({ client_id: 'robot' }));
+    expect(rateOf(user).limit).toBe(3);
+    expect(rateOf(bot).limit).toBe(7);
+    expect(rateOf(bot).bucket).toBe(rateOf(user).bucket);
+  });
+
+  test('carry them whatever the upstream says, in place of its own', async () => {
+    const front = await startLimited(limits, {
+      upstream: exchange =>
+        exchange.answer(500, ['X-RateLimit-Limit', '99', 'x-ratelimit-bucket', 'theirs', 'Via', '1.1 a']),
+    });
+    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(answer.status).toBe(500);
+    expect(rateOf(answer).limit).toBe(3);
+  });
+
+  test('carry them when the upstream fails after admission', async () => {
+    const front = await startLimited(limits, { upstream: ({ connection }) => connection.reset() });
+    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(answer.status).toBe(502);
+    expect(rateOf(answer).remaining).toBe(2);
+  });
+
+  test('of HEAD draw on the bucket of GET', async () => {
+    const front = await startLimited(limits);
+    const bearer = front.issuer.bearer();
+    const get = await askOnce(front, 'GET /things/1', bearer);
+    const headAnswer = await askOnce(front, 'HEAD /things/1', bearer);
+    expect(rateOf(headAnswer)).toMatchObject({ remaining: 1, bucket: rateOf(get).bucket });
+  });
+});
+
+describe('no headers of a bucket', () => {
+  test('on a route without one', async () => {
+    const front = await startLimited(limits);
+    const answer = await askOnce(front, 'GET /other', front.issuer.bearer());
+    expect(answer.status).toBe(200);
+    expect(rateFieldsOf(answer)).toEqual([]);
+  });
+
+  test('on a 401, and a request without a token draws on no bucket', async () => {
+    const front = await startLimited(limits);
+    const refused = await askTimes(front, 5, 'GET /things/1');
+    expect(statusesOf(refused)).toEqual([401, 401, 401, 401, 401]);
+    expect(refused.flatMap(rateFieldsOf)).toEqual([]);
+    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(rateOf(answer).remaining).toBe(2);
+  });
+
+  test('on a 400 and a 404 of the gateway', async () => {
+    const front = await startLimited(limits, {
+      config: { routes: [{ path: '/things/**', upstream: 'api' }] },
+    });
+    const bearer = front.issuer.bearer();
+    for (const [target, status] of [
+      ['GET /things//1', 400],
+      ['GET /nowhere', 404],
+    ] as const) {
+      const answer = await askOnce(front, target, bearer);
+      expect(answer.status).toBe(status);
+      expect(rateFieldsOf(answer)).toEqual([]);
+    }
+  });
+});
+
+describe('the global limit', () => {
+  const tight = { ...limits, global: { user: '2/60s', address: '3/60s' } };
+
+  test('refuses with exactly its three headers, and says nothing of a bucket', async () => {
+    const front = await startLimited(tight);
+    const answers = await askTimes(front, 3, 'GET /things/1', front.issuer.bearer());
+    expect(statusesOf(answers)).toEqual([200, 200, 429]);
+    const refused = answers[2];
+    expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
+    expect(fieldOf(refused, 'x-ratelimit-global')).toBe('true');
+    expect(fieldOf(refused, 'x-ratelimit-scope')).toBe('global');
+    expect(fieldOf(refused, 'via')).toBe('1.1 weir');
+    expect(refusalOf(refused)).toEqual({
+      message: 'You are being rate limited.',
+      retry_after: expect.any(Number),
+      global: true,
+    });
+  });
+
+  test('holds for all tokens of a principal together, and for each principal alone', async () => {
+    const front = await startLimited(tight);
+    const { issuer } = front;
+    expect(statusesOf(await askTimes(front, 2, 'GET /a', issuer.bearer({ jti: '1' })))).toEqual([200, 200]);
+    expect(statusesOf(await askTimes(front, 1, 'GET /b', issuer.bearer({ jti: '2' })))).toEqual([429]);
+    expect(statusesOf(await askTimes(front, 1, 'GET /b', issuer.bearer({ sub: 'bob' })))).toEqual([200]);
+  });
+
+  test('is that of the address without an Authorization header', async () => {
+    const front = await startLimited(tight);
+    expect(statusesOf(await askTimes(front, 4, 'GET /open/a'))).toEqual([200, 200, 200, 429]);
+    const elsewhere = await front.gateway.ask(head('GET /open/a'), { localAddress: '127.0.0.9' });
+    expect(elsewhere.status).toBe(200);
+  });
+
+  test('is exhausted without drawing on a bucket, and the other way round', async () => {
+    const front = await startLimited({
+      ...limits,
+      global: { user: '4/2s' },
+    });
+    const bearer = front.issuer.bearer();
+    // The bucket refuses the fourth, which draws on nothing: one of the global limit's four is left.
+    expect(statusesOf(await askTimes(front, 4, 'GET /things/1', bearer))).toEqual([200, 200, 200, 429]);
+    expect(statusesOf(await askTimes(front, 2, 'GET /other', bearer))).toEqual([200, 429]);
+    // Refused by the global limit, these take nothing from their bucket.
+    const refused = await askOnce(front, 'GET /things/2', bearer);
+    expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
+    const wait = Number(refusalOf(refused)['retry_after']);
+    await new Promise(resolve => setTimeout(resolve, wait * 1_000));
+    const admitted = await askOnce(front, 'GET /things/2', bearer);
+    expect(rateOf(admitted).remaining).toBe(2);
+  });
+
+  test('leaves a route alone that says so', async () => {
+    const front = await startLimited(tight, {
+      routes: [{ path: '/free/**', global_limit: 'exempt' }],
+    });
+    const answers = await askTimes(front, 6, 'GET /free/a', front.issuer.bearer());
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+});

@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest';
+import {
+  askOnce,
+  askTimes,
+  fieldOf,
+  GLOBAL_FIELDS,
+  type LimitedGateway,
+  rateFieldsOf,
+  refusalOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import type { Script } from '../support/wire/index.ts';
+
+const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
+
+/** The upstream answers with the status that the query names. */
+const statusAsAsked: Script = exchange =>
+  exchange.answer(Number(exchange.request.target.split('?')[1] ?? 200), ['X-RateLimit-Scope', 'shared']);
+
+async function released(front: LimitedGateway, target: string, ...lines: string[]): Promise<void> {
+  const refused = await askOnce(front, target, ...lines);
+  await sleep(Number(refusalOf(refused)['retry_after']) * 1_000);
+}
+
+describe('an address that sends too many invalid requests', () => {
+  const limits = { global, invalid_requests: { limit: '4/60s', restrict_for: '2s' } };
+
+  test('is refused before anything else, with a body and headers that say so, and without Via', async () => {
+    const front = await startLimited(limits);
+    expect(statusesOf(await askTimes(front, 5, 'GET /a'))).toEqual([401, 401, 401, 401, 401]);
+    const refused = await askOnce(front, 'GET /a', front.issuer.bearer());
+    expect(refusalOf(refused)).toEqual({
+      message: expect.any(String),
+      retry_after: expect.any(Number),
+      global: true,
+      code: 8,
+    });
+    expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
+    expect(fieldOf(refused, 'via')).toBeUndefined();
+    expect(fieldOf(refused, 'x-request-id')).toBeDefined();
+    expect(front.upstream.requests).toHaveLength(0);
+  });
+
+  test('is released on time, by waiting as long as it is told', async () => {
+    const front = await startLimited(limits);
+    await askTimes(front, 5, 'GET /a');
+    await released(front, 'GET /a');
+    expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
+  });
+
+  test('leaves other addresses alone', async () => {
+    const front = await startLimited(limits);
+    await askTimes(front, 5, 'GET /a');
+    const bytes = head('GET /a', front.issuer.bearer());
+    expect((await front.gateway.ask(bytes, { localAddress: '127.0.0.9' })).status).toBe(200);
+  });
+
+  test.each([401, 403, 429])("is counted by its upstream's %i as well", async status => {
+    const front = await startLimited(limits, { upstream: exchange => exchange.answer(status) });
+    const bearer = front.issuer.bearer();
+    expect(statusesOf(await askTimes(front, 6, 'GET /a', bearer))).toEqual([
+      ...Array.from({ length: 5 }, () => status),
+      429,
+    ]);
+    expect(front.upstream.requests).toHaveLength(5);
+  });
+
+  test.each([400, 404, 500, 503, 200])('is not counted by a %i', async status => {
+    const front = await startLimited(limits, { upstream: exchange => exchange.answer(status) });
+    const answers = await askTimes(front, 8, 'GET /a', front.issuer.bearer());
+    expect(new Set(statusesOf(answers))).toEqual(new Set([status]));
+  });
+
+  test("is not counted by an upstream's 429 with scope shared", async () => {
+    const front = await startLimited(limits, {
+      upstream: exchange => exchange.answer(429, ['X-RateLimit-Scope', 'shared', 'Retry-After', '1']),
+    });
+    await askTimes(front, 8, 'GET /a', front.issuer.bearer());
+    expect(front.upstream.requests).toHaveLength(8);
+  });
+
+  test('is counted by its own refusals, but not by those of a shared bucket', async () => {
+    const front = await startLimited({
+      ...limits,
+      buckets: { own: { user: '1/60s' }, shared: { user: '1/60s' } },
+      routes: { 'GET /own': 'own', 'GET /s': 'shared', 'POST /s': 'shared' },
+    });
+    const bearer = front.issuer.bearer();
+    await askTimes(front, 9, 'GET /s', bearer);
+    const own = await askTimes(front, 7, 'GET /own', bearer);
+    expect(own.map(answer => fieldOf(answer, 'via') === undefined)).toEqual([
+      ...[false, false, false, false, false, false],
+      true,
+    ]);
+  });
+
+  test('is not restricted for longer by what it sends meanwhile', async () => {
+    const front = await startLimited(limits);
+    await askTimes(front, 5, 'GET /a');
+    const first = Number(refusalOf(await askOnce(front, 'GET /a'))['retry_after']);
+    const since = performance.now();
+    await askTimes(front, 50, 'GET /a');
+    await sleep(Math.max(0, first * 1_000 - (performance.now() - since)));
+    expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
+  });
+
+  test('is never restricted where it is on the list', async () => {
+    const front = await startLimited({ ...limits, never_restrict: ['127.0.0.0/8'] });
+    expect(new Set(statusesOf(await askTimes(front, 20, 'GET /a')))).toEqual(new Set([401]));
+  });
+
+  test('shows in the metrics', async () => {
+    const front = await startLimited(limits);
+    await askTimes(front, 5, 'GET /a');
+    await askOnce(front, 'GET /a');
+    const { text } = await front.gateway.admin('/metrics');
+    expect(text).toMatch(/^weir_restrictions_total\{.*kind="address".*\} 1$/m);
+    expect(text).toMatch(/^weir_invalid_requests_total\{.*status="401".*\} 5$/m);
+  });
+
+  test('has its long-lived streams closed', async () => {
+    const front = await startLimited(limits, {
+      upstream: async exchange => {
+        await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        await exchange.gone;
+      },
+    });
+    const stream = await front.gateway.connect();
+    await stream.send(head('GET /stream', front.issuer.bearer()));
+    await waitFor('the stream has begun', () => stream.bytesRead > 0);
+    await askTimes(front, 5, 'GET /a');
+    await waitFor('the stream is closed', () => stream.end !== null);
+  });
+});
+
+test('the forged address of a victim restricts only who sends it', async () => {
+  const front = await startLimited({ global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } });
+  const forged = 'X-Forwarded-For: 127.0.0.9';
+  await askTimes(front, 5, 'GET /a', forged);
+  expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(429);
+  const victim = await front.gateway.ask(head('GET /a', front.issuer.bearer()), {
+    localAddress: '127.0.0.9',
+  });
+  expect(victim.status).toBe(200);
+});
+
+test('10,000 invalid requests of one address are let pass when nothing is said, and one more is too many', async () => {
+  const front = await startLimited({ global: 'off', failed_verifications: 'off' });
+  const clients = await Promise.all(Array.from({ length: 10 }, () => front.gateway.connect()));
+  const seen: (number | boolean)[] = [];
+  await Promise.all(
+    clients.map(async client => {
+      for (let i = 0; i < 1_000; i++) {
+        const answer = await client.ask(head('GET /a'));
+        if (answer.status !== 401) seen.push(answer.status);
+      }
+    }),
+  );
+  expect(seen).toEqual([]);
+  expect((await askOnce(front, 'GET /a')).status).toBe(401);
+  const refused = await askOnce(front, 'GET /a');
+  expect(refusalOf(refused)['code']).toBe(8);
+  expect(Number(fieldOf(refused, 'retry-after'))).toBeGreaterThan(590);
+  expect(Number(fieldOf(refused, 'retry-after'))).toBeLessThanOrEqual(600);
+});
+
+describe('a webhook that answers 404', () => {
+  const limits = { global, webhook_not_found: { limit: '2/60s', restrict_for: '2s' } };
+  const routes = [
+    { path: '/hooks/{id}/{token}', authentication: 'none', webhook: true },
+    { path: '/plain/{id}', authentication: 'none' },
+  ];
+
+  test('is refused to the address that keeps calling it, and to no other', async () => {
+    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    expect(statusesOf(await askTimes(front, 3, 'GET /hooks/1/secret?404'))).toEqual([404, 404, 404]);
+    const refused = await askOnce(front, 'GET /hooks/1/secret');
+    expect(refusalOf(refused)).toEqual({
+      message: expect.any(String),
+      retry_after: expect.any(Number),
+      global: false,
+      code: 8,
+    });
+    expect(rateFieldsOf(refused)).toEqual(['retry-after', 'x-ratelimit-scope']);
+    expect(fieldOf(refused, 'x-ratelimit-scope')).toBe('shared');
+    expect(fieldOf(refused, 'via')).toBe('1.1 weir');
+    const elsewhere = await front.gateway.ask(head('GET /hooks/1/secret'), { localAddress: '127.0.0.9' });
+    expect(elsewhere.status).toBe(200);
+    expect((await askOnce(front, 'GET /hooks/1/other')).status).toBe(200);
+    expect((await askOnce(front, 'GET /hooks/2/secret')).status).toBe(200);
+  });
+
+  test('is open again when its time is over', async () => {
+    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    await askTimes(front, 3, 'GET /hooks/1/secret?404');
+    await released(front, 'GET /hooks/1/secret');
+    expect((await askOnce(front, 'GET /hooks/1/secret')).status).toBe(200);
+  });
+
+  test('is counted only where the route says that it is one', async () => {
+    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    expect(new Set(statusesOf(await askTimes(front, 9, 'GET /plain/1?404')))).toEqual(new Set([404]));
+  });
+
+  test('does not count as an invalid request', async () => {
+    const front = await startLimited(
+      { ...limits, invalid_requests: { limit: '4/60s', restrict_for: '60s' } },
+      { routes, upstream: statusAsAsked },
+    );
+    await askTimes(front, 3, 'GET /hooks/1/secret?404');
+    const refused = await askTimes(front, 9, 'GET /hooks/1/secret');
+    expect(refused.map(answer => refusalOf(answer)['global'])).not.toContain(true);
+  });
+
+  test('keeps its parameters out of the log and the metrics', async () => {
+    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    await askTimes(front, 4, 'GET /hooks/marker-id/marker-token?404');
+    const { text } = await front.gateway.admin('/metrics');
+    expect(`${text}${front.gateway.logLines.join('\n')}`).not.toContain('marker');
+  });
+});
+
+describe('a caller who ignores refusals', () => {
+  const limits = {
+    global: { user: '1/30s', address: '100/1s' },
+    ignored_refusals: { limit: '2/60s', restrict_for: '2s' },
+    invalid_requests: 'off',
+  };
+
+  test('is restricted on every address, and told with Via', async () => {
+    const front = await startLimited(limits);
+    const bearer = front.issuer.bearer();
+    expect(statusesOf(await askTimes(front, 2, 'GET /a', bearer))).toEqual([200, 429]);
+    await sleep(1_100);
+    await askTimes(front, 3, 'GET /a', bearer);
+    const refused = await front.gateway.ask(head('GET /a', bearer), { localAddress: '127.0.0.9' });
+    expect(refusalOf(refused)).toMatchObject({ global: true, code: 8 });
+    expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
+    expect(fieldOf(refused, 'via')).toBe('1.1 weir');
+    expect((await askOnce(front, 'GET /a', front.issuer.bearer({ sub: 'bob' }))).status).toBe(200);
+  });
+
+  test('is not counted in the first second, in which requests may have been under way', async () => {
+    const front = await startLimited(limits);
+    const bearer = front.issuer.bearer();
+    const answers = await askTimes(front, 20, 'GET /a', bearer);
+    expect(answers.slice(1).every(answer => refusalOf(answer)['code'] === undefined)).toBe(true);
+  });
+
+  test('is never restricted when nothing is said of it', async () => {
+    const front = await startLimited({ global: limits.global, invalid_requests: 'off' });
+    const bearer = front.issuer.bearer();
+    await askTimes(front, 2, 'GET /a', bearer);
+    await sleep(1_100);
+    const answers = await askTimes(front, 1_200, 'GET /a', bearer);
+    expect(refusalOf(answers.at(-1))['code']).toBeUndefined();
+  });
+});

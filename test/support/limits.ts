@@ -1,0 +1,122 @@
+import { expect } from 'vitest';
+import type { ConfigPart } from './gateway.ts';
+import { type IdentityGateway, type IdentitySettings, startGatewayOf } from './identity-gateway.ts';
+import { head } from './requests.ts';
+import { startIssuer, type TestIssuer } from './test-issuer.ts';
+import { type Answer, header, names } from './wire/index.ts';
+
+/** A gateway with limits, its upstream, and the issuer of its callers' tokens. */
+export interface LimitedGateway extends IdentityGateway {
+  readonly issuer: TestIssuer;
+}
+
+type LimitedSettings = Omit<IdentitySettings, 'issuer' | 'limits'>;
+
+/** Starts a gateway with this limits.yaml. `/**` requires a token, `/open/**` looks at none. */
+export async function startLimited(
+  limits: ConfigPart,
+  { routes = [], ...settings }: LimitedSettings = {},
+): Promise<LimitedGateway> {
+  const issuer = await startIssuer();
+  const open = { path: '/open/**', authentication: 'none' };
+  const started = await startGatewayOf(issuer, { ...settings, limits, routes: [open, ...routes] });
+  return { ...started, issuer };
+}
+
+function present(answer: Answer | undefined): Answer {
+  if (answer === undefined) throw new Error('there is no such answer');
+  return answer;
+}
+
+/** What the bucket headers of an answer say, each checked against the form that clients rely on. */
+export interface Rate {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Since the epoch, in seconds. */
+  readonly reset: number;
+  /** In seconds. */
+  readonly resetAfter: number;
+  readonly bucket: string;
+  readonly scope: string;
+}
+
+export function rateOf(given: Answer | undefined): Rate {
+  const answer = present(given);
+  const text = (name: string, form: RegExp) => {
+    const value = header(answer, name);
+    expect(value, name).toMatch(form);
+    return value ?? '';
+  };
+  expect(header(answer, 'x-ratelimit-global')).toBeUndefined();
+  return {
+    limit: Number(text('X-RateLimit-Limit', /^[1-9]\d{0,4}$/)),
+    remaining: Number(text('X-RateLimit-Remaining', /^\d{1,5}$/)),
+    reset: Number(text('X-RateLimit-Reset', /^\d+\.\d{3}$/)),
+    resetAfter: Number(text('X-RateLimit-Reset-After', /^\d+\.\d{3}$/)),
+    bucket: text('X-RateLimit-Bucket', /^[0-9a-f]{32}$/),
+    scope: text('X-RateLimit-Scope', /^(user|shared)$/),
+  };
+}
+
+/** The body of a 429, with what each of them has checked. */
+export function refusalOf(given: Answer | undefined): Record<string, unknown> {
+  const answer = present(given);
+  expect(answer.status).toBe(429);
+  expect(header(answer, 'content-type')).toBe('application/json');
+  expect(header(answer, 'cache-control')).toBe('no-store');
+  expect(header(answer, 'date')).toBeDefined();
+  const body: Record<string, unknown> = JSON.parse(answer.body.toString('utf8'));
+  const wait = Number(body['retry_after']);
+  expect(body['message']).toEqual(expect.any(String));
+  expect(wait).toBeGreaterThan(0);
+  expect(Math.ceil(wait * 1_000) / 1_000).toBe(wait);
+  expect(header(answer, 'retry-after')).toBe(String(Math.ceil(wait)));
+  return body;
+}
+
+/** The fields of the rate-limit family on an answer, in lower case and in order of their names. */
+export function rateFieldsOf(answer: Answer | undefined): string[] {
+  return names(present(answer).fields)
+    .map(name => name.toLowerCase())
+    .filter(name => name.startsWith('x-ratelimit-') || name === 'retry-after')
+    .sort();
+}
+
+export const BUCKET_FIELDS = [
+  'x-ratelimit-bucket',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-ratelimit-reset-after',
+  'x-ratelimit-scope',
+];
+export const GLOBAL_FIELDS = ['retry-after', 'x-ratelimit-global', 'x-ratelimit-scope'];
+
+/** Sends the same request so often, one after the other on one connection. */
+export async function askTimes(
+  { gateway }: LimitedGateway,
+  times: number,
+  target: string,
+  ...lines: string[]
+): Promise<Answer[]> {
+  const client = await gateway.connect();
+  const answers: Answer[] = [];
+  const to = target.split(' ')[0] ?? 'GET';
+  for (let i = 0; i < times; i++) answers.push(await client.ask(head(target, ...lines), { to }));
+  client.destroy();
+  return answers;
+}
+
+export async function askOnce(front: LimitedGateway, target: string, ...lines: string[]): Promise<Answer> {
+  const [answer] = await askTimes(front, 1, target, ...lines);
+  return present(answer);
+}
+
+/** The value of a field of an answer that must be there. */
+export function fieldOf(answer: Answer | undefined, name: string): string | undefined {
+  return header(present(answer), name);
+}
+
+export function statusesOf(answers: readonly Answer[]): number[] {
+  return answers.map(answer => answer.status);
+}
