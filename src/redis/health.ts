@@ -54,7 +54,8 @@ export class Health {
 
   start(): void {
     this.#lostAtMs = this.#parts.clock.monotonicMs();
-    this.#next(0);
+    // Or as soon as the connection is made.
+    this.#next(PROBE_MS);
   }
 
   stop(): void {
