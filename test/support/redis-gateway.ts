@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { Clock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { head } from './requests.ts';
@@ -15,12 +16,15 @@ export interface RedisGatewaySettings {
   readonly limits: ConfigPart;
   /** Further keys of gateway.yaml. */
   readonly config?: ConfigPart;
+  /** What time it is for it. Default: the world's. */
+  readonly clock?: Clock;
 }
 
-async function settingsOf({ store, limits, config }: RedisGatewaySettings): Promise<GatewaySettings> {
+async function settingsOf({ store, limits, config, clock }: RedisGatewaySettings): Promise<GatewaySettings> {
   const upstream = await startUpstream();
   return {
     upstreamPort: upstream.port,
+    ...(clock && { clock }),
     config: {
       limits: await tempText('limits.yaml', stringify(limits)),
       store,
