@@ -33,7 +33,7 @@ export function readAnswer(reply: unknown, plan: Plan): Answer | null {
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
       retryAfterMs: waitMs,
       sharedKey: !admitted && limit?.role === 'resource',
-      resourceWindow: admitted && plan.roles.endsWith('r') ? (windows.at(-1) ?? 0) : 0,
+      resourceWindow: admitted && plan.endsInResource ? (windows.at(-1) ?? 0) : 0,
     },
     refusedBy: admitted ? -1 : place - 1,
     byOtherParts: code >= 2,

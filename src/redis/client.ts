@@ -4,7 +4,7 @@ import type { RedisOptions } from './options.ts';
 /** Between two attempts to connect. Short: the policy decides meanwhile, and the gateway is to be back within 2 s. */
 const RETRY_MS = 100;
 const CONNECT_MS = 1_000;
-/** An outstanding answer for which nothing at all came from the server, handshakes included. */
+/** An outstanding answer of a cluster's node for which nothing at all came, handshakes included. */
 const SILENCE_MS = 1_000;
 const SLOTS_REFRESH_MS = 1_000;
 
@@ -16,7 +16,7 @@ export function makeClient(options: RedisOptions): Redis | Cluster {
   const { servers } = options;
   if (servers.kind === 'cluster') {
     return new Cluster([...servers.nodes], {
-      redisOptions: common(options),
+      redisOptions: { ...common(options), socketTimeout: SILENCE_MS },
       enableOfflineQueue: false,
       lazyConnect: true,
       retryDelayOnFailover: 0,
@@ -60,7 +60,6 @@ function common({ credentials, tls }: RedisOptions) {
     // Whether a server can do its work is asked by the probes, which need no right to INFO.
     enableReadyCheck: false,
     connectTimeout: CONNECT_MS,
-    socketTimeout: SILENCE_MS,
     retryStrategy: () => RETRY_MS,
     // A master that has become a replica: whoever is the master now is found by connecting again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),

@@ -25,6 +25,9 @@ export type Reply = (error: RedisError | null, value: unknown) => void;
 /** What is sent to Redis: text and numbers, nothing that it could take for something else. */
 export type Argument = string | number;
 
+/** For a server that accepted a connection to get through authentication. */
+const HANDSHAKE_MS = 1_000;
+
 interface Outstanding extends Waiting {
   readonly reply: Reply;
 }
@@ -48,18 +51,24 @@ export class RedisConnection {
   readonly #listeners: ((ready: boolean, cause: string) => void)[] = [];
   readonly #subscribers = new Map<string, Subscriber>();
   #subscriber: Redis | Cluster | null = null;
+  readonly #clock: Clock;
+  #acceptedAtMs = 0;
   #lastError = 'not connected yet';
   #corked: readonly Redis[] = [];
   #stopped = false;
 
   constructor(options: RedisOptions, { clock }: { readonly clock: Clock }) {
     this.#options = options;
+    this.#clock = clock;
     this.prefix = options.prefix;
     this.isCluster = options.servers.kind === 'cluster';
     this.#client = makeClient(options);
     this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));
     // Every attempt to connect that fails is told; nobody else would hear why.
     this.#client.on('error', (error: Error) => this.#note(error));
+    this.#client.on('connect', () => {
+      this.#acceptedAtMs = clock.monotonicMs();
+    });
     this.#client.on('ready', () => this.#announce(true, ''));
     this.#client.on('close', () => this.#announce(false, this.#lastError));
   }
@@ -77,6 +86,12 @@ export class RedisConnection {
   /** Calls back whenever the connection is made or lost. A cluster's is there while any of its nodes is. */
   onState(listener: (ready: boolean, cause: string) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** To be called now and then while it is not ready: a server that took the connection and then said nothing is left. */
+  hurry(): void {
+    if (this.isReady || this.#client instanceof Cluster || this.#client.status !== 'connect') return;
+    if (this.#clock.monotonicMs() - this.#acceptedAtMs > HANDSHAKE_MS) this.#client.stream.destroy();
   }
 
   start(): void {

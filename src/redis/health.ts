@@ -121,6 +121,7 @@ export class Health {
   /** A heartbeat; after an outage a write to every node of a cluster too, since one that lacks would fail a share of all. */
   async #probe(): Promise<void> {
     const { connection, replicas, listener } = this.#parts;
+    connection.hurry();
     if (!connection.isReady) throw new RedisError('disconnected', connection.lastError);
     if (connection.isCluster && !this.#isShared) {
       const writes = PROBED_TAGS.map(tag =>

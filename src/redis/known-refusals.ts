@@ -28,6 +28,10 @@ export class KnownRefusals {
     this.#clock = clock;
   }
 
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
   /** To be handed to `note`: what was asked before a `forget` is not noted after it. */
   get generation(): number {
     return this.#generation;
@@ -52,7 +56,6 @@ export class KnownRefusals {
 
   /** The refusal as it is to be told now, or null. */
   find(key: string, limit: Limit): Decision | null {
-    if (this.#known.size === 0) return null;
     const known = this.#known.get(key);
     if (known === undefined) return null;
     const nowMs = this.#clock.monotonicMs();

@@ -4,10 +4,10 @@ import type { Limit, LimitRole, LimitSet } from '../limits/index.ts';
 export interface Plan {
   /** In the order in which they are asked. */
   readonly limits: readonly Limit[];
-  /** First letters of their roles. */
-  readonly roles: string;
-  /** Four for each limit. */
-  readonly args: readonly string[];
+  /** As the scripts read them. */
+  readonly text: string;
+  /** Whether the last of them is a resource's. */
+  readonly endsInResource: boolean;
 }
 
 /** Of a set: all in one, or what is the caller's and what is not by themselves, where a cluster keeps them apart. */
@@ -39,10 +39,18 @@ export class PlanTable {
 
 function planOf(set: LimitSet): Plan {
   const limits = ROLES.map(role => set[role]).filter(limit => limit !== null);
-  return { limits, roles: limits.map(({ role }) => role.charAt(0)).join(''), args: limits.flatMap(argsOf) };
+  return { limits, text: textOf(limits), endsInResource: set.resource !== null };
 }
 
-/** As the scripts read a limit. */
-export function argsOf({ algorithm, units, periodMs, slackMs }: Limit): string[] {
-  return [algorithm.charAt(0), String(units), String(periodMs), String(slackMs)];
+/** As the scripts read limits. */
+export function textOf(limits: readonly Limit[]): string {
+  return JSON.stringify(
+    limits.map(({ role, algorithm, units, periodMs, slackMs }) => ({
+      role,
+      smooth: algorithm === 'smooth',
+      units,
+      period: periodMs,
+      slack: slackMs,
+    })),
+  );
 }

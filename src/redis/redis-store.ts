@@ -6,7 +6,7 @@ import { DividedLimits } from './divided-limits.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import type { FailurePolicy } from './options.ts';
-import { argsOf, type Plan, PlanTable } from './plan.ts';
+import { type Plan, PlanTable, textOf } from './plan.ts';
 import { DECIDE, REFUND, type RedisScript } from './scripts.ts';
 
 /** What the store needs of a connection. */
@@ -91,16 +91,16 @@ export class RedisStore implements LimitStore {
   }
 
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.roles === '') return NO_LIMIT;
+    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
     if (!this.#parts.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
     const callerKeys = this.#keys.caller(caller);
-    const known = this.#knownRefusal(limits, callerKeys, main);
+    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
     if (known !== null) return this.#by('known_refusal', known);
     return this.#ask({ limits, caller, main, drawing: true }, callerKeys);
   }
 
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.roles === '') return NO_LIMIT;
+    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
     const question = { limits, caller, main, drawing: false };
     return this.#parts.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
@@ -113,7 +113,7 @@ export class RedisStore implements LimitStore {
       const { resource } = this.#divided.of({ global: null, caller: null, resource: limit }, replicas());
       if (resource !== null) local.refund(resource, main, -resourceWindow);
     } else if (health.isShared) {
-      this.#giveBack([this.#keys.resource(limit, main)], [...argsOf(limit), String(resourceWindow)]);
+      this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow)]);
     }
   }
 
@@ -127,7 +127,8 @@ export class RedisStore implements LimitStore {
   #ask(question: Question, callerKeys: string): Promise<Decision> {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    if (this.#parts.connection.isCluster && plans.ofResource.roles !== '' && plans.ofCaller.roles !== '')
+    const { ofCaller, ofResource } = plans;
+    if (this.#parts.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
       this.#askTwice(question, callerKeys, resolve);
     else
       this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (answer, error) => {
@@ -165,7 +166,7 @@ export class RedisStore implements LimitStore {
     const { connection, clock } = this.#parts;
     const keys = this.#keysOf(question, plan, callerKeys);
     const isSplit = keys.length > plan.limits.length;
-    const args = [plan.roles, isSplit ? String(this.#keysPerCaller) : '0', ...plan.args, mode];
+    const args = [plan.text, isSplit ? String(this.#keysPerCaller) : '0', mode];
     const askedAtMs = clock.monotonicMs();
     const { generation } = this.#refusals;
     connection.run(DECIDE, keys, args, (error, value) => {
@@ -205,10 +206,7 @@ export class RedisStore implements LimitStore {
     const drawn = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
-    this.#giveBack(
-      drawn,
-      plan.limits.flatMap((limit, at) => [...argsOf(limit), String(windows[at] ?? 0)]),
-    );
+    this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0))]);
   }
 
   /** Nobody waits for it; a unit that cannot go back is gone until its window is over. */

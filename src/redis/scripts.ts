@@ -15,7 +15,7 @@ export function defineScript(source: string): RedisScript {
  * What the scripts share: the arithmetic of `limits/fixed-window.ts` and `limits/smooth.ts`, line for line, on Redis' own
  * clock, whose whole milliseconds are both the time that passes and the time that is announced.
  *
- * A limit is four arguments: `w` (window) or `s` (smooth), units, period and slack. A counter is a string: "reset drawn" for a
+ * Limits come as JSON, made once for each configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
  * window, "mark parts reset" for a smooth one. The moment of Reset is in the value; a key's expiry only collects garbage.
  *
  * Redis' clock may step back, at a failover to a machine whose clock is behind. Then a counter seems to have been opened in
@@ -24,10 +24,6 @@ export function defineScript(source: string): RedisScript {
 const COUNTERS = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-
-local function limitAt(at)
-  return { smooth = ARGV[at] == 's', units = tonumber(ARGV[at + 1]), period = tonumber(ARGV[at + 2]), slack = tonumber(ARGV[at + 3]) }
-end
 
 local function partsOf(l)
   if l.parts > l.units - 1 then return l.units - 1 end
@@ -123,39 +119,36 @@ end
 /**
  * KEYS: one for each limit in the order global, caller, resource; then, where the caller's limit has main values, the set of
  * them and the counter that further ones share.
- * ARGV: roles of the limits as letters ("gcr"), keys a caller may hold (0: no main values), four for each limit, and last
- * what to do: "0" to look, "1" to draw and tell the resource's window, "2" to draw and tell all windows.
+ * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and what to do: "0" to look, "1"
+ * to draw and tell the resource's window, "2" to draw and tell all windows.
  *
- * Answers { admitted (1 or 0) + 2 if a shared counter of main values decided, now, place of the limit described in ARGV[1] or
+ * Answers { admitted (1 or 0) + 2 if a shared counter of main values decided, now, place of the limit described or
  * 0, remaining, reset, wait, windows drawn from ... }.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
-local roles, most, mode = ARGV[1], tonumber(ARGV[2]), ARGV[#ARGV]
-local limits, index, others = {}, KEYS[#roles + 1], KEYS[#roles + 2]
+local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local index, others = KEYS[#limits + 1], KEYS[#limits + 2]
 local described, refusing, longest, partial = 0, 0, 0, 0
-for i = 1, #roles do
-  local role, l = string.byte(roles, i), limitAt(i * 4 - 1)
-  limits[i] = l
-  l.part = role == 99 and most > 0
+for i, l in ipairs(limits) do
+  l.part = l.role == 'caller' and most > 0
   if l.part then readPart(l, KEYS[i], index, others, most) else read(l, KEYS[i]) end
   if l.others then partial = 2 end
   l.wait = wait(l)
-  if l.wait > 0 and (refusing == 0 or (l.wait > longest and string.byte(roles, refusing) ~= 103)) then
+  if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
     refusing, longest = i, l.wait
   end
-  if role ~= 103 and described == 0 then described = i end
+  if l.role ~= 'global' and described == 0 then described = i end
 end
 if refusing > 0 then
   local l = limits[refusing]
   return { partial, now, refusing, remaining(l), math.max(l.reset, now), l.wait }
 end
 local reply = { 1 + partial, now, described, 0, 0, 0 }
-for i = 1, #roles do
-  local l = limits[i]
+for _, l in ipairs(limits) do
   if mode ~= '0' then
     draw(l)
     if l.part then notePart(l, index) end
-    if mode == '2' or string.byte(roles, i) == 114 then reply[#reply + 1] = windowOf(l) end
+    if mode == '2' or l.role == 'resource' then reply[#reply + 1] = windowOf(l) end
   end
 end
 if described > 0 then
@@ -165,10 +158,10 @@ end
 return reply
 `);
 
-/** Gives units back. KEYS: counters. ARGV: for each the four of its limit, and the window that the unit was taken from. */
+/** Gives units back. KEYS: counters. ARGV: their limits, and for each the window that its unit was taken from. */
 export const REFUND = defineScript(`${COUNTERS}
-for i = 1, #KEYS do
-  local l, window = limitAt(i * 5 - 4), tonumber(ARGV[i * 5])
+for i, l in ipairs(cjson.decode(ARGV[1])) do
+  local window = tonumber(ARGV[i + 1])
   read(l, KEYS[i])
   if l.known and l.smooth and now < window and now < l.mark then
     local whole = math.floor(l.period / l.units)
