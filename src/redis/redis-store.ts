@@ -113,7 +113,7 @@ export class RedisStore implements LimitStore {
       const { resource } = this.#divided.of({ global: null, caller: null, resource: limit }, replicas());
       if (resource !== null) local.refund(resource, main, -resourceWindow);
     } else if (health.isShared) {
-      this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow)]);
+      this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
     }
   }
 
@@ -206,7 +206,7 @@ export class RedisStore implements LimitStore {
     const drawn = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
-    this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0))]);
+    this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
   }
 
   /** Nobody waits for it; a unit that cannot go back is gone until its window is over. */

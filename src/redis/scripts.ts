@@ -158,8 +158,12 @@ end
 return reply
 `);
 
-/** Gives units back. KEYS: counters. ARGV: their limits, and for each the window that its unit was taken from. */
+/**
+ * Gives units back. KEYS: counters. ARGV: their limits, for each the window that its unit was taken from, and "refund" or
+ * "undo". What is undone was of a request that was refused in the end: no window is to have been opened by it.
+ */
 export const REFUND = defineScript(`${COUNTERS}
+local undoing = ARGV[#KEYS + 2] == 'undo'
 for i, l in ipairs(cjson.decode(ARGV[1])) do
   local window = tonumber(ARGV[i + 1])
   read(l, KEYS[i])
@@ -168,11 +172,18 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
     l.mark = l.mark - whole
     l.parts = partsOf(l) + l.period - whole * l.units
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
-    save(l)
+    if undoing then l.reset = l.mark end
+    l.empty = l.reset <= now
   elseif l.known and not l.smooth and l.reset == window and now < window and l.drawn > 0 then
     l.drawn = l.drawn - 1
-    save(l)
+    l.empty = undoing and l.drawn == 0
+    if l.empty and l.reset - l.period > now then
+      -- Opened in the slack of the one before, which has not closed: it goes on to its end. What it had left nobody knows,
+      -- nor matters it: in its slack whatever comes opens the next.
+      l.reset, l.drawn, l.empty = l.reset - l.period, l.units, false
+    end
   end
+  if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end
 end
 return 0
 `);
