@@ -30,19 +30,31 @@ local function partsOf(l)
   return l.parts
 end
 
+local function save(l)
+  local value
+  if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
+  else value = string.format('%.0f %.0f', l.reset, l.drawn) end
+  redis.call('SET', l.key, value, 'PX', string.format('%.0f', l.reset - now + 1000))
+end
+
 local function read(l, key)
   l.key = key
-  local value = redis.call('GET', key)
-  if value and l.smooth then
+  local value = redis.call('GET', key) or ''
+  local furthest = now + l.period + l.slack + 1
+  if l.smooth then
     local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
     l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
-    if l.mark > now + l.period + l.slack + 1 then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
-  elseif value then
+    l.ahead = l.mark and l.mark > furthest
+    if l.ahead then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
+  else
     local reset, drawn = string.match(value, '^(%d+) (%d+)$')
     l.reset, l.drawn = tonumber(reset), tonumber(drawn)
-    if l.reset > now + l.period + l.slack + 1 then l.reset = now + l.period end
+    l.ahead = l.reset and l.reset > furthest
+    if l.ahead then l.reset = now + l.period end
   end
-  l.known = value and now < l.reset
+  -- At once, or the end would move on with every look.
+  if l.ahead then save(l) end
+  l.known = l.reset and now < l.reset
   if not l.known then l.mark, l.parts, l.reset, l.drawn = 0, 0, 0, 0 end
 end
 
@@ -65,13 +77,6 @@ local function remaining(l)
   if now >= l.mark then return l.units end
   local drawn = (l.mark - now) * l.units - partsOf(l)
   return math.max(0, math.floor((l.period * l.units - drawn) / l.period))
-end
-
-local function save(l)
-  local value
-  if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
-  else value = string.format('%.0f %.0f', l.reset, l.drawn) end
-  redis.call('SET', l.key, value, 'PX', string.format('%.0f', l.reset - now + 1000))
 end
 
 local function draw(l)
