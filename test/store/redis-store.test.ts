@@ -3,7 +3,8 @@ import type { DecidedBy } from '../../src/core/index.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, REFUND } from '../../src/redis/scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { limit, limits } from '../unit/limits/stores.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+import { limit, limits, newStore } from '../unit/limits/stores.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
 
@@ -170,6 +171,27 @@ describe('a refusal that is known', () => {
     for (let i = 0; i < 3; i++) await store.decide(shared, 'user:a', 'x');
     expect(decidedBy).toEqual(['redis', 'redis', 'redis']);
   });
+});
+
+test('a smooth limit of many a second is refused and free again when memory says so', async () => {
+  const frozen = new FrozenClock();
+  runner.nowMs = Math.floor(frozen.monotonicMs());
+  const memory = newStore(frozen);
+  const set = limits({ caller: limit('900/1s', { algorithm: 'smooth' }) });
+  let refused = 0;
+  const compare = async (): Promise<void> => {
+    const { resetAtMs: _, ...expected } = memory.decide(set, 'user:a', '');
+    expect(await storeOn(runner, {}, clock).decide(set, 'user:a', '')).toMatchObject(expected);
+    if (!expected.admitted) refused++;
+  };
+  for (let i = 0; i < 902; i++) await compare();
+  for (let i = 0; i < 20; i++) {
+    frozen.advance(1);
+    runner.nowMs = Math.floor(frozen.monotonicMs());
+    await compare();
+    await compare();
+  }
+  expect(refused).toBeGreaterThan(10);
 });
 
 test('a value that somebody else wrote counts as none', async () => {
