@@ -69,7 +69,10 @@ export class RedisConnection {
     this.#client.on('connect', () => {
       this.#acceptedAtMs = clock.monotonicMs();
     });
-    this.#client.on('ready', () => this.#announce(true, ''));
+    this.#client.on('ready', () => {
+      this.#lastError = 'the connection was lost';
+      this.#announce(true, '');
+    });
     this.#client.on('close', () => this.#announce(false, this.#lastError));
   }
 
@@ -159,7 +162,7 @@ export class RedisConnection {
 
   #transmit(name: string, args: readonly Argument[], outstanding: Outstanding): void {
     this.#cork();
-    const command = new Command(name, [...args], {}, (error, value) => {
+    const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
       if (!this.#deadlines.remove(outstanding)) return;
       if (error === null || error === undefined) outstanding.reply(null, value);
       else outstanding.reply(this.#errorOf(error), null);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
+import { RedisError, type Reply } from '../../src/redis/connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
 import { DECIDE, REFUND } from '../../src/redis/scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -192,6 +193,37 @@ test('a smooth limit of many a second is refused and free again when memory says
     await compare();
   }
   expect(refused).toBeGreaterThan(10);
+});
+
+test('requests whose question fails are each decided by themselves', async () => {
+  const failing = {
+    isCluster: false,
+    prefix: 'none:',
+    run: (_script: unknown, _keys: unknown, _args: unknown, reply: Reply) =>
+      queueMicrotask(() => reply(new RedisError('timeout', 'late'), null)),
+  };
+  const failures: string[] = [];
+  const health = { isShared: true, failed: ({ failure }: RedisError) => failures.push(failure) };
+  store = storeOn(failing, { health, replicas: () => 2 });
+  const set = limits({ caller: limit('6/10s') });
+  const decisions = await Promise.all(Array.from({ length: 4 }, () => store.decide(set, 'user:a', '')));
+  expect(decisions.map(({ admitted, limit: units, remaining }) => [admitted, units, remaining])).toEqual([
+    [true, 3, 2],
+    [true, 3, 1],
+    [true, 3, 0],
+    [false, 3, 0],
+  ]);
+  expect(failures).toEqual(Array(4).fill('timeout'));
+});
+
+test('a unit of a resource that was drawn locally goes back there', async () => {
+  store = storeOn(runner, { health: { isShared: false, failed() {} } });
+  const resource = limit('2/10s', { role: 'resource', main: 'm' });
+  const set = limits({ resource });
+  const { resourceWindow } = await store.decide(set, 'user:a', 'x');
+  store.refund(resource, 'x', resourceWindow);
+  expect(await store.peek(set, 'user:a', 'x')).toMatchObject({ remaining: 2 });
+  expect(await server.client.keys(`${runner.prefix}*`)).toEqual([]);
 });
 
 test('a value that somebody else wrote counts as none', async () => {
