@@ -20,7 +20,7 @@ import {
   StoreMetrics,
 } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
-import { type Transport, UndiciTransport } from './upstream/index.ts';
+import { ConnectionPool, type Transport } from './upstream/index.ts';
 
 /** What a gateway needs beside its configuration. */
 export interface AppOptions {
@@ -62,10 +62,7 @@ class RunningApp implements App {
   constructor(snapshot: Snapshot, { clock, log }: AppOptions) {
     this.#snapshot = snapshot;
     this.#transports = new Map(
-      snapshot.upstreams.map(({ name, options }) => [
-        name,
-        new UndiciTransport(options, clock, systemRandom),
-      ]),
+      snapshot.upstreams.map(({ name, options }) => [name, new ConnectionPool(options, clock, systemRandom)]),
     );
     const pseudonyms = new Pseudonyms(snapshot.log.pseudonymKey ?? randomKey());
     const listeners = [

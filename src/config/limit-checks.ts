@@ -48,7 +48,7 @@ function checkBucket(file: ConfigFile, name: string, bucket: Readonly<Record<str
   }
   if (bucket.resource !== undefined && bucket.main === undefined) {
     const message =
-      'adds up what all callers send for one value of the main parameter: name that with "main"';
+      '"resource" adds up what all callers send for one value of the main parameter: name that with "main"';
     file.add(['buckets', name, 'resource'], message, { about: 'key' });
   }
 }

@@ -1,12 +1,5 @@
-import type { ChosenPort } from './ports.ts';
+import type { ChosenPort, ChosenPorts } from './ports.ts';
 import { BOT_CLIENT } from './provider.ts';
-
-export interface ChosenPorts {
-  readonly gateway: ChosenPort;
-  readonly admin: ChosenPort;
-  readonly provider: ChosenPort;
-  readonly backend: ChosenPort;
-}
 
 /**
  * What runs where, and what to try. Every line that begins with curl works as it stands, once the variables of the shell
@@ -60,7 +53,7 @@ Or do it yourself, in another terminal:
     curl -i ${api}/nowhere
     curl -i --path-as-is ${api}/v1/channels/../admin
 
-  run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within ten seconds, so that the
+  run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within five seconds, so that the
   fourth is answered 429 and told how long to wait
     for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
 

@@ -1,9 +1,10 @@
 import type { ForwardRoute } from '../config/index.ts';
 import { type Clock, type Fields, firstValue } from '../core/index.ts';
-import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/index.ts';
+import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type {
   AnswerSink,
   BodySource,
+  Taken,
   Transport,
   TransportCall,
   UpstreamFailure,
@@ -137,10 +138,10 @@ class Forwarding implements AnswerSink, Terminal {
     }
   }
 
-  data(chunk: Buffer): boolean {
-    if (this.#replaced) return this.#discard(chunk);
+  data(chunk: Buffer, taken: Taken | null): boolean {
+    if (this.#replaced) return this.#discard(chunk, taken);
     this.#exchange.bytesSent += chunk.length;
-    const more = this.#exchange.downstream.write(chunk);
+    const more = this.#exchange.downstream.write(chunk, taken);
     this.#blocked = !more;
     return more;
   }
@@ -148,7 +149,7 @@ class Forwarding implements AnswerSink, Terminal {
   end(trailers: Fields): void {
     if (this.#replaced) return;
     this.#exchange.outcome = 'forwarded';
-    this.#exchange.downstream.end(trailers);
+    this.#exchange.downstream.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {
@@ -206,7 +207,8 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   /** Reading a short body to its end keeps the connection; a long one costs more than a new connection. */
-  #discard(chunk: Buffer): boolean {
+  #discard(chunk: Buffer, taken: Taken | null): boolean {
+    taken?.();
     this.#discarded += chunk.length;
     if (this.#discarded > DISCARD_MAX_BYTES) this.#call?.abort();
     return true;

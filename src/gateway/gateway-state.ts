@@ -4,7 +4,7 @@ import type { Transport } from '../upstream/index.ts';
 import type { Identity } from './identity.ts';
 import type { Limiting } from './limiting.ts';
 import { Permits } from './permits.ts';
-import { RestrictionAnswers } from './restrict.ts';
+import { RestrictionAnswers } from './restriction-answers.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {

@@ -104,6 +104,22 @@ describe('weir', () => {
     [['explain', 'GET'], 'weir explain: PATH is missing'],
     [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
+    [
+      ['explain', 'GET', '/', '--as', 'usr'],
+      'weir explain: --as takes bot, user, address or address:IP, not "usr", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'user:7'],
+      'weir explain: --as takes bot, user, address or address:IP, not "user:7", did you mean "user"?',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:home'],
+      'weir explain: --as address:IP takes an IP address, not "home"',
+    ],
+    [
+      ['explain', 'GET', '/', '--as', 'address:192.0.2.1', '--address', '192.0.2.1'],
+      'weir explain: --as address:IP and --address both give an address: leave out one',
+    ],
     [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
     [['serve', 'now'], 'weir serve: "now" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
@@ -142,7 +158,7 @@ describe('weir check', () => {
   it('reads config/gateway.yaml when it is told no other', async () => {
     expect(await weir(['check'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml\n',
+      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
       err: '',
     });
   });
@@ -226,8 +242,20 @@ describe('weir check', () => {
       routes: 3,
       upstreams: 1,
       provider: 'https://id.example.com/realms/main',
+      buckets: 3,
       problems: [],
     });
+  });
+
+  it('tells hints, on which it never fails', async () => {
+    const file = await configOf(`${SOUND}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
+    const { code, out } = await weir(['check', '--strict', '--config', file]);
+    const [hint, summary] = out.split('\n');
+    expect(code).toBe(0);
+    expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
+    expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
   });
 
   it('tells the mistakes of limits.yaml with those of gateway.yaml, each with its file', async () => {
@@ -271,8 +299,13 @@ describe('weir explain', () => {
         "Host: the client's own",
         'body: of any size',
         'semicolons: refused with 400',
+        'upstream 429: rewritten, unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',
         'caps: 1024 requests to the upstream in flight',
+        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'as an address: global limit: 50 in 1s (the default)',
+        'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
+        'CORS: off: a preflight is a request like any other',
         'also matches: /v1/** (line 6): less specific',
         '/v1/users/{user_id} (line 13): the same path, but the route above names the method',
       ],
@@ -357,19 +390,22 @@ describe('weir explain, of callers', () => {
   async function explain(method: string, path: string): Promise<{ code: number; facts: string[] }> {
     const { code, out, err } = await weir(['explain', method, path], SECRET);
     expect(err).toBe('');
-    const lines = out.replaceAll(/config\/gateway\.yaml:\d+/g, 'config/gateway.yaml').split('\n');
+    const lines = out.replaceAll(/(config\/\w+\.yaml):\d+/g, '$1').split('\n');
     return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
   }
 
   it('says who may use a route, and what the upstream hears of them', async () => {
     const { facts } = await explain('GET', '/v1/things');
-    expect(facts.slice(0, 6)).toEqual([
+    expect(facts.slice(0, 9)).toEqual([
       'route: /v1/** (config/gateway.yaml)',
       'upstream: api, http://127.0.0.1:3000',
       'authentication: required: 401 without a valid token',
       'Authorization: the token is passed on, as Bearer',
       'identity headers: X-Auth-Subject from the claim sub',
       'X-Auth-Client from the claim azp',
+      'tokens: issued by https://id.example.com/realms/main for api',
+      'callers: users, told apart by azp and sub',
+      'bots, whose tokens have client_id, told apart by azp',
     ]);
   });
 
@@ -394,7 +430,8 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
   });
 
   it('says that the gateway itself redeems codes', async () => {
-    expect(await explain('POST', '/v1/anonymous/auth')).toEqual({
+    const { code, facts } = await explain('POST', '/v1/anonymous/auth');
+    expect({ code, facts }).toEqual({
       code: 0,
       facts: [
         "route: /v1/anonymous/auth (the gateway's own)",
@@ -403,9 +440,21 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
         'provider: https://id.example.com/realms/main',
         'client: gateway, client_secret_basic',
         'redirect URIs: any',
+        ...facts.slice(6, -1),
         'also matches: /v1/** (config/gateway.yaml): less specific',
       ],
     });
+    expect(facts.slice(6, -1).map(fact => fact.replace(/: .*/, ''))).toEqual([
+      'bucket',
+      'by the line "POST /v1/anonymous/auth" (config/limits.yaml)',
+      'bucket hash',
+      'scope',
+      'as an address',
+      'bucket',
+      'restrictions',
+      expect.stringMatching(/^the caller/),
+      'CORS',
+    ]);
   });
 
   it('says which redirect URIs are redeemed', async () => {

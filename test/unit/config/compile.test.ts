@@ -45,7 +45,8 @@ describe('a snapshot', () => {
         fields: 200,
       },
       shutdown: { delayMs: 0, drainMs: 25_000 },
-      log: { level: 'info', access: true },
+      log: { level: 'info', access: true, pseudonymKey: null },
+      cors: null,
     });
   });
 
@@ -155,6 +156,10 @@ describe('a route', () => {
       firstByteTimeoutMs: 60_000,
       idleTimeoutMs: 60_000,
       maxBodyBytes: null,
+      globalLimitExempt: false,
+      webhook: false,
+      upstream429: 'rewrite',
+      cors: true,
       parameters: ['a', 'b'],
     });
   });
@@ -179,9 +184,15 @@ describe('a route', () => {
   });
 
   it('has what the file says in the place of a default', async () => {
-    expect(await routeOf('path: /, semicolons: pass, max_body: 1MiB')).toMatchObject({
+    const keys =
+      'path: /, semicolons: pass, max_body: 1MiB, webhook: true, global_limit: exempt, upstream_429: pass, cors: false';
+    expect(await routeOf(keys)).toMatchObject({
       semicolons: 'pass',
       maxBodyBytes: 1_048_576,
+      globalLimitExempt: true,
+      webhook: true,
+      upstream429: 'pass',
+      cors: false,
     });
   });
 

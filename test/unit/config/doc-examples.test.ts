@@ -1,14 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import { problemsIn } from '../../support/config-text.ts';
+import { loadFiles, problemsIn, problemsOf } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
 
-const examples = (await docExamples()).filter(({ file }) => file === 'gateway.yaml');
+const all = await docExamples();
+const examples = all.filter(({ file }) => file === 'gateway.yaml');
+
+/** Takes whatever an example of limits.yaml is about. */
+const GATEWAY = `limits: limits.yaml
+identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: any, bots: { claim: client_id } }
+upstreams: { api: { url: "http://api" } }
+routes: [{ path: /**, upstream: api, authentication: optional }]
+`;
 
 describe('the examples of gateway.yaml in the documents', () => {
   it('have no mistake and no warning', async () => {
     expect(examples).not.toEqual([]);
     for (const { where, text } of examples) {
       expect(await problemsIn(text, variablesOf(text)), where).toEqual([]);
+    }
+  });
+});
+
+describe('the examples of limits.yaml in the documents', () => {
+  it('have no mistake and no warning', async () => {
+    for (const { where, text } of all.filter(({ file }) => file === 'limits.yaml')) {
+      expect(problemsOf(await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text })), where).toEqual(
+        [],
+      );
     }
   });
 });

@@ -1,0 +1,191 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
+import { tempFolder } from '../support/temp.ts';
+
+const GATEWAY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: any, bots: { claim: client_id } }
+upstreams: { api: { url: "http://api:3000" } }
+routes:
+  - { path: "/v1/**", upstream: api }
+  - { path: "/v1/feeds/{feed_id}", upstream: api, authentication: optional, global_limit: exempt, upstream_429: pass, cors: false }
+  - { path: "/v1/hooks/{id}/{token}", upstream: api, authentication: none, webhook: true }
+cors: { origins: [https://app.example.com, https://other.example.com] }
+limits: limits.yaml
+`;
+
+const LIMITS = `global: { bot: 60/1s, user: off }
+ignored_refusals: { limit: 100/1m, restrict_for: 90s }
+never_restrict: [192.0.2.0/24]
+buckets:
+  messages:
+    main: channel_id
+    user: 20/5s
+    bot: 50/5s
+    resource: 30/10s
+  feeds: { address: 10/1m, algorithm: smooth }
+  hooks: { user: 7/1h }
+routes:
+  GET /v1/channels/{channel_id}/messages: messages
+  POST /v1/channels/{channel_id}/messages: messages
+  GET /v1/feeds/{feed_id}: feeds
+  /v1/hooks/{id}/{token}: hooks
+`;
+
+/** The facts about limits that the command tells, in one line each: what it is about, and what there is to say. */
+async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Promise<string[]> {
+  const folder = await tempFolder();
+  const file = join(folder, 'gateway.yaml');
+  await writeFile(file, gateway);
+  await writeFile(join(folder, 'limits.yaml'), limits);
+  const out: string[] = [];
+  const err: string[] = [];
+  await runCommandLine(['explain', ...words, '--config', file], {
+    env: {},
+    out: text => out.push(text),
+    err: text => err.push(text),
+  });
+  expect(err).toEqual([]);
+  let label = '';
+  const facts = out.join('').replaceAll(`${folder}/`, '').split('\n').slice(2, -1);
+  const named = facts.map(fact => {
+    const [, own = '', text = ''] = /^ {2}(\S+(?: \S+)*)? {2,}(.*)$/.exec(fact) ?? [];
+    if (own !== '') label = own;
+    return `${label}: ${text}`;
+  });
+  return named.filter(fact =>
+    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|upstream 4)/.test(fact),
+  );
+}
+
+describe('weir explain, of limits', () => {
+  it('tells each limit that a request meets, for each class of callers, and where it is written', async () => {
+    expect(await explain(['GET', '/v1/channels/a%20b/messages'])).toEqual([
+      'upstream 429: rewritten, unless clients of the gateway understand it',
+      'bucket: messages (limits.yaml:5)',
+      'bucket: by the line "GET /v1/channels/{channel_id}/messages" (limits.yaml:13)',
+      'main parameter: channel_id = a b; each value has counters of its own',
+      expect.stringMatching(/^bucket hash: [0-9a-f]{32}$/),
+      'scope: shared: several lines lead to the bucket',
+      'as a user: global limit: off (limits.yaml:1)',
+      'as a user: bucket: 20 in 5s, fixed window (limits.yaml:7)',
+      'as a bot: global limit: 60 in 1s (limits.yaml:1)',
+      'as a bot: bucket: 50 in 5s, fixed window (limits.yaml:8)',
+      'without a token: global limit: 50 in 1s (the default)',
+      'without a token: then 401; buckets are for callers with a token here',
+      'all together: bucket: 30 in 10s for channel_id = a b, fixed window (limits.yaml:9)',
+      'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
+      'restrictions: the caller for 90s, once more than 100 of its requests in 1m come before the wait of a 429 is over (limits.yaml:2)',
+      'failed tokens: of one address 1000 in 1m; beyond that 429 for nearly all of them until the period is over (the default)',
+      'CORS: the gateway answers preflights; pages of these origins may call: https://app.example.com, https://other.example.com',
+    ]);
+  });
+
+  it('tells where the global limit of each class is written', async () => {
+    const of = async (limits: string) =>
+      (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.includes('global limit'));
+    expect(await of('keys_per_caller: 9\nglobal:\n  bot: 60/1s\n  address: off\n')).toEqual([
+      'as a user: global limit: 50 in 1s (the default)',
+      'as a bot: global limit: 60 in 1s (limits.yaml:3)',
+      'without a token: global limit: off (limits.yaml:4)',
+    ]);
+    expect(await of('keys_per_caller: 9\nglobal: off\n')).toEqual([
+      'as a user: global limit: off (limits.yaml:2)',
+      'as a bot: global limit: off (limits.yaml:2)',
+      'without a token: global limit: off (limits.yaml:2)',
+    ]);
+  });
+
+  it('tells what a route says of the global limit, of 429s and of browsers, and classes without a number', async () => {
+    const facts = await explain(['HEAD', '/v1/feeds/7']);
+    expect(facts.slice(0, 11)).toEqual([
+      'upstream 429: passed on as it is',
+      'bucket: feeds (limits.yaml:10)',
+      'bucket: by the line "GET /v1/feeds/{feed_id}" (limits.yaml:15)',
+      expect.stringMatching(/^bucket hash: /),
+      'scope: user: one line leads to the bucket',
+      'as a user: global limit: none, the route is exempt from it',
+      'as a user: bucket: not limited, it has no number for users',
+      'as a bot: global limit: none, the route is exempt from it',
+      'as a bot: bucket: not limited, it has no number for bots',
+      'as an address: global limit: none, the route is exempt from it',
+      'as an address: bucket: 10 in 1m, smooth (limits.yaml:10)',
+    ]);
+    expect(facts.at(-1)).toBe('CORS: left to the upstream');
+  });
+
+  it('tells which class stands in for one without a number, and the restrictions of webhooks', async () => {
+    const facts = await explain(['POST', '/v1/hooks/1/secret']);
+    expect(facts).toContain(
+      'as an address: bucket: 7 in 1h, fixed window, as for users: it has no number for addresses (limits.yaml:11)',
+    );
+    expect(facts).toContain(
+      'restrictions: the address on this webhook for 10m, once more than 10 of its requests in 10m find it gone (404) (the default)',
+    );
+    expect(facts.join('\n')).not.toMatch(/as a |without a token|failed tokens/);
+  });
+
+  it('says that nothing but the global limit counts where no line takes a request', async () => {
+    expect(await explain(['DELETE', '/v1/channels/7/messages', '--as', 'bot'])).toEqual(
+      expect.arrayContaining([
+        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'as a bot: global limit: 60 in 1s (limits.yaml:1)',
+      ]),
+    );
+  });
+
+  const CALLERS = (facts: readonly string[]) => facts.filter(fact => /^(as|without|caller)/.test(fact));
+
+  it.each<[string, string, string[]]>([
+    ['user', '/v1/feeds/7', ['as a user']],
+    ['bot', '/v1/feeds/7', ['as a bot']],
+    ['address', '/v1/feeds/7', ['as an address']],
+    ['address', '/v1/channels/7/messages', ['without a token']],
+    ['user', '/v1/channels/7/messages', ['as a user']],
+    ['bot', '/v1/hooks/1/x', ['caller', 'as an address']],
+  ])('tells with --as %s of %s the limits of %j alone', async (as, path, labels) => {
+    const facts = CALLERS(await explain(['GET', path, '--as', as]));
+    expect([...new Set(facts.map(fact => fact.replace(/:.*/, '')))]).toEqual(labels);
+  });
+
+  it('says as what a caller counts whose class a route cannot have', async () => {
+    expect(await explain(['GET', '/v1/hooks/1/x', '--as', 'bot'])).toContain(
+      'caller: the route looks at no token, so that a bot counts as its address',
+    );
+    const withoutBots = GATEWAY.replace(', bots: { claim: client_id }', '');
+    const limits = LIMITS.replace('    bot: 50/5s\n', '');
+    expect(
+      CALLERS(await explain(['GET', '/v1/channels/7/messages', '--as', 'bot'], withoutBots, limits)),
+    ).toEqual([
+      'caller: "access_tokens" has no rule for "bots": a bot counts as a user',
+      'as a user: global limit: off (limits.yaml:1)',
+      'as a user: bucket: 20 in 5s, fixed window (limits.yaml:7)',
+    ]);
+  });
+
+  it('tells that an address is never restricted', async () => {
+    const facts = await explain(['GET', '/v1/feeds/7', '--as', 'address:192.0.2.7']);
+    expect(facts.filter(fact => fact.startsWith('restrictions'))).toEqual([
+      'restrictions: none: 192.0.2.7 is among never_restrict (limits.yaml:3)',
+    ]);
+    const others = await explain(['GET', '/v1/feeds/7', '--address', '198.51.100.7']);
+    expect(others.join('\n')).toContain('restrictions: the address for 10m');
+  });
+
+  it('shows the hash that clients are told, and where the scope is written', async () => {
+    const hashOf = async (path: string, limits: string) =>
+      (await explain(['GET', path], GATEWAY, limits)).find(fact => fact.startsWith('bucket hash'));
+    const byRoute = `bucket_hash: route\n${LIMITS}`;
+    expect(await hashOf('/v1/channels/7/messages', LIMITS)).not.toBe(
+      await hashOf('/v1/channels/8/messages', LIMITS),
+    );
+    expect(await hashOf('/v1/channels/7/messages', byRoute)).toBe(
+      await hashOf('/v1/channels/8/messages', byRoute),
+    );
+    const limits = LIMITS.replace('    main: channel_id\n', '    main: channel_id\n    scope: user\n');
+    expect(await explain(['GET', '/v1/channels/7/messages'], GATEWAY, limits)).toContain(
+      'scope: user: the bucket says so (limits.yaml:7)',
+    );
+  });
+});

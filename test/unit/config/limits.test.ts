@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import type { BucketModel, LimitsModel, Snapshot } from '../../../src/config/index.ts';
+import type { Limit } from '../../../src/limits/index.ts';
+import { loadFiles, NEEDED, problemsOf } from '../../support/config-text.ts';
+
+const GATEWAY = `limits: limits.yaml
+identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: any, bots: { claim: client_id } }
+upstreams: { api: { url: "http://api:3000" } }
+routes: [{ path: /**, upstream: api, authentication: optional }]
+`;
+
+async function snapshotOf(limits: string): Promise<Snapshot> {
+  const result = await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': limits });
+  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  return result.snapshot;
+}
+
+async function modelOf(limits: string): Promise<LimitsModel> {
+  return (await snapshotOf(limits)).limits;
+}
+
+/** The bucket `b` with these keys, on one line that has the parameter `id`. */
+async function bucketOf(keys: string, more = ''): Promise<BucketModel> {
+  const model = await modelOf(`buckets: { b: { ${keys} } }\nroutes: { "GET /{id}": b }\n${more}`);
+  const bucket = model.routes.find('GET', '/7')?.value.bucket;
+  if (bucket === undefined) throw new Error('no bucket');
+  return bucket;
+}
+
+/** `5/5s`, as quotas are written. */
+function quotaOf(limit: Limit | null): string | null {
+  return limit === null ? null : `${limit.units}/${limit.periodMs / 1_000}s`;
+}
+
+function quotasOf(sets: BucketModel['sets'], role: 'global' | 'caller' | 'resource'): (string | null)[] {
+  return [sets.bot, sets.user, sets.address].map(set => quotaOf(set[role]));
+}
+
+describe('limits without a file', () => {
+  it('have every default that the reference tells', async () => {
+    const result = await loadFiles({ 'gateway.yaml': NEEDED });
+    if (!result.ok) throw new Error('mistakes');
+    const { limits } = result.snapshot;
+    expect(quotasOf(limits.global, 'global')).toEqual(['50/1s', '50/1s', '50/1s']);
+    expect(quotasOf(limits.global, 'caller')).toEqual([null, null, null]);
+    expect(limits).toMatchObject({
+      invalidRequests: { quota: { units: 10_000, periodMs: 600_000 }, restrictForMs: 600_000 },
+      webhookNotFound: { quota: { units: 10, periodMs: 600_000 }, restrictForMs: 600_000 },
+      ignoredRefusals: null,
+      keysPerCaller: 4_096,
+    });
+    expect(limits.neverRestrict.has('127.0.0.1')).toBe(false);
+    expect(limits.routes.find('GET', '/')).toBeNull();
+    expect(result.limits).toMatchObject({ routes: [] });
+    expect(result.limits.placeOf(['global'])).toBeNull();
+  });
+});
+
+describe('the global limit', () => {
+  it('is a number for each class, and what is left out has its default', async () => {
+    const { global } = await modelOf('global: { bot: 7/1s, address: 3/2s }');
+    expect(quotasOf(global, 'global')).toEqual(['7/1s', '50/1s', '3/2s']);
+    expect(global.bot.global).toMatchObject({ role: 'global', algorithm: 'window', slackMs: 20 });
+  });
+
+  it('can be off, for all or for one class', async () => {
+    expect(quotasOf((await modelOf('global: off')).global, 'global')).toEqual([null, null, null]);
+    const { global } = await modelOf('global: { user: off }');
+    expect(quotasOf(global, 'global')).toEqual(['50/1s', null, '50/1s']);
+  });
+
+  it('is in the sets of a bucket, and not in those for routes that are exempt', async () => {
+    const { sets, exemptSets } = await bucketOf('user: 5/5s', 'global: { bot: 7/1s, user: off }\n');
+    expect(quotasOf(sets, 'global')).toEqual(['7/1s', null, '50/1s']);
+    expect(quotasOf(exemptSets, 'global')).toEqual([null, null, null]);
+    expect(quotasOf(exemptSets, 'caller')).toEqual(['5/5s', '5/5s', '5/5s']);
+  });
+});
+
+describe('the number of a class in a bucket', () => {
+  it.each([
+    ['user: 5/5s', ['5/5s', '5/5s', '5/5s']],
+    ['user: 5/5s, bot: 10/5s', ['10/5s', '5/5s', '5/5s']],
+    ['user: 5/5s, address: 2/5s', ['5/5s', '5/5s', '2/5s']],
+    ['user: 5/5s, bot: 10/5s, address: 2/5s', ['10/5s', '5/5s', '2/5s']],
+    ['bot: 10/5s', ['10/5s', null, null]],
+    ['address: 2/5s', [null, null, '2/5s']],
+    ['main: id, resource: 9/5s', [null, null, null]],
+  ])('with { %s } is for bots, users and addresses %j', async (keys, expected) => {
+    const { sets } = await bucketOf(keys);
+    expect(quotasOf(sets, 'caller')).toEqual(expected);
+  });
+
+  it('does not touch the resource limit, which all callers share', async () => {
+    const { sets } = await bucketOf('main: id, user: 5/5s, resource: 30/10s');
+    expect(quotasOf(sets, 'resource')).toEqual(['30/10s', '30/10s', '30/10s']);
+    expect(sets.bot.resource?.role).toBe('resource');
+    expect(sets.bot.resource?.identity).toBe(sets.address.resource?.identity);
+    expect(sets.bot.caller?.identity).not.toBe(sets.bot.resource?.identity);
+  });
+});
+
+describe('a bucket', () => {
+  it('counts in fixed windows unless it says smooth', async () => {
+    expect((await bucketOf('user: 5/5s')).sets.user.caller?.algorithm).toBe('window');
+    expect((await bucketOf('user: 5/5s, algorithm: fixed')).sets.user.caller?.algorithm).toBe('window');
+    const { sets } = await bucketOf('main: id, user: 5/5s, resource: 9/5s, algorithm: smooth');
+    expect(sets.user.caller?.algorithm).toBe('smooth');
+    expect(sets.user.resource?.algorithm).toBe('smooth');
+  });
+
+  it('is divided by its main parameter, wherever in the path of a line that is', async () => {
+    const text =
+      'buckets: { b: { main: id, user: 5/5s }, c: { user: 1/1s } }\nroutes: { "GET /{id}": b, "POST /x/{a}/{id}": b, "/c/{id}": c }';
+    const { routes } = await modelOf(text);
+    expect(routes.find('GET', '/7')?.value.mainAt).toBe(0);
+    expect(routes.find('POST', '/x/1/7')?.value.mainAt).toBe(1);
+    expect(routes.find('GET', '/c/7')?.value.mainAt).toBeNull();
+    const [b, c] = [routes.find('GET', '/7'), routes.find('GET', '/c/7')].map(match => match?.value.bucket);
+    expect(b?.sets.user.caller?.identity).toContain('"id"');
+    expect(c?.sets.user.caller?.identity).not.toContain('"id"');
+  });
+
+  it('is one for all lines that lead to it', async () => {
+    const { routes } = await modelOf('buckets: { b: { user: 5/5s } }\nroutes: { GET /a: b, /b/**: b }');
+    const [a, b] = [routes.find('GET', '/a'), routes.find('PUT', '/b/c')].map(match => match?.value.bucket);
+    expect(a).toBeDefined();
+    expect(a).toBe(b);
+    expect(routes.find('POST', '/a')).toBeNull();
+  });
+
+  it.each([
+    ['one line', 'user: 5/5s', ['/a'], 'user'],
+    ['several lines', 'user: 5/5s', ['/a', '/b'], 'shared'],
+    ['several lines and a scope of its own', 'user: 5/5s, scope: user', ['/a', '/b'], 'user'],
+    ['one line and a scope of its own', 'user: 5/5s, scope: shared', ['/a'], 'shared'],
+  ])('with %s has the scope of those', async (_, keys, paths, scope) => {
+    const lines = paths.map(path => `  ${path}: b\n`).join('');
+    const { routes } = await modelOf(
+      `buckets: { b: { ${keys} }, c: { user: 1/1s } }\nroutes:\n${lines}  /c: c\n`,
+    );
+    expect(routes.find('GET', '/a')?.value.bucket.scope).toBe(scope);
+    expect(routes.find('GET', '/c')?.value.bucket.scope).toBe('user');
+  });
+
+  it('has a hash for each main value, or one for all with bucket_hash: route', async () => {
+    const { hash } = await bucketOf('main: id, user: 5/5s');
+    expect(hash.of('7')).not.toBe(hash.of('8'));
+    const { hash: ofRoute } = await bucketOf('main: id, user: 5/5s', 'bucket_hash: route\n');
+    expect(ofRoute.of('7')).toBe(ofRoute.of('8'));
+    expect(ofRoute.of('7')).toBe(hash.of(''));
+  });
+});
+
+describe('restrictions', () => {
+  it('have the numbers of the file', async () => {
+    const text = `
+invalid_requests: { limit: 1/2s, restrict_for: 3s }
+webhook_not_found: { restrict_for: 65535s }
+ignored_refusals: {}
+never_restrict: [192.0.2.0/24]
+keys_per_caller: 5
+`;
+    const model = await modelOf(text);
+    expect(model).toMatchObject({
+      invalidRequests: { quota: { units: 1, periodMs: 2_000 }, restrictForMs: 3_000 },
+      webhookNotFound: { quota: { units: 10, periodMs: 600_000 }, restrictForMs: 65_535_000 },
+      ignoredRefusals: { quota: { units: 1_000, periodMs: 600_000 }, restrictForMs: 600_000 },
+      keysPerCaller: 5,
+    });
+    expect(model.neverRestrict.has('192.0.2.7')).toBe(true);
+  });
+
+  it('can each be off', async () => {
+    expect(
+      await modelOf('invalid_requests: off\nwebhook_not_found: off\nignored_refusals: off\n'),
+    ).toMatchObject({
+      invalidRequests: null,
+      webhookNotFound: null,
+      ignoredRefusals: null,
+    });
+  });
+});
+
+describe('window_slack', () => {
+  it('holds for every limit, up to what its period allows', async () => {
+    const { sets } = await bucketOf('main: id, user: 5/1s, resource: 5/10s', 'window_slack: 100ms\n');
+    expect([sets.user.global, sets.user.caller, sets.user.resource].map(limit => limit?.slackMs)).toEqual([
+      20, 20, 100,
+    ]);
+    const { sets: strict } = await bucketOf('user: 5/1s', 'window_slack: 0ms\n');
+    expect(strict.user.global?.slackMs).toBe(0);
+    expect(strict.user.caller?.slackMs).toBe(0);
+  });
+});
