@@ -5,7 +5,7 @@
 /** Rooms by floor, lowest first. A room is a folder of src/, or a file that stands alone in it. */
 const FLOORS = [
   ['core'],
-  ['http', 'routing', 'limits', 'auth', 'signin', 'upstream', 'observe'],
+  ['http', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
   ['config'],
   ['gateway'],
   ['server', 'admin'],
@@ -17,6 +17,8 @@ const FLOORS = [
 const NEIGHBOURS = {
   auth: ['http'],
   signin: ['http'],
+  // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
+  redis: ['limits'],
   upstream: ['http'],
   main: ['cli'],
 };

@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/setup.ts'],
+    globalSetup: ['test/support/redis-installed.ts'],
     // Story tests open real sockets and start real processes: two cores bear two files at a time.
     maxWorkers: 2,
     // Generous, since they only end what went wrong: a busy machine is not to be told from a broken gateway by the clock.

@@ -15,6 +15,9 @@ import {
   type Logger,
   Metrics,
   Pseudonyms,
+  StoreListeners,
+  StoreLog,
+  StoreMetrics,
 } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
 import { ConnectionPool, type Transport } from './upstream/index.ts';
@@ -79,12 +82,16 @@ class RunningApp implements App {
             ]),
           });
     const limitMetrics = new LimitMetrics(this.#metrics.registry);
-    this.#limiting = new Limiting(snapshot.limits, {
+    this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
       random: systemRandom,
       listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
+      // Without a shared store there is nothing to tell of one.
+      storeListener: new StoreListeners(
+        snapshot.store.kind === 'memory' ? [] : [new StoreMetrics(this.#metrics.registry), new StoreLog(log)],
+      ),
     });
-    limitMetrics.observe(() => this.#limiting.store.counts);
+    limitMetrics.observe(() => this.#limiting.counts);
     const gateway = new Gateway({
       snapshot,
       clock,
@@ -152,6 +159,7 @@ class RunningApp implements App {
   #notReady(): string | null {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
+    if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     return this.#identity?.ready === false ? "waiting for the issuer's keys" : null;
   }
 

@@ -6,7 +6,7 @@ import type { CorsConfig } from './cors-schema.ts';
 import type { GatewayConfig, RouteConfig, UpstreamConfig } from './gateway-schema.ts';
 import { formatHostPort } from './host-port.ts';
 import type { LimitsConfig } from './limits-schema.ts';
-import type { ForwardRoute, RouteModel, Snapshot, UpstreamModel } from './model.ts';
+import type { ForwardRoute, RouteModel, Snapshot, StoreModel, UpstreamModel } from './model.ts';
 import type { ProviderSettings } from './read-provider.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
@@ -25,6 +25,7 @@ export interface Sources {
   readonly provider: ProviderSettings | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
+  readonly store: StoreModel;
   /** Of the files that the configuration came from. */
   readonly hash: string;
 }
@@ -52,6 +53,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       upstreams: [...upstreams.values()],
       routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES]),
       limits: compiledLimits.model,
+      store: sources.store,
       cors: corsRules(config.cors),
       identity: provider === null ? null : compileIdentity(config, limits, provider),
       timeouts: {

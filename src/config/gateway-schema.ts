@@ -15,6 +15,7 @@ import {
   sizeOrNone,
   upstreamUrl,
 } from './scalars.ts';
+import { storeSchema } from './store-schema.ts';
 
 // The one definition of gateway.yaml: it validates, gives every default, and becomes the JSON Schema that editors use. A
 // default is written as the operator would write it (`prefault`), so that it passes through the same parser.
@@ -156,6 +157,9 @@ export const gatewaySchema = z.strictObject({
   routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
   cors: corsSchema.describe(
     'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
+  ),
+  store: storeSchema.describe(
+    'Where limits are counted. memory: in each gateway by itself. A map: in a Redis, for all gateways together.',
   ),
   limits: text('expected none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))

@@ -25,6 +25,7 @@ export type {
   ShutdownModel,
   SignInRoute,
   Snapshot,
+  StoreModel,
   TimeoutsModel,
   UpstreamModel,
 } from './model.ts';

@@ -13,6 +13,7 @@ import type { Problem } from './problem.ts';
 import { readLimits } from './read-limits.ts';
 import { readProvider } from './read-provider.ts';
 import { readPseudonymKey } from './read-pseudonym-key.ts';
+import { readStore } from './read-store.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
@@ -79,14 +80,15 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
   crossCheck(file);
   const provider = await readProvider(file);
   const pseudonymKey = await readPseudonymKey(file);
+  const store = await readStore(file);
   const { limits, file: limitsFile } = await readLimits(file, options.env);
   if (limitsFile !== null) checkLimits(limitsFile, file);
   const files = limitsFile === null ? [file] : [file, limitsFile];
   const problems = files.flatMap(each => each.problems);
-  if (gateway === undefined || limits === undefined || files.some(each => each.hasMistakes))
+  if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasMistakes))
     return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint') };
 
-  const sources = { gateway, limits, provider, pseudonymKey, hash: hashOf(files) };
+  const sources = { gateway, limits, provider, pseudonymKey, store, hash: hashOf(files) };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,

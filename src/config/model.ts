@@ -1,6 +1,7 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
 import type { AddressSet, CorsRules, ForwardingRules } from '../http/index.ts';
 import type { BucketHash, LimitSet, OffenceRule } from '../limits/index.ts';
+import type { FailurePolicy, RedisOptions } from '../redis/index.ts';
 import type { RouteTable } from '../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../signin/index.ts';
 import type { UpstreamOptions } from '../upstream/index.ts';
@@ -21,6 +22,7 @@ export interface Snapshot {
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
   readonly limits: LimitsModel;
+  readonly store: StoreModel;
   /** Null: no route answers preflights. */
   readonly cors: CorsRules | null;
   /** Null: no identity provider; every route says `authentication: none`. */
@@ -157,6 +159,18 @@ export interface LogModel {
 
 /** Who calls, as far as limits care: `address` is everyone without a valid token. */
 export type CallerClass = 'bot' | 'user' | 'address';
+
+/** Where limits are counted: in each gateway by itself, or in a Redis for all of them. */
+export type StoreModel =
+  | { readonly kind: 'memory' }
+  | {
+      readonly kind: 'redis';
+      readonly options: RedisOptions;
+      /** What decides while Redis does not. */
+      readonly policy: FailurePolicy;
+      /** Gateways that share the limits, until they have counted one another. */
+      readonly replicas: number;
+    };
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {

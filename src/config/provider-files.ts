@@ -48,14 +48,15 @@ export function secretMistake(text: string): string | undefined {
 }
 
 /** Every certificate is looked at: Node passes over what it cannot read among those to trust, and then trusts nobody. */
-function certificateMistake(text: string): string | undefined {
+export function certificateMistake(text: string): string | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) return 'the file holds no certificate in PEM form';
   const unreadable = blocks.findIndex(block => !succeeds(() => new X509Certificate(block)));
   return unreadable === -1 ? undefined : `certificate ${unreadable + 1} of the file cannot be read`;
 }
 
-function keyMistake(text: string): string | undefined {
+/** What is wrong with a private key, or undefined. */
+export function keyMistake(text: string): string | undefined {
   if (succeeds(() => createPrivateKey(text))) return undefined;
   return 'the file holds no private key in PEM form, or an encrypted one';
 }

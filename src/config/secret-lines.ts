@@ -8,13 +8,13 @@ export function withoutSecrets(mistakes: readonly PlacedMistake[], text: string)
   const lines = text.split('\n');
   return mistakes.map(mistake => {
     const [before = '', line = ''] = [lines[mistake.line - 2], lines[mistake.line - 1]];
-    if (!holdsSecret(line) && !/client_secret["']?\s*:[^A-Za-z0-9]*$/.test(before)) return mistake;
+    if (!holdsSecret(line) && !/(client_secret|password)["']?\s*:[^A-Za-z0-9]*$/.test(before)) return mistake;
     return HARMLESS.test(mistake.message) ? mistake : { ...mistake, message: UNREADABLE };
   });
 }
 
 function holdsSecret(line: string): boolean {
-  return /client_secret["']?\s*:/.test(line);
+  return /(client_secret|password)["']?\s*:/.test(line);
 }
 
 /** Names a variable at most. */

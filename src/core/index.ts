@@ -9,3 +9,4 @@ export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode } from './rpc-code.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';
+export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

@@ -4,7 +4,7 @@ import type { Decision, LimitSet } from '../limits/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { badRequest } from './problems.ts';
+import { badRequest, storeUnreachable } from './problems.ts';
 import { bucketRefused, globallyRefused } from './rate-limit-error.ts';
 import { reportOf } from './rate-report.ts';
 
@@ -22,7 +22,8 @@ export function limit(exchange: Exchange, state: GatewayState): Verdict | Promis
   const claim = claimOf(exchange);
   if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
   const decision = state.limiting.store.decide(claim.set, claim.caller, claim.main);
-  return conclude(exchange, claim, decision, state);
+  if (!(decision instanceof Promise)) return conclude(exchange, claim, decision, state);
+  return decision.then(awaited => conclude(exchange, claim, awaited, state));
 }
 
 /** Null: the value of the main parameter cannot be read in one way. */
@@ -50,6 +51,7 @@ const NONE: LimitSet = { global: null, caller: null, resource: null };
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): Verdict {
   const { bucket, callerClass, set, main } = claim;
   const { limiting } = state;
+  if (!decision.admitted && decision.role === null) return storeUnreachable(decision.retryAfterMs);
   const outcome = decision.admitted ? 'admitted' : (decision.role ?? 'global');
   const nearLimit = decision.limit > 0 && decision.remaining * 5 <= decision.limit;
   exchange.decision = { bucket: bucket?.name ?? null, main, outcome };

@@ -1,19 +1,27 @@
-import type { LimitsModel } from '../config/index.ts';
-import type { Clock, LimitListener, Random } from '../core/index.ts';
+import type { LimitsModel, StoreModel } from '../config/index.ts';
+import type { Clock, LimitListener, Random, StoreListener } from '../core/index.ts';
 import {
   IgnoredRefusals,
   InvalidRequests,
+  type LimitStore,
   MemoryStore,
   Restrictions,
+  type StoreCounts,
   WebhookNotFound,
 } from '../limits/index.ts';
+import { SharedStore } from './shared-store.ts';
 
 /** How often what is over is forgotten. */
 const SWEEP_MS = 250;
 
 /** What counts requests and offences. Outlives a reload: `use` gives it the rules of the next configuration. */
 export class Limiting {
-  readonly store: MemoryStore;
+  /** Decides about requests. */
+  readonly store: LimitStore;
+  /** Counters of this process: the store itself, or what stands in for it while it is out of reach. */
+  readonly memory: MemoryStore;
+  /** Null: limits are counted in this process alone. */
+  readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
@@ -23,11 +31,23 @@ export class Limiting {
 
   constructor(
     model: LimitsModel,
-    parts: { readonly clock: Clock; readonly random: Random; readonly listener: LimitListener },
+    store: StoreModel,
+    parts: {
+      readonly clock: Clock;
+      readonly random: Random;
+      readonly listener: LimitListener;
+      readonly storeListener: StoreListener;
+    },
   ) {
-    const { clock, listener } = parts;
+    const { clock, listener, storeListener } = parts;
+    const { keysPerCaller } = model;
     this.listener = listener;
-    this.store = new MemoryStore({ ...parts, keysPerCaller: model.keysPerCaller });
+    this.memory = new MemoryStore({ ...parts, keysPerCaller });
+    this.shared =
+      store.kind === 'memory'
+        ? null
+        : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
+    this.store = this.shared?.limits ?? this.memory;
     this.restrictions = new Restrictions({ clock, listener });
     this.invalidRequests = new InvalidRequests(this.restrictions, parts);
     this.webhookNotFound = new WebhookNotFound(this.restrictions, parts);
@@ -36,16 +56,30 @@ export class Limiting {
   }
 
   use(model: LimitsModel): void {
-    this.store.keysPerCaller = model.keysPerCaller;
+    this.memory.keysPerCaller = model.keysPerCaller;
+    if (this.shared !== null) {
+      this.shared.limits.keysPerCaller = model.keysPerCaller;
+      this.shared.limits.forgetRefusals();
+    }
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
     this.restrictions.neverRestrict(key => isNeverRestricted(key, model));
   }
 
+  /** What the counters of this process hold, and what was done for want of room here and in the shared store. */
+  get counts(): StoreCounts {
+    const { counts } = this.memory;
+    return {
+      ...counts,
+      callerOverflows: counts.callerOverflows + (this.shared?.limits.callerOverflows ?? 0),
+    };
+  }
+
   start(): void {
+    this.shared?.start();
     this.#sweeper = setInterval(() => {
-      this.store.sweep();
+      this.memory.sweep();
       this.restrictions.sweep();
     }, SWEEP_MS);
     this.#sweeper.unref();
@@ -53,6 +87,7 @@ export class Limiting {
 
   stop(): void {
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.shared?.stop();
   }
 }
 

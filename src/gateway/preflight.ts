@@ -1,7 +1,9 @@
 import { isPreflight, preflightFields } from '../http/index.ts';
+import type { Decision } from '../limits/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
+import { storeUnreachable } from './problems.ts';
 import { globallyRefused } from './rate-limit-error.ts';
 
 /** Whether the exchange is a preflight that the gateway answers by itself; then it draws on the address's global limit alone. */
@@ -18,7 +20,12 @@ export function limitPreflight(exchange: Exchange, state: GatewayState): Verdict
     exchange.addressKey,
     '',
   );
-  return decision.admitted ? null : globallyRefused(decision.retryAfterMs);
+  return decision instanceof Promise ? decision.then(verdictOn) : verdictOn(decision);
+}
+
+function verdictOn({ admitted, role, retryAfterMs }: Decision): Verdict {
+  if (admitted) return null;
+  return role === null ? storeUnreachable(retryAfterMs) : globallyRefused(retryAfterMs);
 }
 
 /** The terminal of a preflight. */

@@ -63,6 +63,18 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
   });
 }
 
+/** Limits cannot be asked for, and the operator wants no request to pass without them. */
+export function storeUnreachable(retryAfterMs: number): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'store',
+    message: 'Limits cannot be checked at the moment. Try again shortly.',
+    fields: ['Retry-After', String(Math.ceil(retryAfterMs / 1_000))],
+    retrySafe: true,
+  });
+}
+
 export function clientTooSlow(): GatewayError {
   return new GatewayError({
     status: 408,

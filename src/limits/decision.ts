@@ -11,7 +11,8 @@ import type { Limit, LimitRole, LimitSet } from './limit.ts';
 export interface Decision {
   readonly admitted: boolean;
   /**
-   * The limit described; null when the request was admitted and has no bucket. On a refusal a global limit goes before a
+   * The limit described; null when the request was admitted and has no bucket, and when it was refused because the store is
+   * out of reach and nobody is to pass without it. On any other refusal a global limit goes before a
    * bucket's, and of a bucket's limits the one with the longest wait.
    */
   readonly role: LimitRole | null;

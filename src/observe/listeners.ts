@@ -1,5 +1,6 @@
 import type {
   AuthListener,
+  DecidedBy,
   DecisionEvent,
   DiscoveryEvent,
   ExchangeListener,
@@ -8,6 +9,8 @@ import type {
   RedeemEvent,
   RestrictionEvent,
   SignInListener,
+  StoreFailure,
+  StoreListener,
 } from '../core/index.ts';
 
 /** Several listeners as one; each hears everything, in the order given. */
@@ -106,5 +109,34 @@ export class LimitListeners implements LimitListener {
 
   noRoom(event: RestrictionEvent): void {
     for (const listener of this.#listeners) listener.noRoom(event);
+  }
+}
+
+/** The same for what is announced of the shared store. */
+export class StoreListeners implements StoreListener {
+  readonly #listeners: readonly StoreListener[];
+
+  constructor(listeners: readonly StoreListener[]) {
+    this.#listeners = listeners;
+  }
+
+  decidedBy(who: DecidedBy): void {
+    for (const listener of this.#listeners) listener.decidedBy(who);
+  }
+
+  failed(failure: StoreFailure, cause: string): void {
+    for (const listener of this.#listeners) listener.failed(failure, cause);
+  }
+
+  lost(policy: 'local' | 'open' | 'closed', cause: string): void {
+    for (const listener of this.#listeners) listener.lost(policy, cause);
+  }
+
+  found(lostForMs: number): void {
+    for (const listener of this.#listeners) listener.found(lostForMs);
+  }
+
+  beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {
+    for (const listener of this.#listeners) listener.beat(roundTripMs, clockAheadMs, replicas);
   }
 }

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, startApp } from '../../src/app.ts';
 import { formatProblem, loadConfig } from '../../src/config/index.ts';
-import { systemClock } from '../../src/core/index.ts';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -21,6 +21,8 @@ export interface GatewaySettings {
   readonly route?: ConfigPart;
   /** Top-level keys of gateway.yaml; they replace those written here. */
   readonly config?: ConfigPart;
+  /** What time it is for a gateway in this process. Default: the world's. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function startGateway(settings: GatewaySettings): Promise<LocalGate
   if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatProblem(problem)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
-  const app = await startApp(loaded.snapshot, { clock: systemClock, log });
+  const app = await startApp(loaded.snapshot, { clock: settings.clock ?? systemClock, log });
   onTestFinished(async () => void (await app.drain()));
   return new LocalGateway(app, lines);
 }

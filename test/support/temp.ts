@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -8,4 +8,11 @@ export async function tempFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A new file that goes when the running test ends. */
+export async function tempText(name: string, text: string): Promise<string> {
+  const path = join(await tempFolder(), name);
+  await writeFile(path, text);
+  return path;
 }

@@ -124,6 +124,7 @@ limits: "\${A}"
       '.upstreams',
       '.routes',
       '.cors',
+      '.store',
       '.limits',
       '.timeouts',
       '.caps',

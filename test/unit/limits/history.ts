@@ -15,6 +15,12 @@ const PERIODS_MS = [1_000, 2_000, 3_000, 60_000];
 const CALLERS = ['user:a', 'user:b', 'address:192.0.2.1'];
 const MAINS = ['c1', 'c2', 'c3'];
 
+/** What a history asks of a store. */
+export type AskedStore = Pick<MemoryStore, 'decide' | 'peek' | 'refund'>;
+
+/** Puts something between a history and its store, to hear what is asked and answered. */
+export type Wrap = (store: MemoryStore, clock: FrozenClock) => AskedStore;
+
 interface Told {
   readonly resetAtMs: number;
   /** Until when no other window can open, by the monotonic clock. */
@@ -27,7 +33,7 @@ interface Told {
  */
 export class History {
   readonly #clock = new FrozenClock();
-  readonly #store = new MemoryStore({ clock: this.#clock, random: fixedRandom, maxKeys: 64 });
+  readonly #store: AskedStore;
   readonly #naive = new NaiveLimiter();
   readonly #algorithm: Algorithm;
   readonly #bits: Bits;
@@ -39,7 +45,11 @@ export class History {
   readonly #draws = new Map<string, number[]>();
   readonly #refunded = new Set<string>();
 
-  constructor(configuration: number) {
+  constructor(configuration: number, wrap: Wrap = store => store) {
+    this.#store = wrap(
+      new MemoryStore({ clock: this.#clock, random: fixedRandom, maxKeys: 64 }),
+      this.#clock,
+    );
     this.#bits = new Bits(configuration);
     this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
     this.#sets = this.#configure(new Bits(configuration));

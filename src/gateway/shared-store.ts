@@ -1,0 +1,71 @@
+import type { StoreModel } from '../config/index.ts';
+import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
+import type { MemoryStore } from '../limits/index.ts';
+import { Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
+
+/** For Redis to be there at the start; then its policy decides. */
+const START_MS = 5_000;
+
+export interface SharedStoreParts {
+  readonly clock: Clock;
+  readonly listener: StoreListener;
+  /** Counts while Redis does not. */
+  readonly local: MemoryStore;
+  readonly keysPerCaller: number;
+}
+
+/** A Redis that all gateways share: the connection, what is known of its health, and the limits that are counted in it. */
+export class SharedStore {
+  /** For everything else that replicas tell each other, too. */
+  readonly connection: RedisConnection;
+  readonly health: Health;
+  readonly limits: RedisStore;
+  readonly #replicas: Replicas;
+  readonly #isStrict: boolean;
+  #waited = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(model: Extract<StoreModel, { kind: 'redis' }>, parts: SharedStoreParts) {
+    const { clock, listener, local, keysPerCaller } = parts;
+    const { options, policy, replicas: hint } = model;
+    this.#isStrict = policy === 'closed';
+    const connection = new RedisConnection(options, { clock });
+    const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
+    const health = new Health({ connection, replicas, policy, clock, listener });
+    this.connection = connection;
+    this.health = health;
+    this.#replicas = replicas;
+    this.limits = new RedisStore({
+      connection,
+      health,
+      local,
+      replicas: () => replicas.count,
+      policy,
+      keysPerCaller,
+      clock,
+      listener,
+    });
+  }
+
+  /** Redis was reached, or has been waited for long enough. Stays true from then on. */
+  get isReady(): boolean {
+    return this.health.wasFound || (this.#waited && !this.#isStrict);
+  }
+
+  start(): void {
+    this.connection.start();
+    this.health.start();
+    this.#timer = setTimeout(() => {
+      this.#waited = true;
+      this.health.giveUpWaiting();
+    }, START_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.health.stop();
+    this.#replicas.leave();
+    this.connection.stop();
+  }
+}

@@ -1,0 +1,86 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { DecidedBy, StoreFailure, StoreListener } from '../core/index.ts';
+
+/** The metrics of the shared store of limits. */
+export class StoreMetrics implements StoreListener {
+  readonly #decisions: Readonly<Record<DecidedBy, { inc(): void }>>;
+  readonly #failures: Counter<'reason'>;
+  readonly #up: Gauge;
+  readonly #lost: Counter;
+  readonly #clockAhead: Gauge;
+  readonly #replicas: Gauge;
+  readonly #roundTrip: Histogram;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const decisions = new Counter({
+      name: 'weir_store_decisions_total',
+      help: 'Decisions about limits by who made them: redis, a known_refusal of it, or in its place local counters, open or closed.',
+      labelNames: ['by'],
+      registers,
+    });
+    // Handles are made once: a look by label for each request costs more than the count.
+    this.#decisions = {
+      redis: decisions.labels({ by: 'redis' }),
+      known_refusal: decisions.labels({ by: 'known_refusal' }),
+      local: decisions.labels({ by: 'local' }),
+      open: decisions.labels({ by: 'open' }),
+      closed: decisions.labels({ by: 'closed' }),
+    };
+    this.#failures = new Counter({
+      name: 'weir_store_failures_total',
+      help: 'Commands that Redis did not do in time, by reason: timeout, disconnected, error.',
+      labelNames: ['reason'],
+      registers,
+    });
+    this.#up = new Gauge({
+      name: 'weir_store_up',
+      help: '1 while Redis decides, 0 while on_failure does. To alert on.',
+      registers,
+    });
+    this.#lost = new Counter({
+      name: 'weir_store_lost_total',
+      help: 'How often on_failure took over.',
+      registers,
+    });
+    this.#clockAhead = new Gauge({
+      name: 'weir_store_clock_ahead_seconds',
+      help: "How far Redis' clock is ahead of this gateway's. Limits follow Redis'; beyond 0.5 either is wrong.",
+      registers,
+    });
+    this.#replicas = new Gauge({
+      name: 'weir_store_replicas',
+      help: 'Gateways that share the limits, as counted in Redis.',
+      registers,
+    });
+    this.#roundTrip = new Histogram({
+      name: 'weir_store_round_trip_seconds',
+      help: 'Round trips to Redis, measured about once a second.',
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
+      registers,
+    });
+  }
+
+  decidedBy(who: DecidedBy): void {
+    this.#decisions[who].inc();
+  }
+
+  failed(reason: StoreFailure): void {
+    this.#failures.inc({ reason });
+  }
+
+  lost(): void {
+    this.#up.set(0);
+    this.#lost.inc();
+  }
+
+  found(): void {
+    this.#up.set(1);
+  }
+
+  beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {
+    this.#roundTrip.observe(roundTripMs / 1_000);
+    this.#clockAhead.set(clockAheadMs / 1_000);
+    this.#replicas.set(replicas);
+  }
+}

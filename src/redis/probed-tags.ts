@@ -1,0 +1,19 @@
+/** Hash tags of which one lies in each sixteenth of a cluster's slots, so that every node of a usual cluster has some. */
+export const PROBED_TAGS: readonly string[] = [
+  '10',
+  '3',
+  '1a',
+  'b',
+  '11',
+  '2',
+  '1d',
+  'c',
+  '12',
+  '1',
+  '1c',
+  'd',
+  '13',
+  '0',
+  '1b',
+  'a',
+];

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that Redis keeps by its hash. */
+export interface RedisScript {
+  readonly source: string;
+  /** SHA-1 of the source, as Redis names it. */
+  readonly sha: string;
+}
+
+export function defineScript(source: string): RedisScript {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/**
+ * What the scripts share: the arithmetic of `limits/fixed-window.ts` and `limits/smooth.ts`, line for line, on Redis' own
+ * clock, whose whole milliseconds are both the time that passes and the time that is announced.
+ *
+ * Limits come as JSON, made once for each configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
+ * window, "mark parts reset" for a smooth one. The moment of Reset is in the value; a key's expiry only collects garbage.
+ *
+ * Redis' clock may step back, at a failover to a machine whose clock is behind. Then a counter seems to have been opened in
+ * the future, and nobody may be locked out until that comes: it ends one period from now at the latest.
+ */
+const COUNTERS = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local function partsOf(l)
+  if l.parts > l.units - 1 then return l.units - 1 end
+  return l.parts
+end
+
+local function save(l)
+  local value
+  if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
+  else value = string.format('%.0f %.0f', l.reset, l.drawn) end
+  redis.call('SET', l.key, value, 'PX', string.format('%.0f', l.reset - now + 1000))
+end
+
+local function read(l, key)
+  l.key = key
+  local value = redis.call('GET', key) or ''
+  local furthest = now + l.period + l.slack + 1
+  if l.smooth then
+    local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
+    l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
+    l.ahead = l.mark and l.mark > furthest
+    if l.ahead then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
+  else
+    local reset, drawn = string.match(value, '^(%d+) (%d+)$')
+    l.reset, l.drawn = tonumber(reset), tonumber(drawn)
+    l.ahead = l.reset and l.reset > furthest
+    if l.ahead then l.reset = now + l.period end
+  end
+  -- At once, or the end would move on with every look.
+  if l.ahead then save(l) end
+  l.known = l.reset and now < l.reset
+  if not l.known then l.mark, l.parts, l.reset, l.drawn = 0, 0, 0, 0 end
+end
+
+local function wait(l)
+  if not l.smooth then
+    if l.drawn < l.units or now >= l.reset - l.slack then return 0 end
+    return l.reset - now
+  end
+  if now >= l.mark then return 0 end
+  local free = l.mark - now - l.period + (l.period - partsOf(l)) / l.units
+  if free <= l.slack then return 0 end
+  return math.ceil(free + math.max(0, 2 - l.slack))
+end
+
+local function remaining(l)
+  if not l.smooth then
+    if now >= l.reset then return l.units end
+    return math.max(0, l.units - l.drawn)
+  end
+  if now >= l.mark then return l.units end
+  local drawn = (l.mark - now) * l.units - partsOf(l)
+  return math.max(0, math.floor((l.period * l.units - drawn) / l.period))
+end
+
+local function draw(l)
+  if l.smooth then
+    if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
+    local whole = math.floor(l.period / l.units)
+    l.mark = l.mark + whole
+    l.parts = l.parts - (l.period - whole * l.units)
+    if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
+    l.reset = math.max(l.reset, l.mark)
+    l.moved = true
+  elseif now >= l.reset then l.reset, l.drawn, l.moved = now + l.period, 1, true
+  elseif now >= l.reset - l.slack then l.reset, l.drawn, l.moved = l.reset + l.period, 1, true
+  else l.drawn = l.drawn + 1 end
+  save(l)
+end
+
+local function windowOf(l)
+  if l.smooth then return l.mark end
+  return l.reset
+end
+`;
+
+/**
+ * Of a caller with as many main values as it may hold, the further ones share one counter. Which it holds is kept in a sorted
+ * set by Reset. KEYS: [n] that set, [n + 1] the shared counter.
+ */
+const PARTS = `
+local function readPart(l, key, index, others, most)
+  read(l, key)
+  if l.known or redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf') < most then return end
+  read(l, others)
+  l.others = true
+end
+
+local function notePart(l, index)
+  if not l.moved then return end
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%.0f', now))
+  redis.call('ZADD', index, string.format('%.0f', l.reset), l.key)
+  local ttl = math.max(redis.call('PTTL', index), l.reset - now + 1000)
+  redis.call('PEXPIRE', index, string.format('%.0f', ttl))
+end
+`;
+
+/**
+ * KEYS: one for each limit in the order global, caller, resource; then, where the caller's limit has main values, the set of
+ * them and the counter that further ones share.
+ * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and what to do: "0" to look, "1"
+ * to draw and tell the resource's window, "2" to draw and tell all windows.
+ *
+ * Answers { admitted (1 or 0) + 2 if a shared counter of main values decided, now, place of the limit described or
+ * 0, remaining, reset, wait, windows drawn from ... }.
+ */
+export const DECIDE = defineScript(`${COUNTERS}${PARTS}
+local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local index, others = KEYS[#limits + 1], KEYS[#limits + 2]
+local described, refusing, longest, partial = 0, 0, 0, 0
+for i, l in ipairs(limits) do
+  l.part = l.role == 'caller' and most > 0
+  if l.part then readPart(l, KEYS[i], index, others, most) else read(l, KEYS[i]) end
+  if l.others then partial = 2 end
+  l.wait = wait(l)
+  if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
+    refusing, longest = i, l.wait
+  end
+  if l.role ~= 'global' and described == 0 then described = i end
+end
+if refusing > 0 then
+  local l = limits[refusing]
+  return { partial, now, refusing, remaining(l), math.max(l.reset, now), l.wait }
+end
+local reply = { 1 + partial, now, described, 0, 0, 0 }
+for _, l in ipairs(limits) do
+  if mode ~= '0' then
+    draw(l)
+    if l.part then notePart(l, index) end
+    if mode == '2' or l.role == 'resource' then reply[#reply + 1] = windowOf(l) end
+  end
+end
+if described > 0 then
+  reply[4] = remaining(limits[described])
+  reply[5] = math.max(limits[described].reset, now)
+end
+return reply
+`);
+
+/**
+ * Gives units back. KEYS: counters. ARGV: their limits, for each the window that its unit was taken from, and "refund" or
+ * "undo". What is undone was of a request that was refused in the end: no window is to have been opened by it.
+ */
+export const REFUND = defineScript(`${COUNTERS}
+local undoing = ARGV[#KEYS + 2] == 'undo'
+for i, l in ipairs(cjson.decode(ARGV[1])) do
+  local window = tonumber(ARGV[i + 1])
+  read(l, KEYS[i])
+  if l.known and l.smooth and now < window and now < l.mark then
+    local whole = math.floor(l.period / l.units)
+    l.mark = l.mark - whole
+    l.parts = partsOf(l) + l.period - whole * l.units
+    if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
+    if undoing then l.reset = l.mark end
+    l.empty = l.reset <= now
+  elseif l.known and not l.smooth and l.reset == window and now < window and l.drawn > 0 then
+    l.drawn = l.drawn - 1
+    l.empty = undoing and l.drawn == 0
+    if l.empty and l.reset - l.period > now then
+      -- Opened in the slack of the one before, which has not closed: it goes on to its end. What it had left nobody knows,
+      -- nor matters it: in its slack whatever comes opens the next.
+      l.reset, l.drawn, l.empty = l.reset - l.period, l.units, false
+    end
+  end
+  if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end
+end
+return 0
+`);

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
+import { RedisConnection, type RedisError } from '../../src/redis/index.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait.ts';
+
+let server: RedisServer;
+beforeEach(async () => {
+  server = await startRedis();
+});
+afterEach(() => server.close());
+
+function connectTo({ port }: RedisServer): RedisConnection {
+  const connection = new RedisConnection(
+    {
+      servers: { kind: 'standalone', address: { host: '127.0.0.1', port }, database: 0 },
+      credentials: { user: null, password: null },
+      tls: null,
+      prefix: 'c:',
+      budgetMs: 50,
+    },
+    { clock: systemClock },
+  );
+  onTestFinished(() => connection.stop());
+  connection.start();
+  return connection;
+}
+
+async function connected(): Promise<RedisConnection> {
+  const connection = connectTo(server);
+  await waitFor('it is ready', () => connection.isReady);
+  return connection;
+}
+
+const failureOf = (command: Promise<unknown>): Promise<string> =>
+  command.then(
+    () => 'none',
+    (error: RedisError) => error.failure,
+  );
+
+test('a command that is late fails in time and costs the connection, so that nothing waits behind it', async () => {
+  const connection = await connected();
+  const states: boolean[] = [];
+  connection.onState(ready => states.push(ready));
+  server.freeze();
+  expect(await failureOf(connection.command('incr', 'late'))).toBe('timeout');
+  await waitFor('the connection is gone', () => states.includes(false));
+  expect(await failureOf(connection.command('ping'))).toBe('disconnected');
+  server.thaw();
+  await waitFor('it is ready again', () => connection.isReady);
+  expect(await connection.command('ping')).toBe('PONG');
+});
+
+test('what the server refuses fails with its reason, without what it quotes, and costs nothing', async () => {
+  const connection = await connected();
+  const error = await connection
+    .command('set', 'key', 'value', 'NONSENSE')
+    .catch((cause: RedisError) => cause);
+  expect(error).toMatchObject({ failure: 'error', message: 'ERR syntax error' });
+  expect(connection.isReady).toBe(true);
+  const unknown = await connection.command('nonsense', 'secret').catch((cause: RedisError) => cause);
+  expect(String(unknown)).not.toContain('secret');
+});
+
+test('a command while there is no connection fails at once and is not kept for later', async () => {
+  const connection = await connected();
+  await server.kill();
+  await waitFor('the connection is gone', () => !connection.isReady);
+  expect(await failureOf(connection.command('set', 'c:key', 'value'))).toBe('disconnected');
+  await waitFor('it tells why', () => connection.lastError.includes('ECONNREFUSED'));
+  await server.start();
+  await waitFor('it is ready again', () => connection.isReady);
+  expect(await connection.command('get', 'c:key')).toBeNull();
+});
+
+test('commands of one turn keep their order and their answers', async () => {
+  const connection = await connected();
+  const answers = await Promise.all(Array.from({ length: 100 }, () => connection.command('incr', 'c:n')));
+  expect(answers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
+});
+
+test('messages come to subscribers, who are told whenever the subscription is in force', async () => {
+  const [one, two] = [await connected(), await connected()];
+  const heard: string[] = [];
+  let inForce = 0;
+  one.subscribe(
+    'news',
+    text => heard.push(text),
+    () => inForce++,
+  );
+  await waitFor('the subscription is in force', () => inForce === 1);
+  await two.publish('news', 'first');
+  await waitFor('it is heard', () => heard.length === 1);
+  await server.kill();
+  await server.start();
+  await waitFor('the subscription is in force again', () => inForce === 2);
+  await waitFor('the other is ready again', () => two.isReady);
+  await two.publish('news', 'second');
+  await waitFor('it is heard', () => heard.length === 2);
+  expect(heard).toEqual(['first', 'second']);
+});

@@ -1,0 +1,36 @@
+import { type Clock, type StoreListener, systemClock } from '../../src/core/index.ts';
+import { MemoryStore } from '../../src/limits/index.ts';
+import { RedisStore, type RedisStoreParts } from '../../src/redis/index.ts';
+
+/** Hears nothing. */
+export const deafListener: StoreListener = {
+  decidedBy() {},
+  failed() {},
+  lost() {},
+  found() {},
+  beat() {},
+};
+
+/** A store on this runner that never falls back: what fails fails the test. */
+export function storeOn(
+  connection: RedisStoreParts['connection'],
+  parts: Partial<RedisStoreParts> = {},
+  clock: Clock = systemClock,
+): RedisStore {
+  return new RedisStore({
+    connection,
+    health: {
+      isShared: true,
+      failed(error) {
+        throw error;
+      },
+    },
+    local: new MemoryStore({ clock, random: Math.random, maxKeys: 100 }),
+    replicas: () => 1,
+    policy: 'local',
+    keysPerCaller: 4_096,
+    clock,
+    listener: deafListener,
+    ...parts,
+  });
+}

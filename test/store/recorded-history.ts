@@ -1,0 +1,46 @@
+import type { Decision, Limit, LimitSet } from '../../src/limits/index.ts';
+import { History } from '../unit/limits/history.ts';
+
+/** One call of a history, with what the memory store answered. */
+export type Call =
+  | {
+      readonly kind: 'decide' | 'peek';
+      readonly atMs: number;
+      readonly set: LimitSet;
+      readonly caller: string;
+      readonly main: string;
+      readonly decision: Decision;
+    }
+  | {
+      readonly kind: 'refund';
+      readonly atMs: number;
+      readonly limit: Limit;
+      readonly main: string;
+      readonly window: number;
+    };
+
+/** Runs a history on the memory store and returns all that was asked and answered, with the time of each call. */
+export function recordHistory(configuration: number, steps: readonly number[]): Call[] {
+  const calls: Call[] = [];
+  const history = new History(configuration, (store, clock) => {
+    const now = () => Math.floor(clock.monotonicMs());
+    return {
+      decide(set, caller, main) {
+        const decision = store.decide(set, caller, main);
+        calls.push({ kind: 'decide', atMs: now(), set, caller, main, decision: { ...decision } });
+        return decision;
+      },
+      peek(set, caller, main) {
+        const decision = store.peek(set, caller, main);
+        calls.push({ kind: 'peek', atMs: now(), set, caller, main, decision: { ...decision } });
+        return decision;
+      },
+      refund(limit, main, window) {
+        store.refund(limit, main, window);
+        calls.push({ kind: 'refund', atMs: now(), limit, main, window });
+      },
+    };
+  });
+  history.run(steps);
+  return calls;
+}

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { DecidedBy } from '../../src/core/index.ts';
+import { RedisError, type Reply } from '../../src/redis/connection.ts';
+import type { RedisStore } from '../../src/redis/index.ts';
+import { DECIDE, REFUND } from '../../src/redis/scripts.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+import { limit, limits, newStore } from '../unit/limits/stores.ts';
+import { deafListener, storeOn } from './parts.ts';
+import { TimedRunner } from './timed-runner.ts';
+
+let server: RedisServer;
+let runner: TimedRunner;
+let store: RedisStore;
+let decidedBy: DecidedBy[];
+let prefixes = 0;
+const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  runner = new TimedRunner(server.client, `s${prefixes++}:`, false);
+  await Promise.all([runner.load(DECIDE), runner.load(REFUND)]);
+  runner.nowMs = 1_000_000_000;
+  decidedBy = [];
+  const listener = { ...deafListener, decidedBy: (who: DecidedBy) => void decidedBy.push(who) };
+  store = storeOn(runner, { listener, keysPerCaller: 2 }, clock);
+});
+
+const own = limit('3/5s', { main: 'channel_id' });
+
+test('keys hold role, algorithm and period, and expire after their window', async () => {
+  await store.decide(
+    limits({
+      global: limit('6/1s', { role: 'global', bucket: '' }),
+      caller: own,
+      resource: limit('4/10s', { role: 'resource', main: 'channel_id', algorithm: 'smooth' }),
+    }),
+    'user:a',
+    'c1',
+  );
+  const keys = (await server.client.keys(`${runner.prefix}*`))
+    .map(key => key.replace(runner.prefix, ''))
+    .sort();
+  const hash = '[\\w-]{22}';
+  for (const key of keys) {
+    expect(key).toMatch(
+      new RegExp(
+        `^(\\{${hash}\\}(caller:window:5000:[\\w-]{11}:${hash}|global:window:1000:[\\w-]{11}|parts)|\\{resource:smooth:10000:[\\w-]{11}:${hash}\\})$`,
+      ),
+    );
+    const ttl = await server.client.pttl(runner.prefix + key);
+    expect(ttl).toBeGreaterThan(900);
+    expect(ttl).toBeLessThanOrEqual(11_000);
+  }
+  expect(keys).toHaveLength(4);
+});
+
+test('the same main value of another bucket, algorithm or period is another key', async () => {
+  const others = [
+    own,
+    limit('3/5s', { main: 'channel_id', bucket: 'other' }),
+    limit('3/5s', { main: 'channel_id', algorithm: 'smooth' }),
+    limit('3/6s', { main: 'channel_id' }),
+    limit('3/5s', { main: 'guild_id' }),
+  ];
+  const wide = storeOn(runner, {}, clock);
+  for (const each of others)
+    expect(await wide.decide(limits({ caller: each }), 'user:a', 'c1')).toMatchObject({ remaining: 2 });
+});
+
+describe('a caller with too many main values', () => {
+  const set = limits({ caller: own });
+
+  test('has one further key for all that follow, which is counted, and keeps those it has', async () => {
+    const remaining = [];
+    for (const main of ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c1'])
+      remaining.push((await store.decide(set, 'user:a', main)).remaining);
+    expect(remaining).toEqual([2, 2, 2, 1, 0, 0, 1]);
+    expect(store.callerOverflows).toBe(4);
+    expect(await store.decide(set, 'user:b', 'c3')).toMatchObject({ admitted: true, remaining: 2 });
+  });
+
+  test('is asked for each of them: what is refused for one says nothing of another', async () => {
+    for (const main of ['c1', 'c2', 'c3', 'c3', 'c3', 'c3', 'c3']) await store.decide(set, 'user:a', main);
+    expect(decidedBy).toEqual(Array(7).fill('redis'));
+  });
+
+  test('may have new keys when the old ones are over, and more when told so', async () => {
+    for (const main of ['c1', 'c2']) await store.decide(set, 'user:a', main);
+    store.keysPerCaller = 3;
+    expect(await store.decide(set, 'user:a', 'c3')).toMatchObject({ remaining: 2 });
+    expect(await store.decide(set, 'user:a', 'c4')).toMatchObject({ remaining: 2 });
+    expect(await store.decide(set, 'user:a', 'c5')).toMatchObject({ remaining: 1 });
+    runner.nowMs += 5_000;
+    expect(await store.decide(set, 'user:a', 'c6')).toMatchObject({ remaining: 2 });
+    expect(await store.decide(set, 'user:a', 'c7')).toMatchObject({ remaining: 2 });
+    expect(store.callerOverflows).toBe(2);
+  });
+});
+
+describe('a clock of Redis that steps back an hour', () => {
+  test.each(['window', 'smooth'] as const)(
+    'locks nobody out of a %s for longer than its period',
+    async algorithm => {
+      const set = limits({ caller: limit('2/10s', { algorithm }) });
+      for (let i = 0; i < 3; i++) await store.decide(set, 'user:a', '');
+      runner.nowMs -= 3_600_000;
+      store = storeOn(runner, {}, clock);
+      const refused = await store.decide(set, 'user:a', '');
+      expect(refused.admitted).toBe(false);
+      expect(refused.resetAfterMs).toBe(10_000);
+      expect(refused.retryAfterMs).toBeLessThanOrEqual(10_000);
+      runner.nowMs += 10_000;
+      expect(await store.decide(set, 'user:a', '')).toMatchObject({ admitted: true });
+    },
+  );
+});
+
+describe('a refusal that is known', () => {
+  const set = limits({ caller: limit('1/10s') });
+  const ask = async (asked = set) => (await store.decide(asked, 'user:a', '')).admitted;
+  beforeEach(async () => {
+    await ask();
+    await ask();
+    decidedBy.length = 0;
+  });
+
+  test('is told without asking Redis, at once, with what is left of the wait', () => {
+    runner.nowMs += 400;
+    const told = store.decide(set, 'user:a', '');
+    expect(told).toMatchObject({ admitted: false, limit: 1, remaining: 0, resetAtMs: 1_000_010_000 });
+    expect(told).toMatchObject({ resetAfterMs: 9_600, retryAfterMs: 9_600 });
+    expect(decidedBy).toEqual(['known_refusal']);
+  });
+
+  test('is asked for again after a second, so that a reset is noticed', async () => {
+    await server.client.del(await server.client.keys(`${runner.prefix}*`));
+    runner.nowMs += 999;
+    expect(await ask()).toBe(false);
+    runner.nowMs += 1;
+    expect(await ask()).toBe(true);
+  });
+
+  test('is void after forgetRefusals, also when its answer was on the way then', async () => {
+    runner.nowMs += 1_000;
+    const onTheWay = ask();
+    store.forgetRefusals();
+    await onTheWay;
+    decidedBy.length = 0;
+    await ask();
+    expect(decidedBy).toEqual(['redis']);
+  });
+
+  test('is void for a limit with another number', async () => {
+    expect(await ask(limits({ caller: limit('2/10s') }))).toBe(true);
+  });
+
+  test('is nobody else’s', async () => {
+    expect(await store.decide(set, 'user:b', '')).toMatchObject({ admitted: true });
+  });
+
+  test('ends no later than the key is free again', async () => {
+    runner.nowMs += 10_000 - 20;
+    expect(await ask()).toBe(true);
+  });
+
+  test('of a resource is never remembered', async () => {
+    const shared = limits({ resource: limit('1/10s', { role: 'resource', main: 'm' }) });
+    for (let i = 0; i < 3; i++) await store.decide(shared, 'user:a', 'x');
+    expect(decidedBy).toEqual(['redis', 'redis', 'redis']);
+  });
+});
+
+test('a smooth limit of many a second is refused and free again when memory says so', async () => {
+  const frozen = new FrozenClock();
+  runner.nowMs = Math.floor(frozen.monotonicMs());
+  const memory = newStore(frozen);
+  const set = limits({ caller: limit('900/1s', { algorithm: 'smooth' }) });
+  let refused = 0;
+  const compare = async (): Promise<void> => {
+    const { resetAtMs: _, ...expected } = memory.decide(set, 'user:a', '');
+    expect(await storeOn(runner, {}, clock).decide(set, 'user:a', '')).toMatchObject(expected);
+    if (!expected.admitted) refused++;
+  };
+  for (let i = 0; i < 902; i++) await compare();
+  for (let i = 0; i < 20; i++) {
+    frozen.advance(1);
+    runner.nowMs = Math.floor(frozen.monotonicMs());
+    await compare();
+    await compare();
+  }
+  expect(refused).toBeGreaterThan(10);
+});
+
+test('requests whose question fails are each decided by themselves', async () => {
+  const failing = {
+    isCluster: false,
+    prefix: 'none:',
+    run: (_script: unknown, _keys: unknown, _args: unknown, reply: Reply) =>
+      queueMicrotask(() => reply(new RedisError('timeout', 'late'), null)),
+  };
+  const failures: string[] = [];
+  const health = { isShared: true, failed: ({ failure }: RedisError) => failures.push(failure) };
+  store = storeOn(failing, { health, replicas: () => 2 });
+  const set = limits({ caller: limit('6/10s') });
+  const decisions = await Promise.all(Array.from({ length: 4 }, () => store.decide(set, 'user:a', '')));
+  expect(decisions.map(({ admitted, limit: units, remaining }) => [admitted, units, remaining])).toEqual([
+    [true, 3, 2],
+    [true, 3, 1],
+    [true, 3, 0],
+    [false, 3, 0],
+  ]);
+  expect(failures).toEqual(Array(4).fill('timeout'));
+});
+
+test('a unit of a resource that was drawn locally goes back there', async () => {
+  store = storeOn(runner, { health: { isShared: false, failed() {} } });
+  const resource = limit('2/10s', { role: 'resource', main: 'm' });
+  const set = limits({ resource });
+  const { resourceWindow } = await store.decide(set, 'user:a', 'x');
+  store.refund(resource, 'x', resourceWindow);
+  expect(await store.peek(set, 'user:a', 'x')).toMatchObject({ remaining: 2 });
+  expect(await server.client.keys(`${runner.prefix}*`)).toEqual([]);
+});
+
+test('a value that somebody else wrote counts as none', async () => {
+  const set = limits({ caller: limit('2/10s') });
+  await store.decide(set, 'user:a', '');
+  const [key = ''] = await server.client.keys(`${runner.prefix}*`);
+  await server.client.set(key, 'not a counter');
+  expect(await store.decide(set, 'user:a', '')).toMatchObject({ admitted: true, remaining: 1 });
+});
+
+test('a request without limits asks nobody', () => {
+  expect(store.decide(limits({}), 'user:a', '')).toMatchObject({ admitted: true, role: null });
+  expect(decidedBy).toEqual([]);
+});

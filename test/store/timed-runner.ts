@@ -1,0 +1,43 @@
+import type { Redis } from 'ioredis';
+import { RedisError, type Reply } from '../../src/redis/connection.ts';
+import type { ScriptRunner } from '../../src/redis/redis-store.ts';
+import { defineScript, type RedisScript } from '../../src/redis/scripts.ts';
+
+const CLOCK = "redis.call('TIME')";
+
+/**
+ * Runs the scripts on a real server at a moment that the test chooses: what they read from Redis' clock they are told instead.
+ * Nothing in the scripts themselves knows of it.
+ */
+export class TimedRunner implements ScriptRunner {
+  readonly isCluster: boolean;
+  readonly prefix: string;
+  nowMs = 0;
+  readonly #client: Redis;
+  readonly #scripts = new Map<string, RedisScript>();
+
+  constructor(client: Redis, prefix: string, isCluster: boolean) {
+    this.#client = client;
+    this.prefix = prefix;
+    this.isCluster = isCluster;
+  }
+
+  /** To be called with every script before it is run. */
+  async load(script: RedisScript): Promise<void> {
+    if (script.source.split(CLOCK).length !== 2) throw new Error('the script does not read the clock once');
+    const now = '{ math.floor(ARGV[#ARGV] / 1000), (ARGV[#ARGV] % 1000) * 1000 }';
+    const told = `local telling = ${now}\nARGV[#ARGV] = nil\n${script.source.replace(CLOCK, 'telling')}`;
+    const timed = defineScript(told);
+    this.#scripts.set(script.sha, timed);
+    await this.#client.script('LOAD', timed.source);
+  }
+
+  run({ sha }: RedisScript, keys: readonly string[], args: readonly string[], reply: Reply): void {
+    const timed = this.#scripts.get(sha);
+    if (timed === undefined) throw new Error('a script that was not loaded');
+    this.#client.evalsha(timed.sha, keys.length, ...keys, ...args, this.nowMs).then(
+      value => reply(null, value),
+      (error: Error) => reply(new RedisError('error', error.message), null),
+    );
+  }
+}

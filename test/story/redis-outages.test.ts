@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { decisionsBy, Load, redisDecides, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
+import { head } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+
+/** So long after Redis answers again the gateway asks it again. */
+const BACK_MS = 2_000;
+const PLENTY = { global: { address: '60000/1m' } };
+
+let redis: RedisServer;
+beforeEach(async () => {
+  redis = await startRedis();
+});
+afterEach(() => redis.close());
+
+/** On a busy machine an answer may take more than the usual 50 ms. */
+const store = () => ({ redis: `redis://127.0.0.1:${redis.port}`, timeout: '200ms' });
+
+/** What goes wrong, and how it is put right again. */
+const troubles: readonly [
+  string,
+  (server: RedisServer) => Promise<unknown>,
+  (server: RedisServer) => Promise<unknown>,
+][] = [
+  ['is killed and started again', server => server.kill(), server => server.start()],
+  ['stops and goes on', async server => server.freeze(), async server => server.thaw()],
+  [
+    'becomes a read-only replica and a master again',
+    server => server.client.replicaof('127.0.0.1', 1),
+    server => server.client.replicaof('NO', 'ONE'),
+  ],
+  [
+    'is out of memory and has some again',
+    server => server.client.config('SET', 'maxmemory', '1'),
+    server => server.client.config('SET', 'maxmemory', '0'),
+  ],
+];
+
+describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) => {
+  test('makes no request fail: the gateway counts by itself and comes back', async () => {
+    const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
+    const load = new Load(gateway);
+    await waitFor('some are served', () => load.answers.length > 50);
+    await breakIt(redis);
+    await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
+    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    await sleep(500);
+    await mend(redis);
+    await redisDecides(gateway, BACK_MS);
+    const before = await decisionsBy(gateway, 'redis');
+    await waitFor('Redis is asked again', async () => (await decisionsBy(gateway, 'redis')) > before + 50);
+    await load.stop();
+    expect(load.statuses).toEqual([200]);
+    const [first, ...changes] = gateway.logLines
+      .filter(line => line.includes('"type":"store"'))
+      .map(line => JSON.parse(line).msg);
+    expect(first).toBe('Redis decides about limits');
+    expect(changes.length).toBeGreaterThan(1);
+    // One line for each change, however often a busy machine makes one.
+    const there = 'Redis is out of reach: this gateway counts by itself, with a share of each limit';
+    const back = 'Redis is back and decides about limits again';
+    expect(changes).toEqual(changes.map((_, at) => (at % 2 === 0 ? there : back)));
+  });
+});
+
+test('SCRIPT FLUSH under load is not noticed', async () => {
+  const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
+  const load = new Load(gateway);
+  for (let i = 0; i < 5; i++) {
+    await waitFor('some are served', () => load.answers.length > 50 * (i + 1));
+    await redis.client.script('FLUSH');
+  }
+  await load.stop();
+  expect(load.statuses).toEqual([200]);
+  expect(await decisionsBy(gateway, 'local')).toBe(0);
+});
+
+test('a Redis that answers late is not waited for', async () => {
+  const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
+  const load = new Load(gateway);
+  await waitFor('some are served', () => load.answers.length > 50);
+  // Whatever is asked meanwhile is answered then.
+  for (let i = 0; i < 3; i++) {
+    await redis.client.call('client', 'pause', 700);
+    const late = sleep(700);
+    await waitFor('the gateway counts by itself', async () => (await storeIsUp(gateway)) === 0);
+    const before = await decisionsBy(gateway, 'local');
+    await waitFor('nobody waits', async () => (await decisionsBy(gateway, 'local')) > before + 50);
+    await late;
+    await redisDecides(gateway, BACK_MS);
+  }
+  await load.stop();
+  expect(load.statuses).toEqual([200]);
+});
+
+test('a limit that is shared by two gateways is halved by each of them alone, and the headers say so', async () => {
+  const limits = {
+    global: { address: 'off' },
+    buckets: { all: { address: '10/1h' } },
+    routes: { '/**': 'all' },
+  };
+  const [one, two] = [
+    await startRedisGateway({ store: store(), limits }),
+    await startRedisGateway({ store: store(), limits }),
+  ];
+  const replicas = async () => (await one.metric('weir_store_replicas')).get('');
+  await waitFor('they have counted each other', async () => (await replicas()) === 2);
+  await redis.kill();
+  await waitFor(
+    'both count by themselves',
+    async () => (await storeIsUp(one)) + (await storeIsUp(two)) === 0,
+  );
+  for (const gateway of [one, two]) {
+    const answers = [];
+    for (let i = 0; i < 7; i++) answers.push(await gateway.ask(head('GET /')));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect(answers[0]?.fields).toEqual(expect.arrayContaining(['X-RateLimit-Limit', '5']));
+  }
+});
+
+describe('on_failure', () => {
+  test('open lets every request pass, without headers that nobody enforces', async () => {
+    const limits = {
+      global: { address: 'off' },
+      buckets: { all: { address: '2/1h' } },
+      routes: { '/**': 'all' },
+    };
+    const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'open' }, limits });
+    await redis.kill();
+    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    for (let i = 0; i < 4; i++) {
+      const { status, fields } = await gateway.ask(head('GET /'));
+      expect(status).toBe(200);
+      expect(fields).not.toContain('X-RateLimit-Limit');
+    }
+  });
+
+  test('closed answers 503 with Retry-After and code 14, and readiness does not depend on it', async () => {
+    const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'closed' }, limits: PLENTY });
+    await redis.kill();
+    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    const { status, fields, body } = await gateway.ask(head('GET /'));
+    expect(status).toBe(503);
+    expect(fields).toEqual(expect.arrayContaining(['Retry-After', '1']));
+    expect(JSON.parse(body.toString())).toMatchObject({ code: 14, details: [] });
+    expect((await gateway.admin('/readyz')).status).toBe(200);
+    await redis.start();
+    await redisDecides(gateway, BACK_MS);
+    expect((await gateway.ask(head('GET /'))).status).toBe(200);
+  });
+});

@@ -1,0 +1,147 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { redisDecides, startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
+import { head } from '../support/requests.ts';
+import { expectNoSecretIn, secret } from '../support/secrets.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { waitFor } from '../support/wait.ts';
+import { type Answer, header } from '../support/wire/index.ts';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.close());
+
+let prefixes = 0;
+/** On a busy machine an answer may take its time: here nothing may fall back on the gateways' own counters. */
+const newStore = () => ({
+  redis: `redis://127.0.0.1:${redis.port}`,
+  prefix: `t${prefixes++}:`,
+  timeout: '1s',
+});
+
+/** Statuses of so many requests at the same time, spread over the gateways. */
+async function statusesOf(gateways: readonly TestGateway[], requests: number): Promise<number[]> {
+  const asked = Array.from({ length: requests }, async (_, i) => {
+    const gateway = gateways[i % gateways.length];
+    return (await gateway?.ask(head('GET /'))) ?? null;
+  });
+  return (await Promise.all(asked)).map(answer => answer?.status ?? 0);
+}
+
+const count = (statuses: readonly number[], status: number) =>
+  statuses.filter(each => each === status).length;
+
+test('of 300 parallel requests through three gateways exactly the limit passes', async () => {
+  const settings = { store: newStore(), limits: { global: { address: '50/1h' } } };
+  const gateways = [
+    await startRedisGatewayProcess(settings),
+    await startRedisGatewayProcess(settings),
+    await startRedisGatewayProcess(settings),
+  ];
+  const statuses = await statusesOf(gateways, 300);
+  expect(count(statuses, 200)).toBe(50);
+  expect(count(statuses, 429)).toBe(250);
+});
+
+test('all gateways tell one Reset and count down one Remaining', async () => {
+  const limits = {
+    global: { address: 'off' },
+    buckets: { all: { address: '9/1h' } },
+    routes: { '/**': 'all' },
+  };
+  const store = newStore();
+  const gateways = [await startRedisGateway({ store, limits }), await startRedisGateway({ store, limits })];
+  const answers: (Answer | undefined)[] = [];
+  for (let i = 0; i < 12; i++) answers.push(await gateways[i % 2]?.ask(head('GET /')));
+  const values = (name: string) => answers.map(answer => answer && header(answer, name));
+  expect(new Set(values('X-RateLimit-Reset')).size).toBe(1);
+  expect(values('X-RateLimit-Remaining')).toEqual([
+    '8',
+    '7',
+    '6',
+    '5',
+    '4',
+    '3',
+    '2',
+    '1',
+    '0',
+    '0',
+    '0',
+    '0',
+  ]);
+  expect(answers.map(answer => answer?.status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
+});
+
+describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
+  test('admits and tells what the others do, and the difference shows', async () => {
+    let aheadMs = 3_600_000;
+    const clock = { ...systemClock, epochMs: () => systemClock.epochMs() + aheadMs };
+    const limits = {
+      global: { address: 'off' },
+      buckets: { all: { address: '9/1h' } },
+      routes: { '/**': 'all' },
+    };
+    const store = newStore();
+    const right = await startRedisGateway({ store, limits });
+    const wrong = await startRedisGateway({ store, limits, clock });
+    const answers = [];
+    for (let i = 0; i < 6; i++) {
+      if (i === 3) aheadMs = -3_600_000;
+      answers.push(await right.ask(head('GET /')), await wrong.ask(head('GET /')));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
+    expect(new Set(answers.map(answer => header(answer, 'X-RateLimit-Reset'))).size).toBe(1);
+    for (const answer of answers)
+      expect(Number(header(answer, 'X-RateLimit-Reset-After'))).toBeGreaterThan(3_500);
+    await waitFor('the metric tells', async () => {
+      const ahead = (await wrong.metric('weir_store_clock_ahead_seconds')).get('') ?? 0;
+      return Math.abs(ahead - 3_600) < 1;
+    });
+    expect(wrong.logLines.join('')).toContain('"the clock of Redis and this gateway\'s are far apart');
+    expect(right.logLines.join('')).not.toContain('far apart');
+  });
+});
+
+test('nothing that is sent to Redis holds a token, a secret of a path, an address or a principal', async () => {
+  const sent: string[] = [];
+  const monitor = await new Redis({ port: redis.port }).monitor();
+  monitor.on('monitor', (_time: string, args: readonly string[]) => sent.push(args.join(' ')));
+  const issuer = await startIssuer();
+  const webhookSecret = secret('webhook-token-in-the-path-4711');
+  const channel = secret('channel-value-in-the-path-0815');
+  const subject = secret('subject-of-the-principal-1234');
+  const { gateway } = await startGatewayOf(issuer, {
+    limits: {
+      global: { user: '9/1h', address: '9/1h' },
+      buckets: {
+        hooks: { main: 'token', address: '2/1h', resource: '1/1h' },
+        channels: { main: 'channel', user: '1/1h', resource: '5/1h' },
+      },
+      routes: { '/hooks/{id}/{token}': 'hooks', '/channels/{channel}': 'channels' },
+    },
+    routes: [{ path: '/hooks/**', authentication: 'none' }],
+    config: { store: newStore() },
+  });
+  await redisDecides(gateway);
+  const bearer = issuer.bearer({ sub: subject });
+  for (let i = 0; i < 3; i++) {
+    await gateway.ask(head(`GET /channels/${channel}`, bearer));
+    await gateway.ask(head(`GET /hooks/1/${webhookSecret}`));
+  }
+  await waitFor(
+    'the decisions are among it',
+    () => sent.filter(line => line.startsWith('evalsha')).length > 4,
+  );
+  monitor.disconnect();
+  const keys = await redis.client.keys('*');
+  const values = await Promise.all(keys.map(key => redis.client.get(key).catch(() => '')));
+  expectNoSecretIn('what Redis was told', sent.join('\n'));
+  expectNoSecretIn('the keys and values of Redis', [...keys, ...values].join('\n'));
+  expect([...sent, ...keys].filter(line => line.includes('127.0.0.1'))).toEqual([]);
+});

@@ -1,0 +1,94 @@
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import type { Clock } from '../../src/core/index.ts';
+import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { head } from './requests.ts';
+import { tempText } from './temp.ts';
+import type { TestGateway } from './test-gateway.ts';
+import { waitFor } from './wait.ts';
+import { type Answer, startUpstream } from './wire/index.ts';
+
+export interface RedisGatewaySettings {
+  /** Keys of `store`. */
+  readonly store: ConfigPart;
+  /** Keys of limits.yaml. */
+  readonly limits: ConfigPart;
+  /** Further keys of gateway.yaml. */
+  readonly config?: ConfigPart;
+  /** What time it is for it. Default: the world's. */
+  readonly clock?: Clock;
+}
+
+async function settingsOf({ store, limits, config, clock }: RedisGatewaySettings): Promise<GatewaySettings> {
+  const upstream = await startUpstream();
+  return {
+    upstreamPort: upstream.port,
+    ...(clock && { clock }),
+    config: {
+      limits: await tempText('limits.yaml', stringify(limits)),
+      store,
+      log: { level: 'info', access: false },
+      ...config,
+    },
+  };
+}
+
+/** A gateway in this process that counts in Redis, with an upstream that answers everything. Waits until Redis decides. */
+export async function startRedisGateway(settings: RedisGatewaySettings): Promise<LocalGateway> {
+  const gateway = await startGateway(await settingsOf(settings));
+  await redisDecides(gateway);
+  return gateway;
+}
+
+/** The same as a process of its own. */
+export async function startRedisGatewayProcess(settings: RedisGatewaySettings): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess(await settingsOf(settings));
+  await redisDecides(gateway);
+  return gateway;
+}
+
+export function redisDecides(gateway: TestGateway, withinMs = 5_000): Promise<void> {
+  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1, withinMs);
+}
+
+export async function storeIsUp(gateway: TestGateway): Promise<number> {
+  return (await gateway.metric('weir_store_up')).get('') ?? 0;
+}
+
+/** Decisions so far by who made them. */
+export async function decisionsBy(gateway: TestGateway, who: string): Promise<number> {
+  return (await gateway.metric('weir_store_decisions_total')).get(`{by="${who}"}`) ?? 0;
+}
+
+/** Clients that send one request after the other, each on a connection of its own, until they are stopped. */
+export class Load {
+  readonly answers: Answer[] = [];
+  readonly #clients: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(gateway: TestGateway, clients = 8, target = 'GET /') {
+    for (let i = 0; i < clients; i++) this.#clients.push(this.#run(gateway, target));
+    onTestFinished(() => void this.stop());
+  }
+
+  /** How many answers had this status, from the given one on. */
+  count(status: number, from = 0): number {
+    return this.answers.slice(from).filter(answer => answer.status === status).length;
+  }
+
+  get statuses(): number[] {
+    return [...new Set(this.answers.map(({ status }) => status))].sort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#clients);
+  }
+
+  async #run(gateway: TestGateway, target: string): Promise<void> {
+    const client = await gateway.connect();
+    while (!this.#stopped) this.answers.push(await client.ask(head(target)));
+    client.destroy();
+  }
+}

@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Random } from './random.ts';
+import { sleep, waitFor } from './wait.ts';
+
+/** A redis-server of a test's own, without persistence, on 127.0.0.1. */
+export class RedisServer {
+  readonly port: number;
+  readonly folder: string;
+  readonly #args: readonly string[];
+  #process: ChildProcess | null = null;
+  #client: Redis | null = null;
+
+  constructor(port: number, folder: string, args: readonly string[]) {
+    this.port = port;
+    this.folder = folder;
+    this.#args = args;
+  }
+
+  /** A client for the test itself, which waits patiently. */
+  get client(): Redis {
+    this.#client ??= makePatientClient(this.port);
+    return this.#client;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn('redis-server', [...this.#args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', text => (output += String(text)));
+    await waitFor(`redis-server answers on ${this.port}`, async () => {
+      if (child.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
+      return answersPing(this.port);
+    });
+  }
+
+  /** As a machine that loses its power. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** It keeps its connections and answers nothing any more. */
+  freeze(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async close(): Promise<void> {
+    this.#client?.disconnect();
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts a server with further options, `--name value`. To be closed by whoever started it. */
+export async function startRedis(...options: readonly string[]): Promise<RedisServer> {
+  const port = await freeRedisPort();
+  const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));
+  const own = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const server = new RedisServer(port, folder, [...own, ...options]);
+  await server.start();
+  return server;
+}
+
+/** A Redis Cluster of three masters, each with a third of the slots. */
+export class RedisCluster {
+  readonly servers: readonly RedisServer[];
+
+  constructor(servers: readonly RedisServer[]) {
+    this.servers = servers;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.servers.map(server => server.close()));
+  }
+}
+
+const SLOTS = 16_384;
+
+export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
+  const servers: RedisServer[] = [];
+  for (let i = 0; i < nodes; i++)
+    servers.push(await startRedis('--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'));
+  const [first] = servers;
+  for (const [i, { client }] of servers.entries()) {
+    const [from, to] = [Math.ceil((i * SLOTS) / nodes), Math.ceil(((i + 1) * SLOTS) / nodes) - 1];
+    await client.call('cluster', 'addslotsrange', from, to);
+    if (first !== undefined) await client.call('cluster', 'meet', '127.0.0.1', first.port);
+  }
+  await waitFor(
+    'the cluster is whole',
+    async () => {
+      const infos = await Promise.all(servers.map(({ client }) => client.call('cluster', 'info')));
+      return infos.every(
+        info =>
+          String(info).includes(`cluster_state:ok`) && String(info).includes(`cluster_known_nodes:${nodes}`),
+      );
+    },
+    20_000,
+  );
+  return new RedisCluster(servers);
+}
+
+/** A master with a replica, and three sentinels that watch them under the name `weir-test`. */
+export class SentinelSet {
+  readonly servers: readonly RedisServer[];
+  readonly sentinels: readonly RedisServer[];
+
+  constructor(servers: readonly RedisServer[], sentinels: readonly RedisServer[]) {
+    this.servers = servers;
+    this.sentinels = sentinels;
+  }
+
+  /** Port of the master that the sentinels agree on. */
+  async masterPort(): Promise<number> {
+    const ports = await Promise.all(
+      this.sentinels.map(async ({ client }) => {
+        const address = await client.call('sentinel', 'get-master-addr-by-name', SENTINEL_NAME);
+        return Number(Array.isArray(address) ? address[1] : 0);
+      }),
+    );
+    const [first = 0] = ports;
+    return ports.every(port => port === first) ? first : 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.sentinels, ...this.servers].map(server => server.close()));
+  }
+}
+
+export const SENTINEL_NAME = 'weir-test';
+
+export async function startSentinelSet(): Promise<SentinelSet> {
+  const master = await startRedis();
+  const replica = await startRedis(
+    '--replicaof',
+    `127.0.0.1 ${master.port}`,
+    '--repl-diskless-sync-delay',
+    '0',
+  );
+  await waitFor('the replica follows', async () =>
+    (await replica.client.info('replication')).includes('master_link_status:up'),
+  );
+  const sentinels: RedisServer[] = [];
+  for (let i = 0; i < 3; i++) sentinels.push(await startSentinel(master.port));
+  await waitFor(
+    'the sentinels know each other and the replica',
+    async () => {
+      const infos = await Promise.all(sentinels.map(({ client }) => client.info('sentinel')));
+      return infos.every(info => /slaves=1,sentinels=3/.test(info));
+    },
+    20_000,
+  );
+  return new SentinelSet([master, replica], sentinels);
+}
+
+async function startSentinel(masterPort: number): Promise<RedisServer> {
+  const port = await freeRedisPort();
+  const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));
+  const file = join(folder, 'sentinel.conf');
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${SENTINEL_NAME} 500`,
+    `sentinel failover-timeout ${SENTINEL_NAME} 3000`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const sentinel = new RedisServer(port, folder, [file, '--sentinel']);
+  await sentinel.start();
+  return sentinel;
+}
+
+function makePatientClient(port: number): Redis {
+  const client = new Redis({ port, host: '127.0.0.1', maxRetriesPerRequest: null });
+  client.on('error', () => {});
+  return client;
+}
+
+async function answersPing(port: number): Promise<boolean> {
+  const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.ping();
+    return true;
+  } catch {
+    await sleep(20);
+    return false;
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** A server of a cluster takes a second port, 10,000 above the first. */
+async function freeRedisPort(): Promise<number> {
+  const random = new Random(process.pid * 1_000 + (performance.now() % 1_000));
+  for (;;) {
+    const port = 11_000 + random.below(20_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = new Promise<boolean>(resolve => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  const free = await listening;
+  if (free) await new Promise(resolve => server.close(resolve));
+  return free;
+}
