@@ -67,9 +67,7 @@ function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
     many(writtenRoutes(routes), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
-    ...(limitsFiles.length === 0
-      ? []
-      : [`limits of ${limitsFiles.join(', ')} (${describeLimits(limits)})`]),
+    ...(limitsFiles.length === 0 ? [] : [`limits of ${limitsFiles.join(', ')} (${describeLimits(limits)})`]),
   ];
 }
 

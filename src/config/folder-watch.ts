@@ -87,21 +87,29 @@ export class FolderWatch {
     const watcher = watch(folder, { persistent: false });
     const watched: Watched = { watcher, identity, names };
     watcher.on('change', (_type, name) => {
-      if (watched.names === null || typeof name !== 'string' || watched.names.has(name)) this.#onEvent();
+      // Its own name: the folder itself is gone, or moved, and the next `follow` has to watch what is there then.
+      if (name === basename(folder)) this.#drop(folder, watched);
+      const matters = typeof name !== 'string' || name === basename(folder) || watched.names?.has(name);
+      if (watched.names === null || matters) this.#onEvent();
     });
     watcher.on('error', cause => {
-      watcher.close();
-      this.#watched.delete(folder);
+      this.#drop(folder, watched);
       this.#onFailed(cause);
     });
     return watched;
+  }
+
+  #drop(folder: string, watched: Watched): void {
+    watched.watcher.close();
+    if (this.#watched.get(folder) === watched) this.#watched.delete(folder);
   }
 }
 
 async function identityOf(folder: string): Promise<string | null> {
   try {
-    const { dev, ino } = await stat(folder);
-    return `${dev}:${ino}`;
+    // Numbers of inodes are used again, sometimes at once: the moment of birth tells them apart.
+    const { dev, ino, birthtimeMs } = await stat(folder);
+    return `${dev}:${ino}:${birthtimeMs}`;
   } catch {
     return null;
   }

@@ -14,11 +14,7 @@ export function namedFile(file: ConfigFile, name: string): string {
  * cannot be done: then there is a problem there, which shows neither what the file holds nor the name that was written,
  * since that may be the secret itself, put into the wrong place.
  */
-export async function readNamedText(
-  file: ConfigFile,
-  at: Path,
-  name: string,
-): Promise<string | null> {
+export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {
     file.add(at, 'write the path of a file here, not what it holds');
     return null;

@@ -30,9 +30,7 @@ export async function readLimits(gateway: ConfigFile, environment: Environment):
   if (typeof name !== 'string' || name === '') return NOTHING;
   const path = besides(gateway.name, name);
   const names = await listYamlFiles(path);
-  return names === null
-    ? readOne(gateway, path, environment)
-    : readFolder(gateway, path, names, environment);
+  return names === null ? readOne(gateway, path, environment) : readFolder(gateway, path, names, environment);
 }
 
 async function readOne(gateway: ConfigFile, path: string, environment: Environment): Promise<ReadLimits> {

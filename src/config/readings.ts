@@ -34,8 +34,13 @@ export class Readings {
     this.#set(path, 'folder', names === null ? 'no folder' : names.join('\0'));
   }
 
-  get paths(): string[] {
-    return [...this.#readings.keys()];
+  /** Where it came from: a folder counts with all its entries. */
+  get followed(): { readonly files: string[]; readonly folders: string[] } {
+    const paths = [...this.#readings];
+    return {
+      files: paths.filter(([, { kind }]) => kind !== 'folder').map(([path]) => path),
+      folders: paths.filter(([, { kind }]) => kind === 'folder').map(([path]) => path),
+    };
   }
 
   /** False where a pipe was among it, such as /dev/stdin: it gives its bytes once. */
@@ -55,7 +60,11 @@ export class Readings {
 
   equals(other: Readings): boolean {
     const theirs = other.#readings;
-    return this.#readings.size === theirs.size && this.paths.every(path => theirs.has(path)) && this.agreesWith(other);
+    return (
+      this.#readings.size === theirs.size &&
+      [...this.#readings.keys()].every(path => theirs.has(path)) &&
+      this.agreesWith(other)
+    );
   }
 
   /** Whether nothing that both have read was another. */
