@@ -78,7 +78,8 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      this.#onFailed(cause);
+      // Gone since: as if it had not been there.
+      if (!isMissing(cause)) this.#onFailed(cause);
       return null;
     }
   }
@@ -103,6 +104,10 @@ export class FolderWatch {
     watched.watcher.close();
     if (this.#watched.get(folder) === watched) this.#watched.delete(folder);
   }
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
 async function identityOf(folder: string): Promise<string | null> {

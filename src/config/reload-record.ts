@@ -34,6 +34,8 @@ export class ReloadRecord implements ReloadListener {
     this.#running = this.#now(event);
   }
 
+  warned(): void {}
+
   applied(event: AppliedEvent): void {
     this.#running = this.#now(event);
     this.#next = null;

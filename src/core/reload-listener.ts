@@ -5,8 +5,6 @@ export interface ConfigEvent {
 }
 
 export interface AppliedEvent extends ConfigEvent {
-  /** What is odd about it, one line each. */
-  readonly warnings: readonly string[];
   /** Keys that were changed and wait for a restart. */
   readonly needsRestart: readonly string[];
 }
@@ -15,6 +13,8 @@ export interface AppliedEvent extends ConfigEvent {
 export interface ReloadListener {
   /** The gateway starts with this one. */
   started(event: AppliedEvent): void;
+  /** Another one was read that has no mistakes, but this is odd about it, one line each. */
+  warned(warnings: readonly string[]): void;
   /** Another one serves from now on. */
   applied(event: AppliedEvent): void;
   /** Another one was taken, but serves only when the keys of its identity provider have come. */

@@ -1,11 +1,14 @@
 import type {
+  AppliedEvent,
   AuthListener,
+  ConfigEvent,
   DecisionEvent,
   DiscoveryEvent,
   ExchangeListener,
   ExchangeRecord,
   LimitListener,
   RedeemEvent,
+  ReloadListener,
   RestrictionEvent,
   SignInListener,
 } from '../core/index.ts';
@@ -106,5 +109,42 @@ export class LimitListeners implements LimitListener {
 
   noRoom(event: RestrictionEvent): void {
     for (const listener of this.#listeners) listener.noRoom(event);
+  }
+}
+
+/** The same for what becomes of the configuration. */
+export class ReloadListeners implements ReloadListener {
+  readonly #listeners: readonly ReloadListener[];
+
+  constructor(listeners: readonly ReloadListener[]) {
+    this.#listeners = listeners;
+  }
+
+  started(event: AppliedEvent): void {
+    for (const listener of this.#listeners) listener.started(event);
+  }
+
+  warned(warnings: readonly string[]): void {
+    for (const listener of this.#listeners) listener.warned(warnings);
+  }
+
+  applied(event: AppliedEvent): void {
+    for (const listener of this.#listeners) listener.applied(event);
+  }
+
+  waiting(event: ConfigEvent): void {
+    for (const listener of this.#listeners) listener.waiting(event);
+  }
+
+  refused(problems: readonly string[]): void {
+    for (const listener of this.#listeners) listener.refused(problems);
+  }
+
+  unchanged(): void {
+    for (const listener of this.#listeners) listener.unchanged();
+  }
+
+  unwatched(cause: unknown): void {
+    for (const listener of this.#listeners) listener.unwatched(cause);
   }
 }

@@ -8,4 +8,5 @@ export type {
   UpstreamFailure,
   UpstreamRequest,
 } from './transport.ts';
+export { type TransportMap, Transports, type UpstreamAddress } from './transports.ts';
 export { UndiciTransport } from './undici-transport.ts';
