@@ -11,3 +11,9 @@ export function cpuMicroseconds(pid: number): number {
   const [utime, stime] = [fields[11], fields[12]];
   return (Number(utime) + Number(stime)) * MICROSECONDS_PER_TICK;
 }
+
+/** Memory of a process that is in use at the moment, in MiB. Linux only. */
+export function residentMebibytes(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+  return Number(kibibytes) / 1024;
+}

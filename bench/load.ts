@@ -6,6 +6,8 @@ const run = promisify(execFile);
 
 export interface LoadOptions {
   readonly url: string;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
 }
@@ -30,8 +32,9 @@ export function findLoadGenerator(): LoadGenerator {
 
 const wrk: LoadGenerator = {
   name: 'wrk',
-  async run({ url, connections, seconds }) {
-    const { stdout } = await run('wrk', ['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, url]);
+  async run({ url, headers, connections, seconds }) {
+    const how = ['-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, ...headerFlags(headers)];
+    const { stdout } = await run('wrk', [...how, url]);
     const numbers = (pattern: RegExp): number[] => (pattern.exec(stdout) ?? []).slice(1).map(Number);
     const [requests = 0] = numbers(/(\d+) requests in/);
     const socketErrors = numbers(/Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/);
@@ -42,13 +45,22 @@ const wrk: LoadGenerator = {
 
 const autocannon: LoadGenerator = {
   name: 'autocannon',
-  async run({ url, connections, seconds }) {
+  async run({ url, headers, connections, seconds }) {
     const program = join(import.meta.dirname, '../node_modules/.bin/autocannon');
-    const { stdout } = await run(program, ['--json', '-c', `${connections}`, '-d', `${seconds}`, url]);
+    const { stdout } = await run(program, [
+      ...['--json', '-c', `${connections}`, '-d', `${seconds}`],
+      ...headerFlags(headers),
+      url,
+    ]);
     const report: AutocannonReport = JSON.parse(stdout);
     return { requests: report.requests.total, failures: report.errors + report.timeouts + report.non2xx };
   },
 };
+
+/** Both programs take them in the same way. */
+function headerFlags(headers: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+}
 
 interface AutocannonReport {
   readonly requests: { readonly total: number };

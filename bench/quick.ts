@@ -1,13 +1,16 @@
-// Processor time of the gateway for a request, beside bare http-proxy-3 in the same run: see README.md.
+// Processor time of the gateway for a request, beside bare http-proxy-3 in the same run, and what tokens add to it: see
+// README.md.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cpuMicroseconds } from './cpu.ts';
 import { figureOf } from './figures.ts';
+import { startIssuer } from './issuer.ts';
 import { findLoadGenerator } from './load.ts';
 import type { Part } from './part.ts';
-import { startHttpProxy3, startUpstream, startWeir } from './parts.ts';
+import { startHttpProxy3, startUpstream, startWeir, startWeirWithTokens } from './parts.ts';
+import { measureTokens, tableOfTokens } from './tokens.ts';
 
 const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 3;
@@ -16,21 +19,33 @@ const { values: flags } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 const rounds = Number(flags.rounds);
 const seconds = Number(flags.seconds);
 const load = findLoadGenerator();
+if (!(flags.only === undefined || flags.only === 'forwarding' || flags.only === 'tokens'))
+  throw new Error(`--only takes forwarding or tokens, not "${flags.only}"`);
+
+const HOW = [
+  `GET, 100 bytes, ${CONNECTIONS} keep-alive connections, access log off`,
+  `${load.name}, ${rounds} rounds of ${seconds} s in turns, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+].join('\n');
 
 const directory = await mkdtemp(join(tmpdir(), 'weir-bench-'));
 const parts: Part[] = [];
 try {
   const upstream = await started(startUpstream());
-  const weir = await started(startWeir(upstream.port, directory));
-  const httpProxy3 = await started(startHttpProxy3(upstream.port));
-  const report = await compare(weir, httpProxy3);
-  console.log(flags.json ? JSON.stringify(report, null, 2) : tableOf(report));
+  const forwarding = flags.only === 'tokens' ? null : await forwardingReport(upstream);
+  const tokens = flags.only === 'forwarding' ? null : await tokenReport(upstream);
+  if (flags.json) console.log(JSON.stringify({ how: HOW, forwarding, tokens }, null, 2));
+  else {
+    console.log(HOW);
+    if (forwarding !== null) console.log(`\n${tableOf(forwarding)}`);
+    if (tokens !== null) console.log(`\n${tableOfTokens(tokens)}`);
+  }
 } finally {
   await Promise.all(parts.map(part => part.stop()));
   await rm(directory, { recursive: true });
@@ -40,6 +55,21 @@ async function started(starting: Promise<Part>): Promise<Part> {
   const part = await starting;
   parts.push(part);
   return part;
+}
+
+async function forwardingReport(upstream: Part): Promise<Report> {
+  const weir = await started(startWeir(upstream.port, directory));
+  return compare(weir, await started(startHttpProxy3(upstream.port)));
+}
+
+async function tokenReport(upstream: Part) {
+  const issuer = await startIssuer();
+  try {
+    const weir = await started(startWeirWithTokens(upstream.port, directory, issuer.url));
+    return await measureTokens(weir, issuer, { rounds, seconds, load, progress });
+  } finally {
+    issuer.close();
+  }
 }
 
 /** Measures both in turns, so that what the machine does beside this strikes both alike. */
@@ -58,8 +88,6 @@ async function compare(weir: Part, httpProxy3: Part) {
     requestsPerSecond: figureOf(samples.map(round => round[peer].requestsPerSecond)),
   });
   return {
-    what: `GET, 100 bytes, ${CONNECTIONS} keep-alive connections, access log off`,
-    how: `${load.name}, ${rounds} rounds of ${seconds} s in turns, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
     weir: figures('weir'),
     httpProxy3: figures('httpProxy3'),
     ratio: figureOf(
@@ -89,7 +117,7 @@ async function sample(part: Part, forSeconds: number): Promise<Sample> {
   };
 }
 
-function tableOf({ what, how, weir, httpProxy3, ratio }: Report): string {
+function tableOf({ weir, httpProxy3, ratio }: Report): string {
   const row = (name: string, { microsecondsPerRequest: cpu, requestsPerSecond }: Report['weir']): string =>
     [
       name.padEnd(14),
@@ -98,9 +126,6 @@ function tableOf({ what, how, weir, httpProxy3, ratio }: Report): string {
       Math.round(requestsPerSecond.median).toString().padStart(12),
     ].join('');
   return [
-    what,
-    how,
-    '',
     `${'CPU us/request'.padEnd(14)}${'median'.padStart(10)}${'range'.padStart(18)}${'requests/s'.padStart(12)}`,
     row('weir', weir),
     row('http-proxy-3', httpProxy3),

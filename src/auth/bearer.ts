@@ -1,4 +1,4 @@
-import { type Invalid, invalid } from './verdict.ts';
+import { type Invalid, invalid } from './invalid.ts';
 
 /** Tokens are at most so long: the header section that carries them is capped at about the same. */
 const MAX_TOKEN_LENGTH = 16_384;

@@ -1,7 +1,7 @@
+import { type Invalid, invalid, lacking } from './invalid.ts';
 import { type JsonObject, member } from './json.ts';
 import type { Jwt } from './jwt.ts';
 import type { AccessTokenOptions } from './options.ts';
-import { type Invalid, invalid, lacking } from './verdict.ts';
 
 /**
  * Why this token is not an access token that is valid now, or null when nothing speaks against it but perhaps its

@@ -2,6 +2,7 @@ export type { Algorithm } from './algorithms.ts';
 export { readBearer } from './bearer.ts';
 export { type CheckBudget, VerificationBudget } from './budget.ts';
 export type { Caller } from './caller.ts';
+export type { Invalid, InvalidReason } from './invalid.ts';
 export { KeySet, type KeySetDependencies, type KeySetFetcher } from './key-set.ts';
 export { NotBeforeMarks } from './marks.ts';
 export {
@@ -17,5 +18,5 @@ export {
   MARK_DEFAULTS,
   type MarkOptions,
 } from './options.ts';
-export type { Invalid, InvalidReason, Spent, Unavailable, Verdict } from './verdict.ts';
+export type { Spent, Unavailable, Verdict } from './verdict.ts';
 export { Verifier, type VerifierDependencies } from './verifier.ts';

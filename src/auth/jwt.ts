@@ -1,6 +1,6 @@
 import { type Algorithm, isAlgorithm } from './algorithms.ts';
+import { type Invalid, invalid } from './invalid.ts';
 import { type JsonObject, member, parseJsonObject } from './json.ts';
-import { type Invalid, invalid } from './verdict.ts';
 
 /** A token taken apart. Nothing in it is proved before its signature was checked. */
 export interface Jwt {

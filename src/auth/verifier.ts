@@ -4,7 +4,7 @@ import { isSignature } from './algorithms.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { dateClaim, refuseClaims, textClaim } from './claims.ts';
-
+import { type Invalid, invalid } from './invalid.ts';
 import type { VerificationKey } from './jwk.ts';
 import { type Jwt, parseJwt } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
@@ -12,7 +12,7 @@ import type { NotBeforeMarks } from './marks.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
 import { TwoGenerations } from './two-generations.ts';
-import { type Invalid, invalid, type Unavailable, type Verdict } from './verdict.ts';
+import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {
   readonly keys: KeySet;
@@ -81,7 +81,13 @@ export class Verifier {
       this.#callers.delete(tokenHash);
     }
     const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
-    return refusal === null ? this.#judge(token, tokenHash, address, 'no') : this.#refuse(refusal);
+    return refusal === null ? this.#judge(token, tokenHash, address, 'no') : this.refuse(refusal);
+  }
+
+  /** Announces the refusal and returns it; also for what `readBearer` refuses, of which there is nothing to verify. */
+  refuse(refusal: Invalid): Invalid {
+    this.#listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
   }
 
   /** Whether the caller's token would be accepted again now: for those who remember a caller with its token. */
@@ -99,14 +105,14 @@ export class Verifier {
   #judge(token: string, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
     // 1. What needs no key: malformed and expired tokens are refused without drawing on the budget.
     const jwt = parseJwt(token);
-    if (jwt.kind === 'invalid') return this.#refuse(jwt);
+    if (jwt.kind === 'invalid') return this.refuse(jwt);
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs()) ?? this.#refuseByMark(jwt);
-    if (refusal !== null) return this.#refuse(refusal);
+    if (refusal !== null) return this.refuse(refusal);
 
     // 2. The key. A name that is known for another algorithm is a forgery, not a new key.
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
     if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
-      return this.#refuse(invalid('algorithm'));
+      return this.refuse(invalid('algorithm'));
 
     // 3. The budget, once per token: who waited for a fetch was admitted before.
     const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
@@ -141,7 +147,7 @@ export class Verifier {
     if (verdict.kind === 'invalid') {
       this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
       this.#budget?.failed(address, keys.length);
-      return this.#refuse(verdict);
+      return this.refuse(verdict);
     }
     this.#callers.set(tokenHash, verdict);
     this.#marks.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
@@ -157,14 +163,8 @@ export class Verifier {
     if (this.#keys.loaded) this.#budget?.failed(address, 1);
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
     const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
-    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
-      return this.#refuse(invalid('unknown_key'));
+    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew)) return this.refuse(invalid('unknown_key'));
     this.#listener.tokenUndecided();
     return { kind: 'unavailable', retryAfterS: Math.max(1, Math.ceil(this.#keys.cooldownMs() / 1_000)) };
-  }
-
-  #refuse(refusal: Invalid): Invalid {
-    this.#listener.tokenRefused(refusal.reason, refusal.claim);
-    return refusal;
   }
 }

@@ -58,9 +58,22 @@ function describeAuthentication(route: ForwardRoute, identity: IdentityModel | n
   const facts: Fact[] = [['authentication', AUTHENTICATION[route.authentication]]];
   if (route.closeAtExpiry) facts.push(['authentication', 'an answer is broken off when its token expires']);
   facts.push(['Authorization', describeAuthorization(route)]);
-  const headers = route.authentication === 'none' ? [] : (identity?.accessTokens.identityHeaders ?? []);
-  for (const { name, claim } of headers) facts.push(['identity headers', `${name} from the claim ${claim}`]);
-  return facts;
+  if (route.authentication === 'none' || identity === null) return facts;
+  const { identityHeaders, issuer, audience } = identity.accessTokens;
+  for (const { name, claim } of identityHeaders)
+    facts.push(['identity headers', `${name} from the claim ${claim}`]);
+  facts.push(['tokens', `issued by ${issuer} for ${audience ?? 'anyone'}`]);
+  return [...facts, ...describeCallers(identity.accessTokens)];
+}
+
+function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Fact[] {
+  const users: Fact = ['callers', `users, told apart by ${principal.join(' and ')}`];
+  if (bots === null) return [users];
+  const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
+  return [
+    users,
+    ['callers', `bots, whose tokens have ${mark}, told apart by ${bots.principal.join(' and ')}`],
+  ];
 }
 
 function describeAuthorization({ authentication, upstream }: ForwardRoute): string {

@@ -114,7 +114,9 @@ function describeClass(callerClass: CallerClass, context: Context): Fact[] {
 function describeGlobal(callerClass: CallerClass, { model, limits, exempt }: Context): string {
   if (exempt) return 'global limit: none, the route is exempt from it';
   const { global } = model.global[callerClass];
-  const place = limits.placeOf(['global', callerClass]) ?? limits.placeOf(['global']);
+  const written = limits.placeOf(['global', callerClass]);
+  // "global: off" says it for all classes.
+  const place = written ?? (global === null ? limits.placeOf(['global']) : null);
   return `global limit: ${global === null ? 'off' : formatQuota(global)} (${formatPlace(place)})`;
 }
 

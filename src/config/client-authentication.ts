@@ -1,6 +1,6 @@
 import type { ClientAuthentication } from '../signin/index.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { IdentityProviderConfig } from './identity-schema.ts';
+import { type IdentityProviderConfig, SECRET_IN_FILE } from './identity-schema.ts';
 import { type ProviderFiles, secretMistake } from './provider-files.ts';
 
 const SECTION = 'identity_provider';
@@ -22,8 +22,7 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
 export function checkSecretIsVariable(file: ConfigFile): void {
   const path = [SECTION, 'client_secret'];
   if (!file.has(path) || file.isVariable(path)) return;
-  const message = `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with client_secret_file`;
-  file.add(path, message);
+  file.add(path, SECRET_IN_FILE);
 }
 
 /** How the gateway proves who it is, or null when something is missing for that; what is, was added to the file. */
@@ -68,6 +67,8 @@ function clientSecret(file: ConfigFile, config: IdentityProviderConfig, files: P
   }
   const secret = variable.replace(/[\r\n]+$/, '');
   const mistake = secretMistake(secret);
-  if (mistake !== undefined) file.add([SECTION, 'client_secret'], mistake);
+  const path = [SECTION, 'client_secret'];
+  // Of what is no variable that much was told.
+  if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
   return mistake === undefined ? secret : null;
 }

@@ -1,3 +1,4 @@
+import { parseDurationMs } from '../core/index.ts';
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import type { ConfigFile } from './config-file.ts';
 import { listenSchema, routeKeys } from './gateway-schema.ts';
@@ -12,8 +13,9 @@ import { didYouMean } from './suggest.ts';
  * the others from being checked: what is not sound by itself is left out, validation has reported it.
  */
 export function crossCheck(file: ConfigFile): void {
-  const { listen, upstreams, routes } = asMap(file.value);
+  const { listen, upstreams, routes, timeouts } = asMap(file.value);
   checkListen(file, listen);
+  checkKeepAlive(file, timeouts);
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
   if (upstreams !== undefined && upstreams !== null)
@@ -85,6 +87,18 @@ function checkListen(file: ConfigFile, value: unknown): void {
   const { http, admin } = listen.data;
   if (http.port === 0 || http.port !== admin.port || !overlap(http, admin)) return;
   file.add(['listen', 'admin'], 'this is where http listens already: take another port');
+}
+
+/** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
+const USUAL_PAUSE_MS = 65_000;
+
+function checkKeepAlive(file: ConfigFile, value: unknown): void {
+  const { keep_alive } = asMap(value);
+  const ms = typeof keep_alive === 'string' ? parseDurationMs(keep_alive) : undefined;
+  if (ms === undefined || ms === 0 || ms >= USUAL_PAUSE_MS) return;
+  const message =
+    'clients and load balancers that pause for a minute will meet closed connections: 65s or more';
+  file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
 }
 
 function overlap(a: HostPort, b: HostPort): boolean {

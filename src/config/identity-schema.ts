@@ -6,7 +6,11 @@ import { duration, momentOrNone, token } from './scalars.ts';
 // The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
 // way of client authentication needs which key) is checked apart, see read-provider.ts.
 
-const address = () => text('write an address such as https://id.example.com/token');
+/** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
+const withoutBlanks = (error: string) =>
+  text(error).regex(/^\S*$/, { error: 'must not hold blanks or line ends' });
+const address = () => withoutBlanks('write an address such as https://id.example.com/token');
+const QUOTES = 'in quotes if it is a number';
 /** A secret that is put in the place of a path must not be shown, so that the message does not begin with "expected". */
 const pathOfFile = () => text('write the path of a file');
 const claim = () => text('expected the name of a claim such as sub');
@@ -14,11 +18,19 @@ const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
     .min(1, { error: 'an empty list tells nobody from anybody: name at least one claim' })
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is named twice' });
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is named twice' })
+    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
+      error: `${[...OF_ONE_TOKEN].join(', ')} are of one token alone: its caller would be another with the next one`,
+    });
+
+/** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
+const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
 const redirectUri = () => {
   const error = 'expected an absolute URI such as https://app.example.com/callback';
-  return text(error).refine(uri => URL.canParse(uri), { error });
+  return text(error)
+    .refine(uri => URL.canParse(uri), { error, abort: true })
+    .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, section 3.1.2)' });
 };
 
 /** Scopes as RFC 6749 section 3.3 has them. */
@@ -27,8 +39,11 @@ const scopes = () => {
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
 };
 
+/** Said of whatever else stands in the place of a secret. It must not be shown, so this does not begin with "expected". */
+export const SECRET_IN_FILE = `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with client_secret_file`;
+
 export const identityProviderSchema = z.strictObject({
-  issuer: text('write the issuer, an address such as https://id.example.com/realms/main').describe(
+  issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
     'Its name, exactly as it writes it itself, trailing slash or none included: tokens are compared with it.',
   ),
   discovery_url: address()
@@ -50,7 +65,7 @@ export const identityProviderSchema = z.strictObject({
   timeout: duration()
     .prefault('5s')
     .describe('For one request to the provider in all, name resolution included.'),
-  client_id: text('expected the id of the gateway at the provider').describe(
+  client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`).describe(
     'The id that the gateway has as a client of the provider.',
   ),
   client_authentication: choice([
@@ -65,7 +80,7 @@ export const identityProviderSchema = z.strictObject({
       'How the gateway proves that it is this client: by a secret in a header or in the body, by an assertion signed with private_key_file, by the certificate under tls, or not at all (a public client).',
     ),
   client_secret: z
-    .string({ error: `write "\${NAME}", the variable of the environment that holds the secret` })
+    .string({ error: SECRET_IN_FILE })
     .optional()
     .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
     .describe(`A variable of the environment that holds the secret, "\${OIDC_CLIENT_SECRET}".`),
@@ -121,7 +136,7 @@ const botRule = z.strictObject({
 });
 
 export const accessTokensSchema = z.strictObject({
-  audience: text('expected the name of this API in the aud of its tokens, or any')
+  audience: text(`expected the name of this API in the aud of its tokens, ${QUOTES}, or any`)
     .transform(name => (name === 'any' ? null : name))
     .describe('What the aud of a token must name: this API. any: tokens for anyone are accepted.'),
   principal: claims()

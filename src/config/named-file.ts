@@ -5,7 +5,7 @@ import type { Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
 
 /** Where a file is that a configuration file names: what is relative is so to the file that names it. */
-export function namedFile(file: ConfigFile, name: string): string {
+function namedFile(file: ConfigFile, name: string): string {
   return resolve(dirname(file.name), name);
 }
 

@@ -5,6 +5,7 @@ import { formatProblem, loadConfig } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
+import type { DemoPart } from './ports.ts';
 import { GATEWAY_CLIENT, startProvider } from './provider.ts';
 
 const CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
@@ -15,12 +16,7 @@ const MOST_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
 /** Where the parts of the demo listen on 127.0.0.1; 0: on any free port. */
-export interface DemoPorts {
-  readonly gateway: number;
-  readonly admin: number;
-  readonly provider: number;
-  readonly backend: number;
-}
+export type DemoPorts = Readonly<Record<DemoPart, number>>;
 
 /** The demo, running. */
 export interface Demo {
@@ -30,28 +26,31 @@ export interface Demo {
   close(): Promise<void>;
 }
 
-/** Starts provider, backend and gateway, all in this process. Resolves when the gateway can check tokens. */
+/**
+ * Starts provider, backend and gateway, all in this process. Resolves when the gateway can check tokens; where a part
+ * cannot start, those before it are ended again.
+ */
 export async function startDemo(ports: DemoPorts, log: Logger): Promise<Demo> {
-  const backend = await startBackend(ports.backend, systemClock);
-  const provider = await startProvider({ port: ports.provider, codeSeconds: CODE_SECONDS });
-  const gateway = await startGateway(
-    { ...ports, backend: backend.port, provider: Number(new URL(provider.issuer).port) },
-    log,
-  );
-  const { http, admin } = gateway.addresses;
-  await ready(admin?.port ?? 0);
-  return {
-    ports: {
-      gateway: http.port,
-      admin: admin?.port ?? 0,
-      provider: Number(new URL(provider.issuer).port),
-      backend: backend.port,
-    },
-    async close() {
-      await gateway.drain();
-      await Promise.all([backend.close(), provider.close()]);
-    },
+  const running: (() => Promise<unknown>)[] = [];
+  // The gateway, which came last, goes first: what it still has in flight needs the others.
+  const close = async (): Promise<void> => {
+    for (const end of running.splice(0).reverse()) await end();
   };
+  try {
+    const backend = await startBackend(ports.backend, systemClock);
+    running.push(() => backend.close());
+    const provider = await startProvider({ port: ports.provider, codeSeconds: CODE_SECONDS });
+    running.push(() => provider.close());
+    const inside = { provider: Number(new URL(provider.issuer).port), backend: backend.port };
+    const gateway = await startGateway({ ...ports, ...inside }, log);
+    running.push(() => gateway.drain());
+    const { http, admin } = gateway.addresses;
+    await ready(admin?.port ?? 0);
+    return { ports: { gateway: http.port, admin: admin?.port ?? 0, ...inside }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 async function startGateway(ports: DemoPorts, log: Logger): Promise<App> {
@@ -65,7 +64,8 @@ async function startGateway(ports: DemoPorts, log: Logger): Promise<App> {
   };
   const config = await loadConfig(CONFIG, { env, generation: 1 });
   if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
-  return startApp(config.snapshot, { clock: systemClock, log });
+  const source = { path: CONFIG, env, loaded: config };
+  return startApp(config.snapshot, { clock: systemClock, log, source });
 }
 
 /** The gateway is ready when it has the provider's keys. */

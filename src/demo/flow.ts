@@ -47,10 +47,14 @@ async function isDemo(gateway: string): Promise<boolean> {
 }
 
 async function walkWithOwnDemo(): Promise<number> {
-  const demo: Demo = await startDemo(
-    { gateway: 0, admin: 0, provider: 0, backend: 0 },
-    makeLogger('silent', { write: () => undefined }),
-  );
+  let demo: Demo;
+  try {
+    const ports = { gateway: 0, admin: 0, provider: 0, backend: 0 };
+    demo = await startDemo(ports, makeLogger('silent', { write: () => undefined }));
+  } catch (error) {
+    console.error(`the demo could not start: ${messageOf(error)}`);
+    return 1;
+  }
   const gateway = `http://127.0.0.1:${demo.ports.gateway}`;
   console.log(`No demo runs at the usual port, so there is one for this walk, at ${gateway}.`);
   try {
@@ -68,7 +72,11 @@ async function walk(gateway: string): Promise<number> {
     );
     return good ? 0 : 1;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(messageOf(error));
     return 1;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -3,8 +3,8 @@
 import { makeLogger, standardOutput } from '../observe/index.ts';
 import { startDemo } from './demo.ts';
 import { readFlags, USAGE } from './flags.ts';
-import { choosePort, PortTaken } from './ports.ts';
-import { type ChosenPorts, welcome } from './welcome.ts';
+import { type ChosenPorts, choosePorts } from './ports.ts';
+import { welcome } from './welcome.ts';
 
 /** `EX_USAGE` of sysexits.h. */
 const EXIT_USAGE = 64;
@@ -24,16 +24,17 @@ async function run(parameters: readonly string[]): Promise<number> {
     return 0;
   }
   try {
-    await serve({
-      gateway: await choosePort(flags.port, 8080),
-      admin: await choosePort(flags.adminPort, 9090),
-      provider: await choosePort(flags.providerPort, 8180),
-      backend: await choosePort(flags.backendPort, 3000),
-    });
+    await serve(
+      await choosePorts({
+        gateway: flags.port,
+        admin: flags.adminPort,
+        provider: flags.providerPort,
+        backend: flags.backendPort,
+      }),
+    );
     return 0;
   } catch (error) {
-    if (!(error instanceof PortTaken)) throw error;
-    console.error(error.message);
+    console.error(error instanceof Error ? error.message : error);
     return 1;
   }
 }

@@ -59,7 +59,7 @@ export class Narrator {
 }
 
 /** The text with every token, code and signature cut short. */
-export function shorten(text: string): string {
+function shorten(text: string): string {
   return text.replaceAll(LONG_WORD, word => `${word.slice(0, SHOWN)}...(${word.length})`);
 }
 

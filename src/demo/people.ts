@@ -9,7 +9,7 @@ export interface Person {
 }
 
 /** The demo's users. Their passwords are in every document about the demo, and worth as much. */
-export const PEOPLE: readonly Person[] = [
+const PEOPLE: readonly Person[] = [
   {
     username: 'alice',
     password: 'wonderland',

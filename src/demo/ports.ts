@@ -1,9 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port that was asked for and is taken. */
-export class PortTaken extends Error {}
-
 /** The port to use for a part of the demo. */
 export interface ChosenPort {
   readonly port: number;
@@ -11,19 +8,48 @@ export interface ChosenPort {
   readonly insteadOf: number | null;
 }
 
+/** The parts of the demo, each with the port where it usually is. */
+const USUAL = { gateway: 8080, admin: 9090, provider: 8180, backend: 3000 } as const;
+
+export type DemoPart = keyof typeof USUAL;
+export type AskedPorts = Readonly<Record<DemoPart, number | null>>;
+export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
+
 /**
- * The port that was asked for, else the usual one, else one that is free.
+ * For each part the port that was asked for, else the usual one, else one that is free. No two parts get the same.
  *
- * @throws PortTaken when a port was asked for that is taken: whoever asks for one expects it.
+ * Rejects with an `Error`, fit for whoever asked, when a port was asked for that is taken, or for two parts:
+ * whoever asks for one expects it.
  */
-export async function choosePort(asked: number | null, usual: number): Promise<ChosenPort> {
-  if (asked !== null) {
-    if (!(await isFree(asked)))
-      throw new PortTaken(`port ${asked} is taken: choose another one, or none at all`);
-    return { port: asked, insteadOf: null };
+export async function choosePorts(asked: AskedPorts): Promise<ChosenPorts> {
+  const given = new Set<number>();
+  for (const port of Object.values(asked)) {
+    if (port === null) continue;
+    if (given.has(port)) throw new Error(`port ${port} was asked for twice: each part needs its own`);
+    if (!(await isFree(port))) throw new Error(`port ${port} is taken: choose another one, or none at all`);
+    given.add(port);
   }
-  if (await isFree(usual)) return { port: usual, insteadOf: null };
-  return { port: await anyFree(), insteadOf: usual };
+  const choose = async (part: DemoPart): Promise<ChosenPort> => {
+    const port = asked[part];
+    if (port !== null) return { port, insteadOf: null };
+    const chosen = await usualOrFree(USUAL[part], given);
+    given.add(chosen.port);
+    return chosen;
+  };
+  return {
+    gateway: await choose('gateway'),
+    admin: await choose('admin'),
+    provider: await choose('provider'),
+    backend: await choose('backend'),
+  };
+}
+
+async function usualOrFree(usual: number, given: ReadonlySet<number>): Promise<ChosenPort> {
+  if (!given.has(usual) && (await isFree(usual))) return { port: usual, insteadOf: null };
+  for (;;) {
+    const port = await bind(0);
+    if (!given.has(port)) return { port, insteadOf: usual };
+  }
 }
 
 async function isFree(port: number): Promise<boolean> {
@@ -32,10 +58,6 @@ async function isFree(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function anyFree(): Promise<number> {
-  return bind(0);
 }
 
 /** Binds the port (0: any) for a moment and returns its number. */

@@ -4,7 +4,7 @@ import { problemPage } from './pages.ts';
 import { personBySubject } from './people.ts';
 
 /** The API that access tokens are for: their `aud`. */
-export const AUDIENCE = 'api';
+const AUDIENCE = 'api';
 
 /** Where the login form is. */
 export const LOGIN_PATH = '/realms/demo/login-actions/authenticate';

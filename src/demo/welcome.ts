@@ -1,12 +1,5 @@
-import type { ChosenPort } from './ports.ts';
+import type { ChosenPort, ChosenPorts } from './ports.ts';
 import { BOT_CLIENT } from './provider.ts';
-
-export interface ChosenPorts {
-  readonly gateway: ChosenPort;
-  readonly admin: ChosenPort;
-  readonly provider: ChosenPort;
-  readonly backend: ChosenPort;
-}
 
 /**
  * What runs where, and what to try. Every line that begins with curl works as it stands, once the variables of the shell

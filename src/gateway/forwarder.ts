@@ -1,6 +1,6 @@
 import type { ForwardRoute } from '../config/index.ts';
 import { type Clock, type Fields, firstValue } from '../core/index.ts';
-import { keepAnswerFields, type RequestHead, upstreamFields } from '../http/index.ts';
+import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type {
   AnswerSink,
   BodySource,
@@ -149,7 +149,7 @@ class Forwarding implements AnswerSink, Terminal {
   end(trailers: Fields): void {
     if (this.#replaced) return;
     this.#exchange.outcome = 'forwarded';
-    this.#exchange.downstream.end(trailers);
+    this.#exchange.downstream.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {

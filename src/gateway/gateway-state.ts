@@ -1,7 +1,7 @@
 import type { Clock, ExchangeListener } from '../core/index.ts';
 import type { Limiting } from './limiting.ts';
 import { Permits } from './permits.ts';
-import { RestrictionAnswers } from './restrict.ts';
+import { RestrictionAnswers } from './restriction-answers.ts';
 import type { Setup } from './setup.ts';
 
 /** What a gateway is made of. */

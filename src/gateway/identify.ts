@@ -17,7 +17,10 @@ export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
   if (setup.identity === null || snapshot.identity === null)
     throw new Error('a route wants tokens, but nobody can check them');
   const token = readBearer(authorization, snapshot.identity.schemes);
-  if (typeof token !== 'string') return null;
+  if (typeof token !== 'string') {
+    setup.identity.verifier.refuse(token);
+    return null;
+  }
   const verdict = setup.identity.verifier.verify(token, addressKey(exchange.clientAddress));
   if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
   return conclude(exchange, token, verdict);

@@ -1,7 +1,18 @@
-import { firstValue } from '../core/index.ts';
-import { corsFields } from '../http/index.ts';
-import type { Exchange } from './exchange.ts';
-import { addRateFields } from './rate-report.ts';
+import type { RouteModel, Snapshot } from '../config/index.ts';
+import { type Clock, firstValue } from '../core/index.ts';
+import { corsFields, type RequestHead } from '../http/index.ts';
+import { addRateFields, type RateReport } from './rate-report.ts';
+
+/** What the gates have learnt of the request that is answered. */
+export interface Answered {
+  readonly clock: Clock;
+  readonly requestId: string;
+  readonly snapshot: Snapshot;
+  readonly head: RequestHead | null;
+  readonly route: RouteModel | null;
+  /** Null: no bucket took part in the decision. */
+  readonly rate: RateReport | null;
+}
 
 export interface OwnFields {
   /** Whether the answer tells the state of the bucket (decisions: "Which answer carries what"). */
@@ -11,14 +22,14 @@ export interface OwnFields {
 }
 
 /** Adds the fields that the gateway answers for, on its own answers and on the upstream's. */
-export function addOwnFields(fields: string[], exchange: Exchange, { rate, via }: OwnFields): void {
-  if (rate && exchange.rate !== null) addRateFields(fields, exchange.rate, exchange.clock.monotonicMs());
-  if (exchange.snapshot.cors !== null) addCorsFields(fields, exchange);
+export function addOwnFields(fields: string[], answered: Answered, { rate, via }: OwnFields): void {
+  if (rate && answered.rate !== null) addRateFields(fields, answered.rate, answered.clock.monotonicMs());
+  if (answered.snapshot.cors !== null) addCorsFields(fields, answered);
   if (via) fields.push('Via', '1.1 weir');
-  fields.push('X-Request-Id', exchange.requestId);
+  fields.push('X-Request-Id', answered.requestId);
 }
 
-function addCorsFields(fields: string[], { snapshot, route, head }: Exchange): void {
+function addCorsFields(fields: string[], { snapshot, route, head }: Answered): void {
   if (snapshot.cors === null || head === null || (route?.kind === 'forward' && !route.cors)) return;
   for (const part of corsFields(snapshot.cors, firstValue(head.kept, 'origin'))) fields.push(part);
 }

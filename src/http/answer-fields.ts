@@ -65,6 +65,31 @@ export function keepAnswerFields(
   return named === null ? kept : withoutNamed(kept, new Set(named));
 }
 
+/**
+ * Fields that may not stand in a trailer section (RFC 9110, 6.5.1) because they say how the message is framed, handled or
+ * secured, or that this gateway answers for: a client that merges trailers into the head would believe them.
+ */
+const NEVER_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
+    ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
+    ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
+    ...['via', 'x-request-id', 'x-ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** The fields of an upstream's trailer section that go to the client. */
+export function keepTrailerFields(fields: Fields): Fields {
+  if (fields.length === 0) return fields;
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (NEVER_TRAILERS.get(name) === undefined) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}
+
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {

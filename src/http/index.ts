@@ -1,5 +1,5 @@
 export { AddressSet, addressKey, clientAddress, normalizeAddress } from './address.ts';
-export { type AnswerPolicy, keepAnswerFields } from './answer-fields.ts';
+export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { type CorsRules, corsFields, isPreflight, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type Refusal, requestFraming } from './framing.ts';

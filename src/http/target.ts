@@ -63,7 +63,7 @@ function parseOriginForm(target: string): Target | Refusal {
   const query = question === -1 ? '' : target.slice(question);
   if (!isPlainQuery(query)) return REFUSED.character;
   const path = sent.includes('%') ? canonicalEscapes(sent) : sent;
-  return path === null ? REFUSED.escape : judgePath(path, query);
+  return path === null || OVERLONG.test(path) ? REFUSED.escape : judgePath(path, query);
 }
 
 /** Looks at every character of a path with canonical escapes, once. */
@@ -110,6 +110,13 @@ function canonicalEscapes(path: string): string | null {
   }
   return canonical + path.slice(done);
 }
+
+/**
+ * Canonical escapes of a character in more bytes of UTF-8 than it needs, which RFC 3629 (3) forbids to decode: careless
+ * decoders make `/` of `%C0%AF` and `.` of `%C0%AE`. Other bytes that are not UTF-8 pass as they are, and no literal of a
+ * route is made of them.
+ */
+const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/;
 
 /** -1 for what is none. */
 function hexDigit(code: number): number {

@@ -7,12 +7,21 @@ import { type ConnectionSide, NodeDownstream } from './node-downstream.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /**
- * Pipelined requests that may wait for their turn. Further ones are dropped, and the connection is closed after the
- * last that waited; at twice as many it is closed at once, since the parser makes objects of whatever one read brings.
+ * While as many pipelined requests wait for their turn, nothing more is read. With fewer it is, for only so does the
+ * gateway see that a client has gone.
  */
-const MAX_WAITING = 64;
-/** After an answer that closes the connection, what the client still sends is read for this long and thrown away. */
+const ENOUGH_WAITING = 16;
+/**
+ * One read can bring many more than that. Those past this number are dropped, and the connection is closed after the last
+ * that waited: the client may send the rest again on another (RFC 9112, 9.3.2).
+ */
+const MAX_WAITING = 128;
+/** Node keeps what is dropped until the connection closes, so that so many cost it the connection at once. */
+const MAX_DROPPED = 256;
+/** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
+/** And for no longer than this in all. */
+const LINGER_MOST_MS = 5_000;
 /** After a client has closed its side, an exchange may stand still for this long: it may have half-closed only. */
 const HALF_CLOSED_MS = 1_000;
 
@@ -39,7 +48,8 @@ export class Connection implements ConnectionSide {
   #lastWords: GatewayError | null = null;
   /** Nothing that comes is served any more. */
   #closing = false;
-  #lingering = false;
+  /** When the lingering began. */
+  #lingersSince: number | null = null;
   #halfClosed = false;
   /** When the present wait began, and the byte counts at that moment: a change means that it is over. */
   #since: number;
@@ -58,6 +68,10 @@ export class Connection implements ConnectionSide {
       this.#halfClosed = true;
       this.#rest();
     });
+    // Node resumes whenever its parser has come to the end of a message, or a body is thrown away.
+    socket.on('resume', () => {
+      if (this.#enoughWaiting && this.#lingersSince === null) socket.pause();
+    });
   }
 
   get draining(): boolean {
@@ -70,8 +84,9 @@ export class Connection implements ConnectionSide {
 
   /** A request whose head has been read. */
   request(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#closing) return;
-    if (this.#current === null && this.#waiting.length === 0) this.#serve({ request, response });
+    // Nothing is served behind what is none.
+    const free = this.#current === null && this.#waiting.length === 0 && this.#lastWords === null;
+    if (free && !this.#closing) this.#serve({ request, response });
     else this.#queue({ request, response });
   }
 
@@ -90,6 +105,11 @@ export class Connection implements ConnectionSide {
     }
   }
 
+  /** From here on no answer keeps the connection. Its idle time counts anew. */
+  drain(): void {
+    if (this.#current === null && this.#lingersSince === null) this.#since = this.#state.clock.monotonicMs();
+  }
+
   drained(): void {
     this.#current?.exchange.terminal?.drained();
   }
@@ -103,11 +123,7 @@ export class Connection implements ConnectionSide {
   lingerAfter(): void {
     this.#closing = true;
     // What Node calls after a last answer.
-    this.socket.destroySoon = () => {
-      this.#lingering = true;
-      this.#rest();
-      this.socket.end();
-    };
+    this.socket.destroySoon = () => this.#linger();
   }
 
   /** Looks whether something has taken too long. Called every second or so. */
@@ -116,8 +132,8 @@ export class Connection implements ConnectionSide {
     const waitedMs = nowMs - this.#since;
     const { timeouts, gateway } = this.#state;
     if (this.#current !== null) gateway.review(this.#current.exchange);
-    if (this.#lingering) {
-      if (waitedMs >= LINGER_MS) this.socket.destroy();
+    if (this.#lingersSince !== null) {
+      if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MOST_MS) this.socket.destroy();
     } else if (this.#current === null) {
       if (waitedMs > this.#idleLimitMs()) this.socket.destroy();
     } else if (this.#halfClosed) {
@@ -156,19 +172,34 @@ export class Connection implements ConnectionSide {
     this.#bytesReadAtRest = this.socket.bytesRead;
   }
 
+  #linger(): void {
+    // The parser would make an object of every request that it found, and Node would keep them all.
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', () => {});
+    this.socket.resume();
+    this.#rest();
+    this.#lingersSince = this.#since;
+    this.socket.end();
+  }
+
   #bodyTooSlow(exchange: Exchange): void {
     this.#closing = true;
     this.#state.gateway.clientFault(exchange, clientTooSlow());
   }
 
+  /** The rest stays in the kernel's buffers, and behind dropped requests for good. */
+  get #enoughWaiting(): boolean {
+    return this.#waiting.length >= ENOUGH_WAITING || this.#dropped > 0;
+  }
+
   #queue(turn: Turn): void {
-    if (this.#waiting.length < MAX_WAITING && this.#dropped === 0) {
+    const served = !this.#closing && this.#lastWords === null && this.#dropped === 0;
+    if (served && this.#waiting.length < MAX_WAITING) {
       this.#waiting.push(turn);
-      // One request beyond the present one is enough to go on with; the rest stays in the kernel's buffers.
-      this.socket.pause();
-    } else if (++this.#dropped > MAX_WAITING) {
+    } else if (++this.#dropped > MAX_DROPPED) {
       this.socket.destroy();
     }
+    if (this.#enoughWaiting) this.socket.pause();
   }
 
   #serve({ request, response }: Turn): void {
@@ -196,9 +227,12 @@ export class Connection implements ConnectionSide {
     const turn = this.#waiting.shift();
     if (turn !== undefined) {
       // Those that were dropped cannot be answered, so the last of those that waited ends the connection.
-      if (this.#waiting.length === 0 && this.#dropped > 0) turn.response.shouldKeepAlive = false;
+      if (this.#waiting.length === 0 && this.#dropped > 0 && this.#lastWords === null) {
+        turn.response.shouldKeepAlive = false;
+        this.lingerAfter();
+      }
       this.#serve(turn);
-      if (this.#waiting.length === 0 && this.#dropped === 0) this.socket.resume();
+      if (!this.#enoughWaiting) this.socket.resume();
     } else if (this.#lastWords !== null) {
       this.#sayLast(this.#lastWords);
     } else if (this.#halfClosed) {

@@ -36,11 +36,13 @@ export class HttpListener {
   readonly #state: ListenerState & { draining: boolean };
   readonly #connections = new Set<Connection>();
   readonly #caps: ConnectionCaps;
+  readonly #mostConnections: number;
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor({ gateway, clock, timeouts, caps, trustedProxies }: HttpListenerOptions) {
     this.#state = { gateway, clock, timeouts, keepAliveHint: hintOf(timeouts), draining: false };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
+    this.#mostConnections = caps.connections;
     this.#server = makeServer(timeouts, caps);
     this.#server.on('connection', (socket: ServedSocket) => this.#onConnection(socket));
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
@@ -86,6 +88,7 @@ export class HttpListener {
    */
   async drain(): Promise<void> {
     this.#state.draining = true;
+    for (const connection of this.#connections) connection.drain();
     const closed = new Promise<void>(resolve => this.#server.once('close', resolve));
     // Not http.Server's own close(): it cuts idle connections at once, and with them the request that a client may
     // just have sent. Our sweep ends them a moment later.
@@ -111,7 +114,10 @@ export class HttpListener {
       this.#connections.delete(connection);
       if (admitted) this.#caps.giveBack(peer);
     });
-    if (!admitted) connection.refuse(overloaded());
+    if (admitted) return;
+    // A refused connection lingers for a moment. In a flood there are too many for that.
+    if (this.#connections.size > 2 * this.#mostConnections) socket.destroy();
+    else connection.refuse(overloaded());
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -124,6 +130,8 @@ export class HttpListener {
 
   #onConnect(socket: ServedSocket): void {
     socket.on('error', () => socket.destroy());
+    // Node has let go of the socket, on which the answer before this one may still be under way.
+    socket.on('drain', () => socket[CONNECTION]?.drained());
     socket[CONNECTION]?.refuse(methodNotSupported());
   }
 

@@ -100,6 +100,8 @@ export class NodeDownstream implements Downstream {
 
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
     if (this.#response.destroyed) return;
+    // Whatever was refused so, more may have been sent behind it.
+    if (close) this.#connection.lingerAfter();
     this.#writeHead(status, reason, fields, close || this.#mustClose());
     this.#response.end(body, 'latin1');
   }
@@ -114,8 +116,8 @@ export class NodeDownstream implements Downstream {
 
   head(status: number, reason: string, fields: Fields): void {
     if (this.#response.destroyed) return;
-    this.#closeDelimited = this.httpMinor === 0 && firstValue(fields, 'content-length') === undefined;
-    this.#writeHead(status, reason, fields, this.#closeDelimited || this.#mustClose());
+    this.#closeDelimited = this.#lacksLength(fields);
+    this.#writeHead(status, reason, fields, this.#mustClose());
     // Not flushHeaders(): it would write bytes above 0x7f as UTF-8. An empty buffer takes the head along as it is.
     this.#response.write(NOTHING);
   }
@@ -148,8 +150,13 @@ export class NodeDownstream implements Downstream {
     this.#body?.discard();
   }
 
+  /** HTTP/1.0 has no chunks, so that Node ends such an answer with the connection, even where it has no body. */
+  #lacksLength(fields: Fields): boolean {
+    return this.httpMinor === 0 && firstValue(fields, 'content-length') === undefined;
+  }
+
   #writeHead(status: number, reason: string, fields: Fields, close: boolean): void {
-    if (close) {
+    if (close || this.#lacksLength(fields)) {
       this.#response.shouldKeepAlive = false;
       if (!this.requestComplete) this.#connection.lingerAfter();
     }

@@ -251,4 +251,13 @@ describe('before and behind the body', () => {
     );
     expect(await client.ask(head('GET /a'))).toMatchObject({ complete: true, trailers: ['X-Sum', 'a'] });
   });
+
+  test('trailers that would change the message or speak for the gateway stay behind', async () => {
+    const trailers =
+      'Connection: close\r\nSet-Cookie: a=1\r\nX_Request_Id: theirs\r\nX-RateLimit-Limit: 1\r\nX-Sum: a\r\n';
+    const { client } = await front(
+      bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${trailers}\r\n`),
+    );
+    expect(await client.ask(head('GET /a'))).toMatchObject({ complete: true, trailers: ['X-Sum', 'a'] });
+  });
 });

@@ -99,6 +99,17 @@ describe('past a cap on connections', () => {
   });
 });
 
+test('of a flood of connections no more are answered than twice the cap', async () => {
+  const { gateway } = await front({ config: { caps: { connections: 2 } } });
+  const clients = [];
+  for (let i = 0; i < 8; i++) clients.push(await gateway.connect());
+  await Promise.all(clients.slice(4).map(client => client.ended()));
+  expect(clients.map(client => client.received.includes('503 '))).toEqual([
+    ...[false, false, true, true],
+    ...[false, false, false, false],
+  ]);
+});
+
 describe('a header section', () => {
   test('of the size of the cap passes, one that is larger is 431', async () => {
     const { upstream, gateway } = await front({ config: { caps: { head: '4KiB' } } });

@@ -247,6 +247,17 @@ describe('weir check', () => {
     });
   });
 
+  it('tells hints, on which it never fails', async () => {
+    const file = await configOf(`${SOUND}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
+    const { code, out } = await weir(['check', '--strict', '--config', file]);
+    const [hint, summary] = out.split('\n');
+    expect(code).toBe(0);
+    expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
+    expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
+  });
+
   it('tells the mistakes of limits.yaml with those of gateway.yaml, each with its file', async () => {
     const file = await configOf(`${WITH_MISTAKES}limits: limits.yaml\n`);
     const limits = join(dirname(file), 'limits.yaml');
@@ -385,13 +396,16 @@ describe('weir explain, of callers', () => {
 
   it('says who may use a route, and what the upstream hears of them', async () => {
     const { facts } = await explain('GET', '/v1/things');
-    expect(facts.slice(0, 6)).toEqual([
+    expect(facts.slice(0, 9)).toEqual([
       'route: /v1/** (config/gateway.yaml)',
       'upstream: api, http://127.0.0.1:3000',
       'authentication: required: 401 without a valid token',
       'Authorization: the token is passed on, as Bearer',
       'identity headers: X-Auth-Subject from the claim sub',
       'X-Auth-Client from the claim azp',
+      'tokens: issued by https://id.example.com/realms/main for api',
+      'callers: users, told apart by azp and sub',
+      'bots, whose tokens have client_id, told apart by azp',
     ]);
   });
 

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startDemo } from '../../src/demo/demo.ts';
 import { walkLogin } from '../../src/demo/login.ts';
+import { choosePorts } from '../../src/demo/ports.ts';
+import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -185,6 +188,39 @@ describe('the ports of the demo', () => {
     const demo = new Demo('--port', `${port}`);
     expect(await demo.exitCode()).toBe(1);
     expect(demo.errors).toBe(`port ${port} is taken: choose another one, or none at all\n`);
+  });
+
+  it('are all different, also where one part takes what is usual for another', async () => {
+    const all = { gateway: null, admin: null, provider: null, backend: null };
+    const chosen = await choosePorts({ ...all, backend: await freePort() });
+    const usual = chosen.gateway.port;
+    const { gateway, backend } = await choosePorts({ ...all, backend: usual });
+    expect(backend).toEqual({ port: usual, insteadOf: null });
+    expect(gateway.port).not.toBe(usual);
+  });
+
+  it('are not given to two parts', async () => {
+    const port = `${await freePort()}`;
+    const demo = new Demo('--port', port, '--backend-port', port);
+    expect(await demo.exitCode()).toBe(1);
+    expect(demo.errors).toBe(`port ${port} was asked for twice: each part needs its own\n`);
+  });
+
+  it('are free again when one part could not start', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const provider = typeof address === 'object' && address !== null ? address.port : 0;
+    const backend = await freePort();
+    const silent = makeLogger('silent', { write: () => undefined });
+    await expect(startDemo({ gateway: 0, admin: 0, provider, backend }, silent)).rejects.toThrow(
+      'EADDRINUSE',
+    );
+    await once(taken.close(), 'close');
+    const demo = await startDemo({ gateway: 0, admin: 0, provider, backend }, silent);
+    expect(demo.ports).toMatchObject({ provider, backend });
+    await demo.close();
   });
 });
 

@@ -13,6 +13,8 @@ describe('an error of the gateway is the error object, in one form for all', () 
     ['a target that is none', 400, 3, 'close', head(`GET /${WORD}/../a`)],
     ['a Host that is none', 400, 3, 'close', `GET /a HTTP/1.1\r\nHost: ${WORD}/\r\n\r\n`],
     ['bytes that are no request', 400, 3, 'close', `${WORD}\r\n\r\n`],
+    ['a line that ends in LF', 400, 3, 'close', `GET /${WORD} HTTP/1.1\nHost: a\n\n`],
+    ['a version that there is not', 505, 3, 'close', `GET /${WORD} HTTP/1.2\r\nHost: a\r\n\r\n`],
     ['TRACE', 405, 3, 'close', head('TRACE /a', `X: ${WORD}`)],
     ['CONNECT', 405, 3, 'close', head(`CONNECT ${WORD}:80`)],
     ['an expectation', 417, 3, 'close', head('GET /a', `Expect: ${WORD}`)],

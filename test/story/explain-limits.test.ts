@@ -55,7 +55,7 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
     return `${label}: ${text}`;
   });
   return named.filter(fact =>
-    /^(bucket|main|scope|as|without|all|caller|restr|failed|CORS|upstream 4)/.test(fact),
+    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|upstream 4)/.test(fact),
   );
 }
 
@@ -72,13 +72,28 @@ describe('weir explain, of limits', () => {
       'as a user: bucket: 20 in 5s, fixed window (limits.yaml:7)',
       'as a bot: global limit: 60 in 1s (limits.yaml:1)',
       'as a bot: bucket: 50 in 5s, fixed window (limits.yaml:8)',
-      'without a token: global limit: 50 in 1s (limits.yaml:1)',
+      'without a token: global limit: 50 in 1s (the default)',
       'without a token: then 401; buckets are for callers with a token here',
       'all together: bucket: 30 in 10s for channel_id = a b, fixed window (limits.yaml:9)',
       'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
       'restrictions: the caller for 90s, once more than 100 of its requests in 1m come before the wait of a 429 is over (limits.yaml:2)',
       'failed tokens: of one address 1000 in 1m; beyond that 429 for nearly all of them until the period is over (the default)',
       'CORS: the gateway answers preflights; pages of these origins may call: https://app.example.com, https://other.example.com',
+    ]);
+  });
+
+  it('tells where the global limit of each class is written', async () => {
+    const of = async (limits: string) =>
+      (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.includes('global limit'));
+    expect(await of('keys_per_caller: 9\nglobal:\n  bot: 60/1s\n  address: off\n')).toEqual([
+      'as a user: global limit: 50 in 1s (the default)',
+      'as a bot: global limit: 60 in 1s (limits.yaml:3)',
+      'without a token: global limit: off (limits.yaml:4)',
+    ]);
+    expect(await of('keys_per_caller: 9\nglobal: off\n')).toEqual([
+      'as a user: global limit: off (limits.yaml:2)',
+      'as a bot: global limit: off (limits.yaml:2)',
+      'without a token: global limit: off (limits.yaml:2)',
     ]);
   });
 

@@ -35,6 +35,14 @@ test('it keeps its connection when it asks for that', async () => {
   expect(upstream.requests).toHaveLength(3);
 });
 
+test('an answer without a length ends with its connection, and says nothing else, even to HEAD', async () => {
+  const { client } = await front(exchange => exchange.send('HTTP/1.1 200 OK\r\nX: y\r\n\r\n'));
+  const answer = await client.ask(request('HEAD /a', 'Connection: keep-alive'), { to: 'HEAD' });
+  expect(header(answer, 'connection')).toBe('close');
+  expect(header(answer, 'keep-alive')).toBeUndefined();
+  expect(await client.ended()).toBe('close');
+});
+
 test('a body by length passes', async () => {
   const { upstream, client } = await front();
   expect((await client.ask(`${request('POST /a', 'Content-Length: 5')}hello`)).status).toBe(200);

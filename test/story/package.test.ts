@@ -1,10 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { waitFor } from '../support/wait.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -61,6 +63,19 @@ describe('the package', () => {
     }
   });
 
+  it('imports no package of the development, such as the provider of the demo', async () => {
+    const { devDependencies } = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
+    expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(['oidc-provider', 'jose']));
+    const scripts = files.filter(name => name.endsWith('.js'));
+    const sources = await Promise.all(scripts.map(name => readFile(join(unpacked, name), 'utf8')));
+    const imported = sources.flatMap(source =>
+      Array.from(source.matchAll(/(?:from|import|import\() ?'([^'.][^']*)'/g), ([, name = '']) => name),
+    );
+    const packages = new Set(imported.filter(name => !name.startsWith('node:')));
+    expect(packages).toContain('openid-client');
+    expect([...packages].filter(name => !Object.hasOwn(manifest['dependencies'] ?? {}, name))).toEqual([]);
+  });
+
   it('has an executable of the name weir', async () => {
     expect(manifest['bin']).toEqual({ weir: 'dist/main.js' });
     expect((await stat(join(unpacked, 'dist/main.js'))).mode & 0o111).toBe(0o111);
@@ -72,6 +87,33 @@ describe('the package', () => {
     expect(version.stdout).toContain(String(manifest['version']));
     const schema = await run('node', [join(unpacked, 'dist/main.js'), 'schema']);
     expect(JSON.parse(schema.stdout)).toHaveProperty('properties');
+  });
+
+  it('serves with its dependencies alone, and asks for tokens', async () => {
+    await linkDependencies();
+    const port = await freePort();
+    const provider = {
+      issuer: 'http://127.0.0.1:1',
+      client_id: 'gateway',
+      redirect_uri: 'http://127.0.0.1/',
+    };
+    const config = {
+      listen: { http: `127.0.0.1:${port}`, admin: 'off' },
+      identity_provider: { ...provider, client_authentication: 'none' },
+      access_tokens: { audience: 'api' },
+      upstreams: { api: { url: 'http://127.0.0.1:1' } },
+      routes: [{ path: '/**', upstream: 'api' }],
+    };
+    const file = join(directory, 'gateway.yaml');
+    await writeFile(file, JSON.stringify(config));
+    const gateway = spawn('node', [join(unpacked, 'dist/main.js'), 'serve', '--config', file]);
+    onTestFinished(() => void gateway.kill('SIGKILL'));
+    let log = '';
+    gateway.stdout.on('data', text => {
+      log += text;
+    });
+    await waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(401);
   });
 });
 
@@ -122,6 +164,7 @@ async function npmPack(): Promise<string> {
 async function linkDependencies(): Promise<void> {
   for (const name of Object.keys(manifest['dependencies'] ?? {})) {
     await mkdir(dirname(join(unpacked, 'node_modules', name)), { recursive: true });
-    await symlink(join(CHECKOUT, 'node_modules', name), join(unpacked, 'node_modules', name));
+    const link = join(unpacked, 'node_modules', name);
+    if (!existsSync(link)) await symlink(join(CHECKOUT, 'node_modules', name), link);
   }
 }

@@ -33,25 +33,25 @@ test('requests sent in one go are served one at a time and answered in their ord
   expect(upstream.requests.map(request => request.body.toString())).toEqual(['', 'hello', 'ab', '']);
 });
 
-test('all of 65 requests are served, of which 64 wait', async () => {
+test('all of 129 requests are served, of which 128 wait', async () => {
   const { client } = await front(echo);
-  const targets = Array.from({ length: 65 }, (_, i) => `/${i + 1}`);
+  const targets = Array.from({ length: 129 }, (_, i) => `/${i + 1}`);
   await client.send(targets.map(target => head(`GET ${target}`)).join(''));
   for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
   expect((await client.ask(head('GET /after'))).body.toString()).toBe('/after');
 });
 
-test('of more than 64 that wait the rest is dropped, and the connection ends after those', async () => {
+test('of more than 128 that wait the rest is dropped, and the connection ends after those', async () => {
   const { upstream, client } = await front(echo);
-  await client.send(Array.from({ length: 100 }, (_, i) => head(`GET /${i + 1}`)).join(''));
+  await client.send(Array.from({ length: 380 }, (_, i) => head(`GET /${i + 1}`)).join(''));
   const answers = [];
   for (;;) {
     const answer = await client.answer().catch((error: NoAnswer) => error);
     if (answer instanceof NoAnswer) break;
     answers.push(answer.body.toString());
   }
-  expect(answers).toEqual(Array.from({ length: 65 }, (_, i) => `/${i + 1}`));
-  expect(upstream.requests).toHaveLength(65);
+  expect(answers).toEqual(Array.from({ length: 129 }, (_, i) => `/${i + 1}`));
+  expect(upstream.requests).toHaveLength(129);
   expect(client.end).toBe('close');
 });
 
@@ -80,6 +80,17 @@ test('bytes that are no request are answered 400 behind the answer to the reques
   expect(await client.ended()).toBe('close');
 });
 
+test('nothing is served behind a request of another version, which is answered in its turn', async () => {
+  const { upstream, client } = await front(echo);
+  const other = 'GET /2 HTTP/2.0\r\nHost: gateway.test\r\nConnection: keep-alive\r\n\r\n';
+  await client.send(head('GET /1') + other + head('GET /3'));
+  expect((await client.answer()).body.toString()).toBe('/1');
+  expect((await client.answer()).status).toBe(505);
+  expect(await client.ended()).toBe('close');
+  expect(client.unread.length).toBe(0);
+  expect(upstream.onlyRequest.target).toBe('/1');
+});
+
 test('an empty line between two requests is no harm', async () => {
   const { upstream, client } = await front(echo);
   await client.send(`${head('GET /1')}\r\n${head('GET /2')}`);
@@ -95,4 +106,34 @@ test('a client that closes its side behind its last request still gets every ans
   expect((await client.answer()).body.toString()).toBe('/1');
   expect((await client.answer()).body.toString()).toBe('/2');
   expect(await client.ended()).toBe('close');
+});
+
+test('a client that sends faster than it is served is made to wait, and gets every answer', async () => {
+  const told = Promise.withResolvers<void>();
+  const { client } = await front(async exchange => {
+    await told.promise;
+    await exchange.answer(200, [], exchange.request.target);
+  });
+  const targets = Array.from({ length: 500 }, (_, i) => `/${i + 1}`);
+  const sent = client.sendSlowly(
+    targets.map(target => head(`GET ${target}`, `X: ${'x'.repeat(1_000)}`)),
+    1,
+  );
+  await sleep(1_000);
+  told.resolve();
+  for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
+  await sent;
+});
+
+test('an answer is finished whoever asks for a tunnel behind it', async () => {
+  const body = Buffer.alloc(16 * 1024 * 1024, 'a');
+  const { client } = await front(async exchange => {
+    await exchange.answer(200, [], body);
+  });
+  client.pause();
+  await client.send(head('GET /large') + head('CONNECT gateway.test:80'));
+  await sleep(500);
+  client.resume();
+  expect(await client.answer({ keepBytes: 0 })).toMatchObject({ complete: true, bodyBytes: body.length });
+  expect((await client.answer()).status).toBe(405);
 });

@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadText } from '../support/config-text.ts';
+import { examplesIn } from '../support/doc-examples.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
+const METRICS = ['src/observe/metrics.ts', 'src/observe/identity-metrics.ts'];
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -16,7 +19,7 @@ describe('the documents', () => {
   it('name npm scripts that exist', async () => {
     const { scripts } = JSON.parse(await readDocument('package.json'));
     const own = (await Promise.all(DOCUMENTS.map(readDocument))).join('\n');
-    const named = [...own.matchAll(/\bnpm run (?:--silent )?([a-z]+)/g)].map(([, name]) => name);
+    const named = [...own.matchAll(/\bnpm run (?:--silent )?([a-z:]+)/g)].map(([, name]) => name);
     expect(named).toContain('lint');
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...new Set(named)]));
   });
@@ -33,10 +36,31 @@ describe('the documents', () => {
 
 describe('the README', () => {
   it('names every metric of the gateway, and none that does not exist', async () => {
-    const source = await readDocument('src/observe/metrics.ts');
-    const real = [...source.matchAll(/name: '(weir_\w+)'/g)].map(([, name]) => name);
+    const sources = await Promise.all(METRICS.map(readDocument));
+    const real = [...sources.join().matchAll(/name: '(weir_\w+)'/g)].map(([, name]) => name);
     const named = [...(await readDocument('README.md')).matchAll(/`(weir_\w+)`/g)].map(([, name]) => name);
-    expect(named.toSorted()).toEqual(real.toSorted());
+    expect(real.length).toBeGreaterThan(15);
+    expect([...new Set(named)].toSorted()).toEqual(real.toSorted());
+  });
+
+  it('shows a configuration in which users sign in and callers are known', async () => {
+    const examples = examplesIn('README.md', await readDocument('README.md'));
+    const texts = examples.filter(({ file }) => file === 'gateway.yaml').map(({ text }) => text);
+    const shown = texts.filter(text => text.includes('identity_provider:'));
+    expect(shown).toHaveLength(1);
+    const result = await loadText(shown.join(''), { OIDC_CLIENT_SECRET: 'secret' });
+    expect(result).toMatchObject({ ok: true, warnings: [] });
+    const routes = result.ok ? result.routes.filter(({ place }) => place !== null) : [];
+    expect(routes.map(({ value }) => value.authentication)).toEqual(['required', 'optional', 'none']);
+  });
+
+  it('names every member of the answer to a sign-in', async () => {
+    const source = await readDocument('src/signin/auth-response.ts');
+    const answer = /interface AuthResponse \{[^}]*\}/.exec(source)?.[0] ?? '';
+    const members = [...answer.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+    expect(members).toHaveLength(9);
+    const readme = await readDocument('README.md');
+    for (const member of members) expect(readme.includes(`\`${member}\``), member).toBe(true);
   });
 
   it('names every package that the gateway needs', async () => {

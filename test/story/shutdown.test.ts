@@ -85,6 +85,19 @@ describe('on SIGTERM', () => {
     expect(await gateway.exit).toBe(0);
   });
 
+  test('a connection that was idle for long is kept for a moment all the same', async () => {
+    const { gateway } = await front({ delay: '0s', drain: '20s' });
+    const client = await gateway.connect();
+    expect((await client.ask(head('GET /a'))).status).toBe(200);
+    await sleep(1_600);
+    gateway.signal('SIGTERM');
+    await waitFor('nobody listens', async () => !(await listening(gateway)));
+    await sleep(700);
+    const answer = await client.ask(head('GET /b'));
+    expect(header(answer, 'connection')).toBe('close');
+    expect(await gateway.exit).toBe(0);
+  });
+
   test('under load nothing that was accepted is lost', async () => {
     const { upstream, gateway } = await front({ delay: '300ms', drain: '20s' }, async exchange => {
       await exchange.received();

@@ -251,13 +251,29 @@ describe('a body that is too much', () => {
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 
-  test('(left halfway by its client) asks the provider nothing', async () => {
+  test('(left halfway by its client) asks the provider nothing, and the log tells of it', async () => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
-    await client.send(redeeming(raw(`{${good}}`)).slice(0, -1));
-    client.destroy();
+    // What has come would do, but it is not all that was announced.
+    await client.send(redeeming(raw(`{${good}} `)).slice(0, -1));
+    // Bytes that the gateway has not read yet would go with the connection.
+    await expect.poll(() => gateway.metric('weir_requests_in_flight')).toEqual(new Map([['', 1]]));
+    client.reset();
     await expect.poll(() => gateway.logLines.some(line => line.includes('"abandoned"'))).toBe(true);
-    expect(issuer.provider.tokenRequests).toEqual([]);
+    expect((await gateway.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('(ended halfway by a client that still reads) is a 400, and the provider is not asked', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    // What has come would do, but it is not all that was announced.
+    await client.send(redeeming(raw(`{${good}} `)).slice(0, -1));
+    client.endSending();
+    expectError(await client.answer(), 400, 3);
+    expect(await client.ended()).toBe('close');
+    expect((await gateway.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
   });
 
   test('(with framing that breaks in its middle) is a 400, and the provider is not asked', async () => {

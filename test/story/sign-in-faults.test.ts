@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { GatewayError, type RedeemOutcome, RpcCode } from '../../src/core/index.ts';
+import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../src/signin/index.ts';
+import { providerFaults } from '../support/provider-faults.ts';
 import {
   keycloak,
   type Script,
@@ -49,83 +50,8 @@ function toldToClient(error: GatewayError): string {
   return JSON.stringify([error.message, error.fields, error.details]);
 }
 
-const faults: [name: string, Script, RedeemOutcome, status: number, rpcCode: number][] = [
-  ['says that the code is not valid', keycloak.codeNotValid, 'code_refused', 400, RpcCode.invalidArgument],
-  [
-    'says that the redirect uri is wrong',
-    keycloak.incorrectRedirectUri,
-    'code_refused',
-    400,
-    RpcCode.invalidArgument,
-  ],
-  ['refuses the gateway', keycloak.wrongSecret, 'gateway_refused', 500, RpcCode.internal],
-  ['resets after the POST', scripts.reset, 'broken', 503, RpcCode.unavailable],
-  ['resets within its answer', scripts.resetInBody, 'broken', 503, RpcCode.unavailable],
-  ['ends within its answer', scripts.endInBody, 'broken', 503, RpcCode.unavailable],
-  ['never answers', scripts.hang, 'timed_out', 504, RpcCode.deadlineExceeded],
-  ['stops within its answer', scripts.hangInBody, 'timed_out', 504, RpcCode.deadlineExceeded],
-  ['answers 500', scripts.json(500, { error: 'invalid_grant' }), 'broken', 503, RpcCode.unavailable],
-  ['answers 503 in HTML', scripts.html(503), 'broken', 503, RpcCode.unavailable],
-  ['answers 200 in HTML', scripts.html(200), 'broken', 503, RpcCode.unavailable],
-  ['answers 404 in HTML', scripts.html(404), 'broken', 503, RpcCode.unavailable],
-  ['answers 401 in HTML', scripts.html(401), 'gateway_refused', 500, RpcCode.internal],
-  ['answers 204', response => response.writeHead(204).end(), 'broken', 503, RpcCode.unavailable],
-  ['throttles', scripts.json(429, { error: 'invalid_request' }), 'broken', 503, RpcCode.unavailable],
-  ['redirects', scripts.redirect('/token'), 'broken', 503, RpcCode.unavailable],
-  ['breaks off its JSON', scripts.truncatedJson, 'broken', 503, RpcCode.unavailable],
-  ['answers an array', scripts.json(200, ['marker-token']), 'broken', 503, RpcCode.unavailable],
-  ['answers null', scripts.json(200, null), 'broken', 503, RpcCode.unavailable],
-  ['issues no access token', scripts.json(200, { token_type: 'Bearer' }), 'broken', 503, RpcCode.unavailable],
-  [
-    'issues a number',
-    scripts.json(200, { access_token: 7, token_type: 'Bearer' }),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  ['issues a DPoP token', scripts.tokens({ token_type: 'DPoP' }), 'broken', 503, RpcCode.unavailable],
-  ['issues a token of type 7', scripts.tokens({ token_type: 7 }), 'broken', 503, RpcCode.unavailable],
-  ['answers 64 MB', scripts.huge(64_000_000), 'broken', 503, RpcCode.unavailable],
-  [
-    'switches protocols unasked',
-    scripts.raw('HTTP/1.1 101 Hm\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  [
-    'answers with status 099',
-    scripts.raw('HTTP/1.1 099 Hm\r\nContent-Length: 0\r\n\r\n'),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  [
-    'answers with status 999',
-    scripts.raw('HTTP/1.1 999 Hm\r\nContent-Length: 0\r\n\r\n'),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  [
-    'does not speak HTTP',
-    scripts.raw('marker-token marker-token\r\n\r\n'),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  [
-    'sends a 30 KiB header',
-    scripts.raw(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(30_000)}\r\n\r\n{}`),
-    'broken',
-    503,
-    RpcCode.unavailable,
-  ],
-  ['closes without a word', scripts.raw(''), 'broken', 503, RpcCode.unavailable],
-];
-
 describe('a provider that', () => {
-  test.each(faults)(
+  test.each(providerFaults)(
     '%s has been asked exactly once, and the client is told in time',
     async (_name, script, outcome, status, rpcCode) => {
       const { fake, room } = await scripted(script);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Answer, header, type RawClient, values } from './wire/index.ts';
+import { type Answer, header, names, type RawClient, values } from './wire/index.ts';
 
 /** That the gateway made this answer by itself, in the one form of its errors: the contract's error object. */
 export function expectError(answer: Answer, status: number, code: number): void {
@@ -12,6 +12,13 @@ export function expectError(answer: Answer, status: number, code: number): void 
   expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
   expect(answer.complete).toBe(true);
+}
+
+/** That a token is missing or not valid: the error object, the one challenge there is, and no limit of any kind. */
+export function expectUnauthenticated(answer: Answer): void {
+  expectError(answer, 401, 16);
+  expect(values(answer.fields, 'www-authenticate')).toEqual(['Bearer']);
+  expect(names(answer.fields).filter(name => /ratelimit|retry-after/i.test(name))).toEqual([]);
 }
 
 /** That the gateway refused the bytes on this connection: the error object, then the end of the connection. */

@@ -52,10 +52,12 @@ export async function startGatewayProcess(settings: GatewaySettings): Promise<Ga
     child.kill('SIGKILL');
     await gateway.exit;
   });
-  await waitFor('the gateway is ready', async () => {
+  const isReady = async (): Promise<boolean> => {
     if (!gateway.running) throw new Error(`the gateway ended at start: ${gateway.output}`);
     const ready = await gateway.admin('/readyz').catch(() => null);
     return ready?.status === 200;
-  });
+  };
+  // A process takes its time to start on a machine that is busy.
+  await waitFor('the gateway is ready', isReady, 20_000);
   return gateway;
 }

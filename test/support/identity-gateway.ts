@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { GATEWAY_CLIENT } from '../../src/demo/provider.ts';
-import { type ConfigPart, type LocalGateway, startGateway } from './gateway.ts';
+import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
 import type { TestIssuer } from './test-issuer.ts';
@@ -21,8 +21,10 @@ export interface IdentitySettings {
   readonly tokens?: ConfigPart;
   /** Routes beside `/**`, which requires a token. */
   readonly routes?: readonly ConfigPart[];
-  /** Keys of limits.yaml; left out, there is no such file. */
+  /** Keys of limits.yaml. All tests come from one address, so that the global limit is off unless a test sets it. */
   readonly limits?: ConfigPart;
+  /** Further keys of the upstream `api`. */
+  readonly api?: ConfigPart;
   /** Further top-level keys of gateway.yaml. */
   readonly config?: ConfigPart;
   /** What the upstream `api` does. */
@@ -39,12 +41,23 @@ export interface IdentityGateway {
  * end of the running test neither the log nor the metrics may hold the client's secret or whatever was named a `secret`.
  */
 export async function startIdentityGateway(settings: IdentitySettings): Promise<IdentityGateway> {
-  const { issuer, provider, tokens, routes = [], limits, config } = settings;
+  const upstream = await startUpstream(settings.upstream);
+  const gateway = await startGateway(await identityConfig(settings, upstream));
+  onTestFinished(() => expectSecretsKept(gateway));
+  return { gateway, upstream };
+}
+
+/** The configuration of such a gateway, with its files. The client's secret is a `secret` from now on. */
+export async function identityConfig(
+  settings: IdentitySettings,
+  upstream: CaptureUpstream,
+): Promise<GatewaySettings> {
+  const { issuer, provider, tokens, routes = [], limits, api, config } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
-  const upstream = await startUpstream(settings.upstream);
-  const gateway = await startGateway({
+  return {
     upstreamPort: upstream.port,
+    ...(api && { api }),
     config: {
       identity_provider: {
         issuer,
@@ -61,13 +74,11 @@ export async function startIdentityGateway(settings: IdentitySettings): Promise<
         ...tokens,
       },
       routes: [{ path: '/**', upstream: 'api' }, ...routes.map(route => ({ upstream: 'api', ...route }))],
-      ...(limits && { limits: await tempFile('limits.yaml', stringify(limits)) }),
+      limits: await tempFile('limits.yaml', stringify({ global: 'off', ...limits })),
       log: { level: 'trace', access: true },
       ...config,
     },
-  });
-  onTestFinished(() => expectSecretsKept(gateway));
-  return { gateway, upstream };
+  };
 }
 
 /** The same for an issuer of the test's own, ready to check its tokens. */

@@ -25,7 +25,7 @@ export function json(answer: Answer): Record<string, unknown> {
 }
 
 /** The page to open, as the gateway names it. */
-export async function authorizeUrl(gateway: TestGateway): Promise<string> {
+async function authorizeUrl(gateway: TestGateway): Promise<string> {
   return String(json(await gateway.ask(head('GET /v1/anonymous/authorize-url')))['url']);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemsIn } from '../../support/config-text.ts';
+import { NEEDED, problemsIn } from '../../support/config-text.ts';
 
 const UPSTREAMS = `upstreams: { api: { url: "http://api:3000" } }\nroutes:\n`;
 
@@ -115,5 +115,19 @@ describe('the two listeners', () => {
     expect(await problemsIn('upstreams: {}\nroutes: []\nlisten: { http: 0.0.0.0:9090 }\n')).toEqual([
       '3:9: listen.admin: this is where http listens already: take another port',
     ]);
+  });
+});
+
+describe('the keep-alive of clients', () => {
+  const withKeepAlive = (time: string) => problemsIn(`${NEEDED}timeouts: { keep_alive: ${time} }\n`);
+
+  it('is warned of where it is shorter than the pauses of clients', async () => {
+    expect(await withKeepAlive('64s')).toEqual([
+      '3:25: warning: timeouts.keep_alive: clients and load balancers that pause for a minute will meet closed connections: 65s or more',
+    ]);
+  });
+
+  it.each(['65s', '2m'])('may be %s', async time => {
+    expect(await withKeepAlive(time)).toEqual([]);
   });
 });

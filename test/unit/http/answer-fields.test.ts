@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AnswerPolicy, keepAnswerFields } from '../../../src/http/index.ts';
+import { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from '../../../src/http/index.ts';
 
 const kept = (fields: string[], policy: Partial<AnswerPolicy> = {}) =>
   keepAnswerFields(fields, { status: 200, chunked: false, rateLimits: false, cors: false, ...policy });
@@ -65,4 +65,20 @@ describe('CORS fields of an upstream', () => {
   test('stay behind where it has', () => {
     expect(kept(theirs)).toEqual([]);
   });
+});
+
+test('of trailers those that tell of the body pass, and none that a head is made of', () => {
+  const fields = [
+    'X-Sum',
+    'a',
+    'Content-Length',
+    '3',
+    'ETag',
+    '"e"',
+    'content-type',
+    'text/html',
+    'Via',
+    '1.1 x',
+  ];
+  expect(keepTrailerFields(fields)).toEqual(['X-Sum', 'a', 'ETag', '"e"']);
 });

@@ -53,7 +53,9 @@ describe('what goes to the upstream', () => {
   });
 
   test('Authorization stays behind when Connection names it', () => {
-    expect(untrusted('Authorization', 'Bearer t', 'Connection', 'authorization').authorization).toBeNull();
+    const head = untrusted('Authorization', 'Bearer t', 'Connection', 'authorization');
+    expect(head).toMatchObject({ authorization: 'Bearer t', authorizationForHop: true });
+    expect(untrusted('Authorization', 'Bearer t').authorizationForHop).toBe(false);
   });
 
   test('claims about the origin pass from a trusted proxy only', () => {

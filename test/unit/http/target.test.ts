@@ -146,6 +146,7 @@ describe('a request target', () => {
     ...['//', '//v1/x', '/v1//x', '/v1/x//'],
     ...['/.', '/..', '/./x', '/x/../y', '/x/..', '/%2e', '/%2E%2e/x', '/.%2e', '/x/%2e./y'],
     ...['/..;x', '/.;', '/.;x/y', '/..%3bx', '/%2e%2e%3B', '/a/..;/b'],
+    ...['/%c0%af', '/a/%C0%AE%c0%ae/b', '/%c1%9c', '/%E0%80%AF', '/%f0%80%80%af', '/%C0%80'],
     ...['/a%2fb', '/a%2Fb', '/a%5cb', '/a%5Cb', '/a\\b', '/\\', '/%00', '/a%00b', '/%0d%0a', '/%1F', '/%7f'],
     ...[
       '/%',
@@ -178,6 +179,11 @@ describe('a request target', () => {
   ])('%j is refused', target => {
     expect(parseTarget(target, HOST)).toHaveProperty('refused');
   });
+
+  test.each(['/%E9', '/%FF%80', '/%C0x', '/%E0%A4%B9', '/%F0%9F%98%80', '/%80'])(
+    '%j passes, for it hides no character of ASCII',
+    target => expect(parseTarget(target, HOST)).toMatchObject({ path: target }),
+  );
 
   test.each(['?', '?a=b;c=%zz', '?x=/../%2f%00//', '?a[]=\'"\\<>{}|^`', '??'])(
     'passes the query %j untouched',

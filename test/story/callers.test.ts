@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+import { expectUnauthenticated } from '../support/error-object.ts';
+import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { head, inChunks } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { type CapturedRequest, values } from '../support/wire/index.ts';
+
+const ROUTES = [
+  { path: '/optional', authentication: 'optional' },
+  { path: '/none', authentication: 'none' },
+];
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+  const issuer = await startIssuer();
+  return { issuer, ...(await startGatewayOf(issuer, { routes: ROUTES, ...settings })) };
+}
+
+/** What the upstream learnt of the sender. */
+function told(request: CapturedRequest | undefined) {
+  const fields = request?.fields ?? [];
+  return {
+    subject: values(fields, 'x-auth-subject'),
+    client: values(fields, 'x-auth-client'),
+    authorization: values(fields, 'authorization'),
+  };
+}
+
+const NOBODY = { subject: [], client: [], authorization: [] };
+
+describe('an upstream learns who calls from the gateway alone', () => {
+  const claims = [
+    'X-Auth-Subject: admin',
+    'x-auth-subject: admin',
+    'X-AUTH-SUBJECT: admin',
+    'X_Auth_Subject: admin',
+    'X-Auth_Subject: admin',
+    'x_auth_client: admin',
+    'X-Auth-Client: admin',
+    'X-Auth-Client:',
+  ];
+
+  test.each([
+    ['each in turn', claims.map(claim => [claim])],
+    ['all together', [claims]],
+    ['named in Connection', [[...claims, 'Connection: X-Auth-Subject, X-Auth-Client, Authorization']]],
+  ])('whatever the client claims (%s)', async (_, requests) => {
+    const { issuer, gateway, upstream } = await front();
+    const token = issuer.token();
+    const authorization = `Authorization: Bearer ${token}`;
+    for (const lines of requests) {
+      upstream.forget();
+      for (const target of ['/things', '/optional']) {
+        expect((await gateway.ask(head(`GET ${target}`, authorization, ...lines))).status).toBe(200);
+      }
+      for (const target of ['/optional', '/none']) {
+        expect((await gateway.ask(head(`GET ${target}`, ...lines))).status).toBe(200);
+      }
+      const alice = { subject: ['alice'], client: ['app'], authorization: [`Bearer ${token}`] };
+      expect(upstream.requests.map(told)).toEqual([alice, alice, NOBODY, NOBODY]);
+      for (const request of upstream.requests) expect(request.head.toString()).not.toMatch(/admin|auth_/i);
+    }
+  });
+
+  test('also where the client claims it behind the body', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const trailing = inChunks('POST /things', ['x'], issuer.bearer()).replace(
+      /\r\n\r\n$/,
+      '\r\nX-Auth-Subject: admin\r\n\r\n',
+    );
+    expect((await gateway.ask(trailing)).status).toBe(200);
+    expect(told(upstream.onlyRequest).subject).toEqual(['alice']);
+    expect(upstream.onlyRequest.trailers).toEqual([]);
+  });
+
+  test('by each request’s own token, on one connection', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const client = await gateway.connect();
+    await client.ask(head('GET /things', issuer.bearer({ sub: 'alice' })));
+    await client.ask(head('GET /optional'));
+    await client.ask(head('GET /things', issuer.bearer({ sub: 'bob' })));
+    expectUnauthenticated(await client.ask(head('GET /things')));
+    expect(upstream.requests.map(request => told(request).subject)).toEqual([['alice'], [], ['bob']]);
+  });
+
+  test.each<[string, unknown, string[]]>([
+    ['letters', 'alice', ['alice']],
+    ['letters outside ASCII', 'jürgen 🦦', ['j%C3%BCrgen%20%F0%9F%A6%A6']],
+    ['a percent sign', '100%', ['100%25']],
+    ['what looks encoded', '%41', ['%2541']],
+    ['the end of a line', 'a\r\nX-Auth-Client: admin', ['a%0D%0AX-Auth-Client:%20admin']],
+    ['control characters', '\u0000\t\u007f', ['%00%09%7F']],
+    ['separators', '",;=\\', ['",;=\\']],
+    ['nothing', '', ['']],
+    ['a number', 4.5, ['4.5']],
+    ['zero', 0, ['0']],
+    ['no', false, ['false']],
+    ['null', null, []],
+    ['a list', ['alice'], []],
+    ['an object', { name: 'alice' }, []],
+    ['half a character', 'a\ud800', []],
+    ['no such claim', undefined, []],
+  ])('in a form that no reader can misread (%s)', async (_, claim, expected) => {
+    const { issuer, gateway, upstream } = await front({
+      tokens: { identity_headers: { 'X-Auth-Subject': 'name' } },
+    });
+    const answer = await gateway.ask(
+      head('GET /things', issuer.bearer({ name: claim }), 'X-Auth-Subject: admin'),
+    );
+    expect(answer.status).toBe(200);
+    expect(told(upstream.onlyRequest).subject).toEqual(expected);
+  });
+
+  test('by claims of the token itself, not of what every object has', async () => {
+    const { issuer, gateway, upstream } = await front({
+      tokens: { identity_headers: { 'X-Auth-Subject': 'constructor', 'X-Auth-Client': '__proto__' } },
+    });
+    expect((await gateway.ask(head('GET /things', issuer.bearer()))).status).toBe(200);
+    expect(told(upstream.onlyRequest)).toMatchObject({ subject: [], client: [] });
+  });
+});
+
+describe('the token itself', () => {
+  test('goes no further where the upstream is not to have it', async () => {
+    const { issuer, gateway, upstream } = await front({ api: { authorization: 'remove' } });
+    for (const target of ['/things', '/optional', '/none']) {
+      expect((await gateway.ask(head(`GET ${target}`, issuer.bearer()))).status).toBe(200);
+    }
+    expect(upstream.requests.map(told)).toEqual([
+      { ...NOBODY, subject: ['alice'], client: ['app'] },
+      { ...NOBODY, subject: ['alice'], client: ['app'] },
+      NOBODY,
+    ]);
+  });
+
+  test.each([
+    ['no token', () => []],
+    ['a token that is none', () => ['Authorization: Bearer marker']],
+    ['another scheme', () => ['Authorization: Basic bWFya2Vy']],
+    ['an expired token', issuer => [issuer.bearer({ exp: 1 })]],
+    ['a refresh token', issuer => [issuer.bearer({ typ: 'Refresh' })]],
+    ['a forged token', issuer => [`${issuer.bearer().slice(0, -8)}AAAAAAAA`]],
+  ] as [string, (issuer: Awaited<ReturnType<typeof startIssuer>>) => string[]][])(
+    'is optional where the route says so: with %s the caller is nobody, and the field is gone',
+    async (_, lines) => {
+      const { issuer, gateway, upstream } = await front();
+      expect((await gateway.ask(head('GET /optional', ...lines(issuer)))).status).toBe(200);
+      expect(told(upstream.onlyRequest)).toEqual(NOBODY);
+    },
+  );
+
+  test.each(['Basic bWFya2VyLXVzZXI6cHc=', 'bearer  marker-of-another-kind', 'Digest a="b", c=d', ''])(
+    'is nobody’s business where the route says so: %j passes as it came',
+    async value => {
+      const { gateway, upstream } = await front();
+      secret(value);
+      expect((await gateway.ask(head('GET /none', `Authorization: ${value}`))).status).toBe(200);
+      expect(told(upstream.onlyRequest)).toEqual({ ...NOBODY, authorization: [value] });
+      expect(await gateway.metric('weir_tokens_total')).toEqual(new Map());
+    },
+  );
+
+  test('stays with the gateway where Connection says that it was for this hop, and nobody looks at it', async () => {
+    const { issuer, gateway, upstream } = await front();
+    await gateway.ask(head('GET /none', issuer.bearer(), 'Connection: authorization'));
+    expect(told(upstream.onlyRequest)).toEqual(NOBODY);
+  });
+});
+
+describe('a principal', () => {
+  /** Whether a token with these claims is let in, and which claim the log misses otherwise. */
+  async function outcome(
+    tokens: Readonly<Record<string, unknown>>,
+    claims: Readonly<Record<string, unknown>>,
+  ) {
+    const { issuer, gateway } = await front({ tokens });
+    const { status } = await gateway.ask(head('GET /things', issuer.bearer(claims)));
+    const missed = gateway.logLines
+      .map(line => JSON.parse(line))
+      .filter(({ type }) => type === 'token')
+      .map(({ reason, claim }) => `${reason} ${claim}`);
+    return [status, ...missed];
+  }
+
+  test.each<
+    [string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>, (number | string)[]]
+  >([
+    ['of a user is client and subject', {}, {}, [200]],
+    ['of a user needs the subject', {}, { sub: undefined }, [401, 'claim sub']],
+    ['of a user needs the client', {}, { azp: undefined }, [401, 'claim azp']],
+    ['of a bot is the client alone', {}, { client_id: 'app', sub: undefined }, [200]],
+    ['of a bot needs the client', {}, { client_id: 'app', azp: undefined }, [401, 'claim azp']],
+    ['of a user is what the configuration says', { principal: ['sub'] }, { azp: undefined }, [200]],
+    [
+      'of a bot is what the configuration says',
+      { bots: { claim: 'client_id', principal: ['client_id'] } },
+      { client_id: 'app', azp: undefined, sub: undefined },
+      [200],
+    ],
+    [
+      'is no bot’s where nobody is a bot',
+      { bots: 'none' },
+      { client_id: 'app', sub: undefined },
+      [401, 'claim sub'],
+    ],
+    ['is no bot’s where its claim is empty', {}, { client_id: '', sub: undefined }, [401, 'claim sub']],
+    ['is no bot’s where its claim is false', {}, { client_id: false, sub: undefined }, [401, 'claim sub']],
+    ['is no bot’s where its claim is null', {}, { client_id: null, sub: undefined }, [401, 'claim sub']],
+    [
+      'is a bot’s where its claim has the value asked for',
+      { bots: { claim: 'kind', value: 'bot' } },
+      { kind: 'bot', sub: undefined },
+      [200],
+    ],
+    [
+      'is a bot’s where its claim lists the value asked for',
+      { bots: { claim: 'roles', value: 'bot' } },
+      { roles: ['a', 'bot'], sub: undefined },
+      [200],
+    ],
+    [
+      'is no bot’s where its claim has another value',
+      { bots: { claim: 'kind', value: 'bot' } },
+      { kind: 'robot', sub: undefined },
+      [401, 'claim sub'],
+    ],
+  ])('%s', async (_, tokens, claims, expected) => {
+    expect(await outcome(tokens, claims)).toEqual(expected);
+  });
+});

@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest';
+import { expectUnauthenticated } from '../support/error-object.ts';
+import { flood } from '../support/flood.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { type IdentitySettings, identityConfig, startGatewayOf } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { base64Url } from '../support/token-issuer.ts';
+import { type Answer, header, names, startUpstream, values } from '../support/wire/index.ts';
+
+/** Of a window that closes long after the test. */
+const LONG = { failed_verifications: '5/1h' };
+/** What an address still gets checked in a second, once its budget is spent. */
+const PER_SECOND = 10;
+
+const get = (line: string, path = '/things') => head(`GET ${path}`, line);
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+  const issuer = await startIssuer();
+  return { issuer, ...(await startGatewayOf(issuer, { limits: LONG, ...settings })) };
+}
+
+/** Makes tokens in which nothing is wrong but the signature, and no two are the same. */
+function forger(issuer: TestIssuer, kid = 'first'): () => string {
+  const protectedHeader = base64Url(JSON.stringify({ alg: 'ES256', kid }));
+  const payload = base64Url(JSON.stringify(issuer.claims()));
+  const signature = Buffer.alloc(64, 7);
+  let made = 0;
+  return () => {
+    signature.writeUInt32BE(++made);
+    return `Authorization: Bearer ${protectedHeader}.${payload}.${signature.toString('base64url')}`;
+  };
+}
+
+/** Sends forged tokens until the address has got nothing but refusals for the rest of a second, and returns one of them. */
+async function spend(gateway: TestGateway, line: () => string, localAddress = '127.0.0.1'): Promise<Answer> {
+  const client = await gateway.connect({ localAddress });
+  for (let sent = 0; sent < 100; sent += 1) {
+    const answer = await client.ask(get(line()));
+    if (answer.status === 429) return answer;
+    expectUnauthenticated(answer);
+  }
+  throw new Error('the budget does not come to an end');
+}
+
+async function checks(gateway: TestGateway, good: boolean): Promise<number> {
+  const counted = await gateway.metric('weir_signature_checks_total');
+  return counted.get(`{algorithm="ES256",good="${good}"}`) ?? 0;
+}
+
+describe('an address that spends its budget of failed verifications', () => {
+  test('is refused as by a global limit, word for word', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const answer = await spend(gateway, forger(issuer));
+    expect(answer).toMatchObject({ reason: 'Too Many Requests', complete: true });
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      message: expect.stringMatching(/^[\x20-\x7e]+$/),
+      retry_after: expect.any(Number),
+      global: true,
+    });
+    const { retry_after: waitS } = JSON.parse(answer.body.toString());
+    expect(waitS).toBeGreaterThan(3_500);
+    expect(waitS).toBeLessThanOrEqual(3_600);
+    expect(Math.round(waitS * 1_000) / 1_000).toBe(waitS);
+    expect(header(answer, 'retry-after')).toBe(String(Math.ceil(waitS)));
+    const ofLimits = names(answer.fields).filter(name => /^x-ratelimit|^retry-after$/i.test(name));
+    expect(ofLimits.sort()).toEqual(['Retry-After', 'X-RateLimit-Global', 'X-RateLimit-Scope']);
+    expect(header(answer, 'x-ratelimit-global')).toBe('true');
+    expect(header(answer, 'x-ratelimit-scope')).toBe('global');
+    expect(header(answer, 'content-type')).toBe('application/json');
+    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
+    expect(header(answer, 'cache-control')).toBe('no-store');
+    expect(header(answer, 'www-authenticate')).toBeUndefined();
+    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test('gets a few checks a second from then on, and no more', async () => {
+    const { issuer, gateway } = await front();
+    const forged = forger(issuer);
+    const startedMs = performance.now();
+    const statuses = await flood(gateway, 200, () => get(forged()), { connections: 1 });
+    const seconds = Math.floor((performance.now() - startedMs) / 1_000);
+    const most = 5 + PER_SECOND * (1 + seconds);
+    const checked = statuses.get(401) ?? 0;
+    expect(checked).toBeGreaterThanOrEqual(5 + PER_SECOND);
+    expect(checked).toBeLessThanOrEqual(most);
+    expect(statuses.get(429)).toBe(200 - checked);
+    expect(await checks(gateway, false)).toBe(checked);
+    expect((await gateway.metric('weir_tokens_total')).get('{outcome="put_off"}')).toBe(200 - checked);
+    // In some later second a token that was never seen before is looked at again.
+    await expect
+      .poll(async () => (await gateway.ask(get(issuer.bearer()))).status, { timeout: 2_500 })
+      .toBe(200);
+  });
+
+  test('still passes with every token that is known already', async () => {
+    const { issuer, gateway } = await front();
+    const lines = [issuer.bearer(), issuer.bearer({ sub: 'bob' })];
+    for (const line of lines) expect((await gateway.ask(get(line))).status).toBe(200);
+    await spend(gateway, forger(issuer));
+    for (let i = 0; i < 30; i += 1) {
+      for (const line of lines) expect((await gateway.ask(get(line))).status).toBe(200);
+    }
+    expect(await checks(gateway, true)).toBe(2);
+  });
+
+  test('spends nobody else’s', async () => {
+    const { issuer, gateway } = await front();
+    await spend(gateway, forger(issuer), '127.0.0.2');
+    const forged = forger(issuer);
+    for (let i = 0; i < 5; i += 1) expectUnauthenticated(await gateway.ask(get(forged())));
+    expect((await gateway.ask(get(issuer.bearer()), { localAddress: '127.0.0.3' })).status).toBe(200);
+  });
+
+  test('is the client’s, not its proxy’s, and the whole /64 where it is IPv6', async () => {
+    const { issuer, gateway } = await front({ config: { trusted_proxies: ['127.0.0.1'] } });
+    const forged = forger(issuer);
+    const from = async (address: string) =>
+      (await gateway.ask(head('GET /things', `X-Forwarded-For: ${address}`, forged()))).status;
+    const statuses: number[] = [];
+    for (let i = 0; i < 30; i += 1) statuses.push(await from(`2001:db8::${i}`));
+    expect(statuses.slice(0, 5)).toEqual(Array(5).fill(401));
+    expect(statuses).toContain(429);
+    expect([await from('2001:db8:0:1::1'), await from('192.0.2.1')]).toEqual([401, 401]);
+  });
+
+  test('hears so on every route that looks at tokens, without being asked for its body', async () => {
+    const routes = [
+      { path: '/optional', authentication: 'optional' },
+      { path: '/none', authentication: 'none' },
+    ];
+    const { issuer, gateway, upstream } = await front({ routes });
+    const forged = forger(issuer);
+    await spend(gateway, forged);
+    expect((await gateway.ask(get(forged(), '/optional'))).status).toBe(429);
+    const toHead = await gateway.ask(head('HEAD /things', forged()));
+    expect(toHead).toMatchObject({ status: 429, bodyBytes: 0, complete: true });
+    const toPost = await gateway.ask(
+      head('POST /things', 'Content-Length: 5', 'Expect: 100-continue', forged()),
+    );
+    expect(toPost).toMatchObject({ status: 429, interim: [] });
+    expect(upstream.requests).toEqual([]);
+    // Without a token it is only a client without a token.
+    expectUnauthenticated(await gateway.ask(head('GET /things')));
+    expect((await gateway.ask(head('GET /optional'))).status).toBe(200);
+    expect((await gateway.ask(get(forged(), '/none'))).status).toBe(200);
+    expect((await gateway.ask(head('GET /v1/anonymous/authorize-url'))).status).toBe(200);
+  });
+
+  test('starts afresh when it has waited as long as it was told to', async () => {
+    const { issuer, gateway } = await front({ limits: { failed_verifications: '2/1s' } });
+    const forged = forger(issuer);
+    for (let round = 0; round < 2; round += 1) {
+      const refusal = await spend(gateway, forged);
+      const { retry_after: waitS } = JSON.parse(refusal.body.toString());
+      expect(waitS).toBeLessThanOrEqual(1);
+      await new Promise(resolve => setTimeout(resolve, waitS * 1_000));
+      for (let i = 0; i < 2; i += 1) expectUnauthenticated(await gateway.ask(get(forged())));
+    }
+  });
+});
+
+describe('the budget is spent', () => {
+  test('by tokens of keys that nobody knows, whatever they say of their age', async () => {
+    const { issuer, gateway } = await front({ tokens: { key_set: { cooldown: '1h' } } });
+    const client = await gateway.connect();
+    const statuses: number[] = [];
+    const young = forger(issuer, 'unknown');
+    const old = issuer.claims({ iat: 1 });
+    for (let i = 0; i < 30; i += 1) {
+      const aged = `${base64Url(`{"alg":"ES256","kid":"k${i}"}`)}.${base64Url(JSON.stringify(old))}.AAAA`;
+      const line = i % 2 === 0 ? young() : `Authorization: Bearer ${aged}`;
+      statuses.push((await client.ask(get(line))).status);
+    }
+    expect(statuses.slice(0, 4)).toEqual([503, 401, 503, 401]);
+    expect(statuses).toContain(429);
+    expect(issuer.provider.keyFetches).toBe(1);
+  });
+
+  test('by nothing that costs no check: no token, no form, no time left, no right to be here, the same again', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    const forged = forger(issuer)();
+    for (let i = 0; i < 20; i += 1) {
+      for (const line of [
+        'X: y',
+        'Authorization: Basic eA==',
+        `Authorization: Bearer ${i}`,
+        issuer.bearer({ exp: i }),
+        issuer.bearer({ aud: 'other' }),
+        issuer.bearer({ iss: `${i}` }),
+        issuer.bearer({}, { alg: 'none' }),
+        forged,
+      ]) {
+        expectUnauthenticated(await client.ask(get(line)));
+      }
+      expect((await client.ask(get(issuer.bearer({ sub: `user-${i}` })))).status).toBe(200);
+    }
+    expect([await checks(gateway, false), await checks(gateway, true)]).toEqual([1, 20]);
+  });
+
+  test('never where it is off', async () => {
+    const { issuer, gateway } = await front({ limits: { failed_verifications: 'off' } });
+    const forged = forger(issuer);
+    expect(await flood(gateway, 1_500, () => get(forged()))).toEqual(new Map([[401, 1_500]]));
+  });
+});
+
+test('a hundred thousand forged tokens cost the gateway a thousand checks and little memory', async () => {
+  const issuer = await startIssuer();
+  const upstream = await startUpstream();
+  const settings = {
+    issuer: issuer.url,
+    config: { log: { level: 'silent', access: false } },
+    // Else the address would be restricted after ten thousand of them.
+    limits: { invalid_requests: 'off' },
+  };
+  const gateway = await startGatewayProcess(await identityConfig(settings, upstream));
+  const known = issuer.bearer();
+  expect((await gateway.ask(get(known), { localAddress: '127.0.0.2' })).status).toBe(200);
+  const forged = forger(issuer);
+  const startedMs = performance.now();
+  await flood(gateway, 10_000, () => get(forged()));
+  const before = await gateway.memoryBytes();
+  await flood(gateway, 90_000, () => get(forged()));
+  const seconds = Math.ceil((performance.now() - startedMs) / 1_000);
+  expect((await gateway.memoryBytes()) - before).toBeLessThan(64 * 1024 * 1024);
+  expect(await checks(gateway, false)).toBeLessThanOrEqual(1_000 + PER_SECOND * (seconds + 1));
+  expect((await gateway.ask(get(known))).status).toBe(200);
+  expect((await gateway.ask(get(issuer.bearer()), { localAddress: '127.0.0.2' })).status).toBe(200);
+  expect(gateway.running).toBe(true);
+});

@@ -1,0 +1,364 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { expectError, expectUnauthenticated } from '../support/error-object.ts';
+import { flood } from '../support/flood.ts';
+import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
+import { secret } from '../support/secrets.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
+import { type Answer, header } from '../support/wire/index.ts';
+
+const NEXT = issuerKey('ES256', 'next');
+const get = (line: string, path = '/things') => head(`GET ${path}`, line);
+
+/** A line with a token that this key signs. */
+const by = (issuer: TestIssuer, key: IssuerKey, claims: Readonly<Record<string, unknown>> = {}) =>
+  `Authorization: Bearer ${secret(signToken(key, issuer.claims(claims)))}`;
+
+/** Nothing is cooled down for long, and the provider's time is short. */
+const QUICK = { tokens: { key_set: { cooldown: '20ms' } }, provider: { timeout: '300ms' } };
+const OFTEN = { interval: 5 };
+/** After the first fetch no unknown key causes another. */
+const COOL = { tokens: { key_set: { cooldown: '1h' } } };
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = QUICK) {
+  const issuer = await startIssuer();
+  return { issuer, ...(await startGatewayOf(issuer, settings)) };
+}
+
+/**
+ * Sends requests of an unknown key until one of them makes the gateway fetch the keys, and lets that fetch hang until
+ * `goOn`, which answers it as the issuer would then.
+ */
+async function fetchBegins(issuer: TestIssuer, gateway: TestGateway) {
+  const held: (() => void)[] = [];
+  issuer.provider.keys = (response, socket) => {
+    held.push(() => issuer.provider.keys(response, socket));
+  };
+  const waiting = await gateway.connect();
+  await expect
+    .poll(async () => {
+      await waiting.send(get(by(issuer, NEXT)));
+      return held.length > 0;
+    })
+    .toBe(true);
+  return { waiting, goOn: held[0] ?? expect.fail('no fetch') };
+}
+
+/** That nobody can tell, and that the client is to come again. */
+function expectUndecided(answer: Answer): void {
+  expectError(answer, 503, 14);
+  expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(header(answer, 'www-authenticate')).toBeUndefined();
+}
+
+const keySet = (...keys: readonly unknown[]) => scripts.json(200, { keys });
+const { jwk } = NEXT;
+
+/** Answers that are no key set with a key in it that could verify anything. */
+const useless: readonly (readonly [string, Script])[] = [
+  ['500', scripts.html(500)],
+  ['a page', scripts.html(200)],
+  ['a key set with the status 404', scripts.json(404, { keys: [jwk] })],
+  ['a key set with the status 203', scripts.json(203, { keys: [jwk] })],
+  ['nothing', scripts.raw('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')],
+  ['no HTTP', scripts.raw('{"keys":[]}\r\n\r\n')],
+  ['half a key set', scripts.truncatedJson],
+  ['less than announced', scripts.endInBody],
+  ['a reset', scripts.reset],
+  ['a reset in its middle', scripts.resetInBody],
+  ['silence', scripts.hang],
+  ['silence from its middle on', scripts.hangInBody],
+  ['64 MB', scripts.huge(64_000_000)],
+  ['300 kB around a good key', scripts.json(200, { keys: [jwk], filler: 'x'.repeat(300_000) })],
+  ['a hundred keys and one', keySet(...Array(101).fill(jwk))],
+  ['a list', scripts.json(200, [jwk])],
+  ['null', scripts.json(200, null)],
+  ['a key without its set', scripts.json(200, jwk)],
+  ['an object of keys', scripts.json(200, { keys: { next: jwk } })],
+  ['no keys', keySet()],
+  ['keys that are none', keySet(null, 7, 'key', [jwk], {})],
+  ['a key for encryption', keySet({ ...jwk, use: 'enc' })],
+  ['a key to sign with only', keySet({ ...jwk, key_ops: ['sign'] })],
+  ['a key for another algorithm', keySet({ ...jwk, alg: 'ECDH-ES' })],
+  ['a secret', keySet({ kty: 'oct', kid: 'next', k: 'c2VjcmV0', alg: 'HS256' })],
+  ['a key off its curve', keySet({ ...jwk, x: jwk['y'] })],
+  ['a key on another curve', keySet({ ...jwk, crv: 'secp256k1' })],
+  ['a key with a number for its name', keySet({ ...jwk, kid: 7 })],
+];
+
+describe('an issuer that sends', () => {
+  test.each(useless)(
+    '%s for its keys takes none away, and tokens of others wait for better days',
+    async (_, script) => {
+      const { issuer, gateway } = await front();
+      issuer.provider.keys = script;
+      const answers: Answer[] = [];
+      // The first ones may come within the cooldown of the first fetch.
+      await expect
+        .poll(async () => {
+          answers.push(await gateway.ask(get(by(issuer, NEXT))));
+          return (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
+        }, OFTEN)
+        .toBeGreaterThan(0);
+      for (const answer of answers) expectUndecided(answer);
+      expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+      expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
+      issuer.publish(issuer.key, NEXT);
+      await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT)))).status, OFTEN).toBe(200);
+    },
+  );
+
+  test('its keys from another place, by a redirect, is not followed there', async () => {
+    const issuer = await startIssuer();
+    const other = await startScriptedProvider();
+    onTestFinished(() => other.close());
+    other.keys = keySet(issuer.key.jwk);
+    const right = issuer.provider.keys;
+    for (const status of [301, 302, 307, 308]) {
+      issuer.provider.keys = response =>
+        response.writeHead(status, { location: `${other.issuer}/keys` }).end('{"keys":[]}');
+      const { gateway } = await startIdentityGateway({ issuer: issuer.url, ...QUICK });
+      await expect
+        .poll(async () => [...(await gateway.metric('weir_key_set_fetches_total')).keys()])
+        .toEqual(['{outcome="failed"}']);
+      expectUndecided(await gateway.ask(get(issuer.bearer())));
+      issuer.provider.keys = right;
+      await gateway.ready();
+    }
+    expect(other.keyFetches).toBe(0);
+  });
+
+  test('keys beside the one that counts, of other uses and of none, is understood', async () => {
+    const issuer = await startIssuer();
+    issuer.provider.keys = keySet(
+      null,
+      { ...jwk, kid: 'first', use: 'enc', alg: 'ECDH-ES' },
+      { kty: 'unheard-of', kid: 'first' },
+      { ...issuer.key.jwk, use: undefined, alg: undefined, x5c: ['AAAA'], unheard: { of: true } },
+    );
+    const { gateway } = await startGatewayOf(issuer);
+    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+    expectUnauthenticated(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }))));
+  });
+});
+
+describe('an issuer that is away at the start', () => {
+  test.each<[string, Partial<Record<'keys' | 'discovery', Script>>]>([
+    ['wholly', {}],
+    ['with its keys', { keys: scripts.html(503) }],
+    ['with a key endpoint that hangs', { keys: scripts.hang }],
+    ['with a document that hangs', { discovery: scripts.hang }],
+  ])(
+    '(%s) keeps the gateway from being ready, and nobody is told that a good token is bad',
+    async (how, broken) => {
+      const issuer = await startIssuer();
+      const { discovery, keys } = issuer.provider;
+      if (how === 'wholly') await issuer.provider.close();
+      else Object.assign(issuer.provider, broken);
+      const { gateway, upstream } = await startIdentityGateway({
+        issuer: issuer.url,
+        routes: [
+          { path: '/optional', authentication: 'optional' },
+          { path: '/open', authentication: 'none' },
+        ],
+        // Waiting for keys is no failure of whoever waits.
+        limits: { failed_verifications: '1/1m' },
+        ...QUICK,
+      });
+      for (let round = 0; round < 3; round += 1) {
+        const paths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? '/things' : '/optional'));
+        const answers = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
+        for (const answer of answers) expectUndecided(answer);
+      }
+      expect(upstream.requests).toEqual([]);
+      expect(await gateway.admin('/readyz')).toMatchObject({
+        status: 503,
+        text: "waiting for the issuer's keys\n",
+      });
+      expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
+      // What needs no key is decided.
+      expectUnauthenticated(await gateway.ask(head('GET /things')));
+      expectUnauthenticated(await gateway.ask(get('Authorization: Bearer none')));
+      expectUnauthenticated(await gateway.ask(get(issuer.bearer({ exp: 1 }))));
+      expect((await gateway.ask(head('GET /optional'))).status).toBe(200);
+      expect((await gateway.ask(get(issuer.bearer(), '/open'))).status).toBe(200);
+
+      Object.assign(issuer.provider, { discovery, keys });
+      if (how === 'wholly') {
+        const again = await startScriptedProvider({ port: issuer.provider.port });
+        onTestFinished(() => again.close());
+        again.keys = keys;
+      }
+      await gateway.ready();
+      expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+    },
+  );
+});
+
+describe('an issuer that goes away later', () => {
+  test('takes nothing from its tokens, old and new, or from readiness, and is missed once in the log', async () => {
+    const { issuer, gateway } = await front();
+    const before = issuer.bearer();
+    expect((await gateway.ask(get(before))).status).toBe(200);
+    await issuer.provider.close();
+    const failed = async () =>
+      (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
+    await expect
+      .poll(async () => {
+        expectUndecided(await gateway.ask(get(by(issuer, NEXT))));
+        return failed();
+      })
+      .toBeGreaterThanOrEqual(3);
+    for (const line of [before, issuer.bearer(), issuer.bearer({ sub: 'bob' })]) {
+      expect((await gateway.ask(get(line))).status).toBe(200);
+    }
+    expectUnauthenticated(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
+    expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
+    expect(gateway.logLines.filter(line => line.includes('cannot be fetched'))).toHaveLength(1);
+  });
+});
+
+describe('a key that is', () => {
+  test('new is learnt by one fetch when its first token comes, and the old one stays good', async () => {
+    const { issuer, gateway } = await front();
+    const old = issuer.bearer();
+    expect((await gateway.ask(get(old))).status).toBe(200);
+    issuer.publish(issuer.key, NEXT);
+    // The first token may come within the cooldown of the first fetch.
+    await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT)))).status).toBe(200);
+    expect(issuer.provider.keyFetches).toBe(2);
+    const answers = await Promise.all(
+      [old, issuer.bearer(), by(issuer, NEXT)].map(line => gateway.ask(get(line))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(issuer.provider.keyFetches).toBe(2);
+  });
+
+  test('new is fetched once for all who come with it at the same moment', async () => {
+    const { issuer, gateway } = await front();
+    const begun = await fetchBegins(issuer, gateway);
+    const others = Array.from({ length: 20 }, (_, i) =>
+      gateway.ask(get(by(issuer, NEXT, { sub: `user-${i}` }))),
+    );
+    await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(21);
+    issuer.publish(issuer.key, NEXT);
+    begun.goOn();
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(issuer.provider.keyFetches).toBe(2);
+  });
+
+  test('withdrawn takes its tokens along, the known ones too, from the next fetch on', async () => {
+    const { issuer, gateway } = await front({ tokens: { key_set: { refresh: '1s', cooldown: '1h' } } });
+    const client = await gateway.connect();
+    const known = issuer.bearer();
+    expect((await client.ask(get(known))).status).toBe(200);
+    issuer.publish(NEXT);
+    await expect.poll(() => issuer.provider.keyFetches, { timeout: 3_000 }).toBe(2);
+    await expect.poll(async () => (await client.ask(get(known))).status).not.toBe(200);
+    expect((await client.ask(get(by(issuer, NEXT)))).status).toBe(200);
+    expectUnauthenticated(await client.ask(get(issuer.bearer({ iat: Math.floor(Date.now() / 1_000) - 60 }))));
+  });
+
+  test('replaced under its own name takes its tokens along', async () => {
+    const { issuer, gateway } = await front();
+    const known = issuer.bearer();
+    expect((await gateway.ask(get(known))).status).toBe(200);
+    const namesake = { ...NEXT, kid: 'first', jwk: { ...jwk, kid: 'first' } };
+    issuer.publish(namesake);
+    // Nothing but a name that is not known causes a fetch.
+    await expect
+      .poll(async () => {
+        await gateway.ask(get(by(issuer, { ...NEXT, kid: 'unknown' })));
+        return issuer.provider.keyFetches;
+      })
+      .toBeGreaterThanOrEqual(2);
+    await expect.poll(async () => (await gateway.ask(get(by(issuer, namesake)))).status).toBe(200);
+    expectUnauthenticated(await gateway.ask(get(known)));
+    expectUnauthenticated(await gateway.ask(get(issuer.bearer())));
+  });
+});
+
+describe('a token of an unknown key', () => {
+  const aMinuteAgo = () => ({ iat: Math.floor(Date.now() / 1_000) - 60 });
+
+  test('is refused after a good fetch that lacks it, whenever it says it was issued', async () => {
+    const { issuer, gateway } = await front();
+    for (const claims of [{}, aMinuteAgo()]) {
+      await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT, claims)))).status).toBe(401);
+    }
+    expect(issuer.provider.keyFetches).toBeGreaterThanOrEqual(2);
+  });
+
+  test('cannot be judged after a failed fetch, whenever it says it was issued', async () => {
+    const { issuer, gateway } = await front();
+    issuer.provider.keys = scripts.html(500);
+    for (const claims of [{}, aMinuteAgo()]) {
+      // Between two fetches the older one is refused.
+      await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT, claims)))).status).toBe(503);
+    }
+  });
+
+  test('within the cooldown is refused when it is older than the keys, and cannot be judged when younger', async () => {
+    const { issuer, gateway } = await front(COOL);
+    expectUnauthenticated(await gateway.ask(get(by(issuer, NEXT, aMinuteAgo()))));
+    const young = await gateway.ask(get(by(issuer, NEXT)));
+    expectUndecided(young);
+    const waitS = Number(header(young, 'retry-after'));
+    expect(waitS).toBeGreaterThan(3_500);
+    expect(waitS).toBeLessThanOrEqual(3_600);
+    expect(issuer.provider.keyFetches).toBe(1);
+  });
+
+  test.each<[string, Script | null]>([
+    ['up', null],
+    ['failing', scripts.html(500)],
+    ['hanging', scripts.hang],
+  ])(
+    'may come by the thousand: an issuer that is %s is asked once per cooldown, and good tokens pass',
+    async (_, script) => {
+      const cooldownMs = 200;
+      const { issuer, gateway } = await front({
+        tokens: { key_set: { cooldown: `${cooldownMs}ms` } },
+        provider: { timeout: '100ms' },
+        limits: { failed_verifications: 'off' },
+      });
+      const asked: number[] = [];
+      const answer = script ?? issuer.provider.keys;
+      issuer.provider.keys = (response, socket) => {
+        asked.push(performance.now());
+        answer(response, socket);
+      };
+      const claims = issuer.claims();
+      const [, payload, signature] = signToken(NEXT, claims).split('.');
+      const unknown = (i: number) => {
+        const protectedHeader = btoa(JSON.stringify({ alg: 'ES256', kid: `k${i}` })).replaceAll('=', '');
+        return get(`Authorization: Bearer ${protectedHeader}.${payload}.${signature}`);
+      };
+      let sent = 0;
+      while (asked.length < 3) {
+        const from = sent;
+        const statuses = await flood(gateway, 1_000, i => unknown(from + i));
+        sent += 1_000;
+        expect([200, 429].filter(status => statuses.has(status))).toEqual([]);
+        expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+      }
+      // After a failure the next fetch is planned up to a tenth early by chance, and a timer may be a moment early, too.
+      const gaps = asked.slice(1).map((atMs, i) => atMs - (asked[i] ?? 0));
+      expect(Math.min(...gaps)).toBeGreaterThan(cooldownMs * 0.9 - 10);
+    },
+  );
+
+  test('that waits for a hanging issuer holds up nobody else', async () => {
+    const { issuer, gateway } = await front({ tokens: QUICK.tokens, provider: { timeout: '5s' } });
+    const { waiting } = await fetchBegins(issuer, gateway);
+    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+    expectUnauthenticated(await gateway.ask(get('Authorization: Bearer none')));
+    expect((await gateway.metric('weir_requests_in_flight')).get('')).toBe(1);
+    // Who leaves meanwhile is let go.
+    waiting.reset();
+    await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
+  });
+});

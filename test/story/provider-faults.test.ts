@@ -1,0 +1,155 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { RpcCode } from '../../src/core/index.ts';
+import { expectError } from '../support/error-object.ts';
+import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { providerFaults } from '../support/provider-faults.ts';
+import { head } from '../support/requests.ts';
+import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
+import { expectNoSecretIn, secret } from '../support/secrets.ts';
+import { json, redeeming } from '../support/sign-in-client.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { type Answer, header } from '../support/wire/index.ts';
+
+const BODY = {
+  code: 'marker-code-1',
+  redirectUri: 'https://app.example/marker-redirect',
+  codeVerifier: 'marker-verifier-'.padEnd(43, 'v'),
+};
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+  const issuer = await startIssuer();
+  for (const text of [...Object.values(BODY), 'marker-token', 'marker-page', 'We are sorry']) secret(text);
+  return { issuer, ...(await startGatewayOf(issuer, { provider: { timeout: '400ms' }, ...settings })) };
+}
+
+const says = (status: number, error: string, description?: string): Script =>
+  scripts.json(status, { error, ...(description !== undefined && { error_description: description }) });
+
+/** Everything that a failed exchange promises beside its status. */
+function expectFailed(answer: Answer, status: number, code: number): void {
+  expectError(answer, status, code);
+  expect(header(answer, 'retry-after') !== undefined).toBe(status === 503);
+  expect(header(answer, 'www-authenticate')).toBeUndefined();
+  expectNoSecretIn('the answer', answer.body.toString());
+}
+
+describe('a provider that', () => {
+  test.each(providerFaults)(
+    '%s has been asked exactly once, also on a connection that has redeemed before',
+    async (_, script, outcome, status, code) => {
+      const { issuer, gateway } = await front();
+      const good = issuer.provider.token;
+      const client = await gateway.connect();
+      expect((await client.ask(redeeming(BODY))).status).toBe(200);
+      issuer.provider.token = script;
+      const startedMs = performance.now();
+      expectFailed(await client.ask(redeeming(BODY)), status, code);
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
+      expect(issuer.provider.tokenRequests).toHaveLength(2);
+      expect((await gateway.metric('weir_sign_ins_total')).get(`{outcome="${outcome}"}`)).toBe(1);
+      // The next one is served as if nothing had been, and by then nothing has been sent again.
+      issuer.provider.token = good;
+      expect((await client.ask(redeeming(BODY))).status).toBe(200);
+      expect(issuer.provider.tokenRequests).toHaveLength(3);
+    },
+  );
+
+  test.each<[Script, number, number]>([
+    [says(400, 'invalid_grant', 'Code not valid'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'Code is expired'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'Incorrect redirect_uri'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'Session not active'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'User disabled'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'PKCE verification failed: Code mismatch'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_grant', 'grant request is invalid'), 400, RpcCode.invalidArgument],
+    [says(400, 'invalid_request', 'Missing parameter: code'), 400, RpcCode.invalidArgument],
+    [says(401, 'unauthorized_client', 'Invalid client or Invalid client credentials'), 500, RpcCode.internal],
+    [says(401, 'invalid_client', 'Invalid client or Invalid client credentials'), 500, RpcCode.internal],
+    [says(400, 'invalid_client', 'client authentication failed'), 500, RpcCode.internal],
+    [
+      says(400, 'unauthorized_client', 'Client not enabled to retrieve service account'),
+      500,
+      RpcCode.internal,
+    ],
+    [says(400, 'unsupported_grant_type', 'Unsupported grant_type'), 500, RpcCode.internal],
+    [says(400, 'invalid_scope'), 500, RpcCode.internal],
+    [says(403, 'invalid_request', 'HTTPS required'), 400, RpcCode.invalidArgument],
+    [says(500, 'unknown_error', 'For more on this error consult the server log.'), 503, RpcCode.unavailable],
+    [says(503, 'temporarily_unavailable'), 503, RpcCode.unavailable],
+    [says(429, 'slow_down'), 503, RpcCode.unavailable],
+  ])('answers in known words is understood (%#)', async (script, status, code) => {
+    const { issuer, gateway } = await front();
+    issuer.provider.token = script;
+    const answer = await gateway.ask(redeeming(BODY));
+    expectFailed(answer, status, code);
+    // The provider's words are for the operator, and only where the gateway itself is at fault.
+    expect(answer.body.toString()).not.toMatch(/invalid_|Incorrect|client|consult/);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('has gone is not asked, and the code is good when it is back', async () => {
+    const { issuer, gateway } = await front();
+    await issuer.provider.close();
+    expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
+    const again = await startScriptedProvider({ port: issuer.provider.port });
+    onTestFinished(() => again.close());
+    expect((await gateway.ask(redeeming(BODY))).status).toBe(200);
+    expect([issuer.provider.tokenRequests.length, again.tokenRequests.length]).toEqual([0, 1]);
+  });
+
+  test('is asked by more than may ask at once is asked by no more, and the others are told to come again', async () => {
+    const { issuer, gateway } = await front({ provider: { max_in_flight: 3 } });
+    const answers: (() => void)[] = [];
+    const token = issuer.provider.token;
+    issuer.provider.token = (response, socket) => void answers.push(() => token(response, socket));
+    const running = Array.from({ length: 3 }, () => gateway.ask(redeeming(BODY)));
+    await expect.poll(() => answers.length).toBe(3);
+    for (let i = 0; i < 5; i += 1) expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
+    for (const answer of answers) answer();
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(issuer.provider.tokenRequests).toHaveLength(3);
+  });
+
+  test('is at work when its client goes is not asked again, and keeps nothing open', async () => {
+    const { issuer, gateway } = await front();
+    issuer.provider.token = scripts.hang;
+    const client = await gateway.connect();
+    await client.send(redeeming(BODY));
+    await expect.poll(() => issuer.provider.tokenRequests.length).toBe(1);
+    client.reset();
+    await expect
+      .poll(async () => (await gateway.metric('weir_sign_ins_total')).get('{outcome="timed_out"}'))
+      .toBe(1);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+    expect((await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
+  });
+
+  test('sends more than the contract has, or other types, cannot add to the client’s answer', async () => {
+    const { issuer, gateway } = await front();
+    issuer.provider.token = scripts.json(200, {
+      ...{ access_token: 'opaque', token_type: 'bearer', expires_in: '60', refresh_expires_in: 'soon' },
+      ...{ refresh_token: 7, id_token: null, session_state: {}, scope: ['a'], 'not-before-policy': -1 },
+      ...{ accessToken: 'x', admin: true },
+    });
+    const answer = await gateway.ask(redeeming(BODY));
+    expect(json(answer)).toEqual({
+      accessToken: 'opaque',
+      tokenType: 'Bearer',
+      expiresIn: 60,
+      notBeforePolicy: 0,
+      scope: 'openid profile',
+    });
+  });
+});
+
+test('requests that are pipelined behind an exchange wait for it and are answered in their order', async () => {
+  const { issuer, gateway } = await front();
+  const client = await gateway.connect();
+  void client.send(
+    redeeming(BODY) + redeeming({ code: 1 }) + head('GET /v1/anonymous/authorize-url') + redeeming(BODY),
+  );
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i += 1) statuses.push((await client.answer()).status);
+  expect(statuses).toEqual([200, 400, 200, 200]);
+  expect(issuer.provider.tokenRequests).toHaveLength(2);
+});

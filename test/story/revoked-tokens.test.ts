@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import { expectUnauthenticated } from '../support/error-object.ts';
+import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { json, redeem } from '../support/sign-in-client.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import type { RawClient, Script } from '../support/wire/index.ts';
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+  const issuer = await startIssuer();
+  return { issuer, ...(await startGatewayOf(issuer, settings)) };
+}
+
+const nowS = () => Math.floor(Date.now() / 1_000);
+const get = (line: string, path = '/things') => head(`GET ${path}`, line);
+
+/** Redeems a code for a token of this subject that comes with a not-before mark. */
+async function signInWithMark(issuer: TestIssuer, gateway: TestGateway, mark: unknown, sub = 'alice') {
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token({ sub }), 'not-before-policy': mark });
+  const answer = await redeem(gateway, 'a-code', 'https://app.example/callback');
+  expect(answer.status).toBe(200);
+  return json(answer)['notBeforePolicy'];
+}
+
+/** A chunk every 20 ms, without end. */
+const trickle: Script = async exchange => {
+  await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+  while (exchange.connection.open) {
+    await exchange.send('4\r\ntick\r\n');
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+};
+
+/** Opens an answer that goes on for ever, and returns when it has begun to. */
+async function streaming(gateway: TestGateway, line: string, path?: string): Promise<RawClient> {
+  const client = await gateway.connect();
+  await client.send(get(line, path));
+  await expect.poll(() => client.received.toString()).toContain('tick');
+  return client;
+}
+
+/** That the answer was broken off: it has no end that could be taken for one. */
+async function expectCut(client: RawClient): Promise<void> {
+  const answer = await client.answer();
+  expect(answer).toMatchObject({ status: 200, complete: false });
+}
+
+/** That the answer still flows. */
+async function expectFlowing(client: RawClient): Promise<void> {
+  const before = client.bytesRead;
+  await expect.poll(() => client.bytesRead).toBeGreaterThan(before + 20);
+  expect(client.end).toBeNull();
+}
+
+describe('a not-before mark that came with a redeemed code', () => {
+  test('ends the older tokens of its subject, known ones too, and nobody else’s', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const mark = nowS() - 60;
+    const known = issuer.bearer({ iat: mark - 1 });
+    const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
+    const client = await gateway.connect();
+    for (const line of [known, bobs]) expect((await client.ask(get(line))).status).toBe(200);
+
+    expect(await signInWithMark(issuer, gateway, mark)).toBe(mark);
+    upstream.forget();
+    for (const line of [known, known, issuer.bearer({ iat: mark - 1, jti: 'never seen' })]) {
+      expectUnauthenticated(await client.ask(get(line)));
+    }
+    expect(await gateway.metric('weir_tokens_refused_total')).toEqual(
+      new Map([['{reason="not_before"}', 3]]),
+    );
+    expect(upstream.requests).toEqual([]);
+    // Of the same second as the mark, as at the provider; newer; or another subject's.
+    for (const line of [issuer.bearer({ iat: mark }), issuer.bearer(), bobs]) {
+      expect((await client.ask(get(line))).status).toBe(200);
+    }
+  });
+
+  test('leaves an optional route open, to nobody in particular', async () => {
+    const { issuer, gateway, upstream } = await front({
+      routes: [{ path: '/o', authentication: 'optional' }],
+    });
+    const line = issuer.bearer({ iat: nowS() - 60 });
+    await signInWithMark(issuer, gateway, nowS() - 30);
+    expect((await gateway.ask(get(line, '/o'))).status).toBe(200);
+    expect(upstream.onlyRequest.head.toString()).not.toMatch(/alice|authorization/i);
+  });
+
+  test('is not lowered by a later answer, and a higher one counts', async () => {
+    const { issuer, gateway } = await front();
+    const mark = nowS() - 60;
+    const between = issuer.bearer({ iat: mark - 10 });
+    await signInWithMark(issuer, gateway, mark);
+    for (const lower of [mark - 20, 1, 0, -5, null, 'soon', { mark }, undefined]) {
+      await signInWithMark(issuer, gateway, lower);
+      expectUnauthenticated(await gateway.ask(get(between)));
+    }
+    const older = issuer.bearer({ iat: mark + 5 });
+    expect((await gateway.ask(get(older))).status).toBe(200);
+    await signInWithMark(issuer, gateway, mark + 10);
+    expectUnauthenticated(await gateway.ask(get(older)));
+  });
+
+  test('is learnt also where the client did not wait for its tokens', async () => {
+    const { issuer, gateway } = await front();
+    const line = issuer.bearer({ iat: nowS() - 60 });
+    expect((await gateway.ask(get(line))).status).toBe(200);
+    let answerNow = (): void => expect.fail('the provider was not asked');
+    const token = scripts.tokens({ access_token: issuer.token(), 'not-before-policy': nowS() - 30 });
+    issuer.provider.token = (response, socket) => {
+      answerNow = () => token(response, socket);
+    };
+    const client = await gateway.connect();
+    await client.send(
+      'POST /v1/anonymous/auth HTTP/1.1\r\nHost: x\r\nContent-Length: 30\r\n\r\n{"code":"c","redirectUri":"r"}',
+    );
+    await expect.poll(() => issuer.provider.tokenRequests.length).toBe(1);
+    client.reset();
+    await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
+    answerNow();
+    await expect.poll(async () => (await gateway.ask(get(line))).status).toBe(401);
+    expect(issuer.provider.tokenRequests).toHaveLength(1);
+  });
+
+  test('counts for nothing in an answer that brought no tokens', async () => {
+    const { issuer, gateway } = await front();
+    const line = issuer.bearer({ iat: nowS() - 60 });
+    const members = { access_token: issuer.token(), token_type: 'Bearer', 'not-before-policy': nowS() };
+    for (const [script, status] of [
+      [scripts.json(400, { error: 'invalid_grant', ...members }), 400],
+      [scripts.json(500, members), 503],
+      [scripts.json(200, { ...members, token_type: 'DPoP' }), 503],
+    ] as const) {
+      issuer.provider.token = script;
+      expect((await redeem(gateway, 'a-code', 'https://app.example/callback')).status).toBe(status);
+    }
+    expect((await gateway.ask(get(line))).status).toBe(200);
+  });
+
+  test('breaks off what its subject has under way, and nobody else’s', async () => {
+    const { issuer, gateway, upstream } = await front({ upstream: trickle });
+    const alices = await streaming(gateway, issuer.bearer({ iat: nowS() - 60 }));
+    const newer = await streaming(gateway, issuer.bearer());
+    const bobs = await streaming(gateway, issuer.bearer({ iat: nowS() - 60, sub: 'bob' }));
+    await signInWithMark(issuer, gateway, nowS() - 30);
+    await expectCut(alices);
+    for (const client of [newer, bobs]) await expectFlowing(client);
+    await expect.poll(() => upstream.openConnections.length).toBe(2);
+    expect(gateway.logLines.filter(line => line.includes('"truncated"'))).toHaveLength(1);
+  });
+
+  test('refuses what its subject still waits for, and what it still sends', async () => {
+    const { issuer, gateway, upstream } = await front({ upstream: async exchange => await exchange.gone });
+    const line = issuer.bearer({ iat: nowS() - 60 });
+    const [waiting, sending] = [await gateway.connect(), await gateway.connect()];
+    await waiting.send(get(line));
+    await sending.send(`${head('POST /things', 'Content-Length: 1000000', line)}some`);
+    await expect.poll(() => upstream.requests.length).toBe(2);
+    await signInWithMark(issuer, gateway, nowS() - 30);
+    for (const client of [waiting, sending]) expectUnauthenticated(await client.answer());
+    expect(await sending.ended()).toBe('close');
+    await expect.poll(() => upstream.openConnections.length).toBe(0);
+  });
+});
+
+test('the mark of the configuration ends the older tokens of everyone, bots too', async () => {
+  const mark = nowS() - 60;
+  const { issuer, gateway } = await front({ tokens: { not_before: mark } });
+  for (const claims of [{}, { sub: 'bob' }, { client_id: 'app', sub: undefined }]) {
+    expectUnauthenticated(await gateway.ask(get(issuer.bearer({ ...claims, iat: mark - 1 }))));
+    expect((await gateway.ask(get(issuer.bearer({ ...claims, iat: mark })))).status).toBe(200);
+  }
+});
+
+describe('an answer that outlives its token', () => {
+  const routes = [
+    { path: '/until-expiry', close_at_expiry: true },
+    { path: '/optional-until-expiry', close_at_expiry: true, authentication: 'optional' },
+  ];
+
+  test('is broken off where the route says so, and goes on elsewhere', async () => {
+    const { issuer, gateway, upstream } = await front({
+      routes,
+      tokens: { leeway: '0s' },
+      upstream: trickle,
+    });
+    const exp = nowS() + 2;
+    const line = issuer.bearer({ exp });
+    const [one, other, plain, longer] = await Promise.all([
+      streaming(gateway, line, '/until-expiry'),
+      streaming(gateway, line, '/optional-until-expiry'),
+      streaming(gateway, line),
+      streaming(gateway, issuer.bearer({ exp: exp + 60 }), '/until-expiry'),
+    ]);
+    await expectCut(one);
+    await expectCut(other);
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000);
+    for (const client of [plain, longer]) await expectFlowing(client);
+    await expect.poll(() => upstream.openConnections.length).toBe(2);
+    expectUnauthenticated(await gateway.ask(get(line)));
+  });
+
+  test('has the leeway, too', async () => {
+    const { issuer, gateway } = await front({ routes, upstream: trickle });
+    const passed = await streaming(gateway, issuer.bearer({ exp: nowS() - 28 }), '/until-expiry');
+    expect(passed.end).toBeNull();
+    await expectCut(passed);
+  });
+
+  test('is a 401 where it has not begun', async () => {
+    const { issuer, gateway, upstream } = await front({
+      routes,
+      tokens: { leeway: '0s' },
+      upstream: async exchange => await exchange.gone,
+    });
+    const answer = await gateway.ask(get(issuer.bearer({ exp: nowS() + 2 }), '/until-expiry'));
+    expectUnauthenticated(answer);
+    expect(upstream.requests).toHaveLength(1);
+    await expect.poll(() => upstream.openConnections.length).toBe(0);
+  });
+
+  test('of a client without a token has nothing to outlive', async () => {
+    const { gateway } = await front({ routes, upstream: trickle });
+    await expectFlowing(await streaming(gateway, 'X: y', '/optional-until-expiry'));
+  });
+});
