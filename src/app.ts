@@ -162,7 +162,7 @@ class RunningApp implements App {
     }
     this.#limiting.start();
     this.#succession.start();
-    this.#watcher?.start();
+    await this.#watcher?.start();
     this.#started = true;
   }
 

@@ -74,15 +74,16 @@ export class ConfigWatcher {
     return this.#watches;
   }
 
-  /** Begins to watch. What has changed since the load is found too. */
-  start(): void {
+  /** Begins to watch. What has changed since the load is found too. Resolves when no change can be missed any more. */
+  start(): Promise<void> {
     // A pipe gives its bytes once: there is nothing to look at.
-    if (!this.#known.repeatable) return;
-    this.#lookSoon();
+    if (!this.#known.repeatable) return Promise.resolve();
+    this.#enqueue(() => this.#look());
     this.#poll = setInterval(() => {
       if (this.#timer === null) this.#enqueue(() => this.#look());
     }, this.#options.pollMs ?? 5_000);
     this.#poll.unref();
+    return this.#turn;
   }
 
   /** Takes nothing any more. Resolves when a load that is under way has ended. */
