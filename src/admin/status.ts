@@ -62,7 +62,7 @@ function withDates(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      const isMoment = /(?:At|since|AsOf)Ms$/.test(name);
+      const isMoment = /(?:[aA]t|since|AsOf)Ms$/.test(name);
       if (!isMoment) return [name, withDates(member)];
       return [name.slice(0, -2), typeof member === 'number' ? isoTime(member) : null];
     }),
