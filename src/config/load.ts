@@ -77,7 +77,7 @@ export interface LoadedLimits {
 export async function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings();
   const file = await ConfigFile.read(path, options.env, readings);
-  const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
+  const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
   const provider = await readProvider(file);
   const pseudonymKey = await readPseudonymKey(file);

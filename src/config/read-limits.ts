@@ -40,7 +40,7 @@ async function readOne(gateway: ConfigFile, path: string, environment: Environme
     gateway.add(['limits'], gateway.holdsVariable(['limits']) ? reason : message);
     return NOTHING;
   }
-  return { limits: validate(file, limitsSchema, limitsJsonSchema()), files: new LimitsFiles([file]) };
+  return { limits: validate(file, limitsSchema, limitsJsonSchema), files: new LimitsFiles([file]) };
 }
 
 async function readFolder(
@@ -59,7 +59,7 @@ async function readFolder(
   for (const name of names)
     files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings));
   // Each by itself, so that its mistakes are told with its own lines.
-  for (const file of files) validate(file, limitsSchema, limitsJsonSchema());
+  for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);
   const limits =
     together.hasMistakes || together.value === undefined ? undefined : limitsSchema.parse(together.value);
