@@ -72,6 +72,25 @@ describe('a changed number', () => {
     expect(statusesOf(await askTimes(front, 2, 'GET /things/2', bearer))).toEqual([200, 429]);
   });
 
+  it('of offences that are borne does so too, and whoever may not be restricted any more is released', async () => {
+    const front = await startLimited({ global: 'off', invalid_requests: 'off' });
+    const ask = async () => (await askOnce(front, 'GET /a')).status;
+    for (let n = 0; n < 5; n++) expect(await ask()).toBe(401);
+    const rule = { limit: '3/10m', restrict_for: '10m' };
+    await changeLimits(front.gateway, { global: 'off', invalid_requests: rule });
+    await serves(front.gateway, 2);
+    expect([await ask(), await ask(), await ask(), await ask(), await ask()]).toEqual([
+      401, 401, 401, 401, 429,
+    ]);
+    await changeLimits(front.gateway, {
+      global: 'off',
+      invalid_requests: rule,
+      never_restrict: ['127.0.0.1'],
+    });
+    await serves(front.gateway, 3);
+    expect(await ask()).toBe(401);
+  });
+
   it('of the failed verifications that are borne counts for those that were counted', async () => {
     const limits = (n: number) => ({ global: 'off', failed_verifications: `${n}/10m` });
     const front = await startLimited(limits(3));
@@ -162,7 +181,7 @@ describe('an upstream', () => {
       await exchange.send('old');
     });
     const moved = await startUpstream(exchange => exchange.answer(200, [], 'new'));
-    const gateway = await startGateway({ upstreamPort: old.port });
+    const gateway = await startGateway({ upstreamPort: old.port, api: { keep_alive: '1m' } });
     const slow = await gateway.connect();
     await slow.send(head('GET /slow'));
     await waitFor('the answer has begun', () => slow.received.includes('\r\n\r\nold'));
@@ -186,7 +205,7 @@ describe('an upstream', () => {
       await finish.promise;
       await exchange.send('x');
     });
-    const gateway = await startGateway({ upstreamPort: gone.port });
+    const gateway = await startGateway({ upstreamPort: gone.port, api: { keep_alive: '1m' } });
     const client = await gateway.connect();
     await client.send(head('GET /a'));
     await waitFor('it is under way', () => gone.requests.length === 1);
@@ -351,6 +370,27 @@ describe('callers and their provider', () => {
     await changeConfig(gateway, { identity_provider: provider });
     expect((await serves(gateway, 3)).configuration.waiting).toBeNull();
     expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(200);
+  });
+
+  it('change to the latest of several that have to be waited for', async () => {
+    const [first, second, third] = [await startIssuer(), await startIssuer(), await startIssuer()];
+    const { gateway } = await startGatewayOf(first);
+    const [rightSecond, rightThird] = [second.provider.keys, third.provider.keys];
+    second.provider.keys = response => response.writeHead(500).end();
+    third.provider.keys = response => response.writeHead(500).end();
+    const provider = await configPart(gateway, 'identity_provider');
+    const access_tokens = { key_set: { cooldown: '100ms' }, audience: 'api' };
+    for (const [count, { url }] of [second, third].entries()) {
+      await changeConfig(gateway, { identity_provider: { ...provider, issuer: url }, access_tokens });
+      const waits = async () => (await statusOf(gateway)).configuration.waiting?.generation === 2 + count;
+      await waitFor('it waits', waits);
+    }
+    const fetches = second.provider.keyFetches;
+    second.provider.keys = rightSecond;
+    third.provider.keys = rightThird;
+    await serves(gateway, 3);
+    expect((await gateway.ask(head('GET /a', third.bearer()))).status).toBe(200);
+    expect(second.provider.keyFetches - fetches).toBeLessThanOrEqual(1);
   });
 
   it('sign in with the secret that the file holds now', async () => {

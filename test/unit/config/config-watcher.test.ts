@@ -176,6 +176,23 @@ describe('a file that changes', () => {
     expect(botsIn(await room.takes(1))).toBe(2);
   });
 
+  it('is waited for there too while it is being written', async () => {
+    const room = await roomWith({
+      'a/conf/gateway.yaml': GATEWAY,
+      'a/conf/limits.yaml': limitsOf(1),
+      'b/conf/gateway.yaml': GATEWAY,
+      'b/conf/limits.yaml': 'global: {',
+    });
+    await room.start('a/conf/gateway.yaml', 600, 50);
+    await rename(join(room.folder, 'a'), join(room.folder, 'c'));
+    await rename(join(room.folder, 'b'), join(room.folder, 'a'));
+    // It has been seen by now.
+    await sleep(300);
+    await room.write('a/conf/limits.yaml', limitsOf(2));
+    expect(botsIn(await room.takes(1))).toBe(2);
+    expect(room.refused).toEqual([]);
+  });
+
   it('is found in a folder that was put in the place of another', async () => {
     const room = await roomWith({ 'conf/gateway.yaml': GATEWAY, 'conf/limits.yaml': limitsOf(1) });
     await room.start('conf/gateway.yaml', SETTLE_MS, 200);
@@ -270,6 +287,27 @@ describe('a mounted ConfigMap', () => {
       expect([next.snapshot.caps.requests, botsIn(next)]).toEqual([100 + count, 10 + count]);
     }
     expect(room.refused).toEqual([]);
+  });
+
+  it('is taken when its link is set anew, though what it led to stays', async () => {
+    const room = await roomWith({
+      'v1/gateway.yaml': GATEWAY,
+      'v1/limits.yaml': limitsOf(1),
+      'v2/gateway.yaml': GATEWAY,
+      'v2/limits.yaml': limitsOf(2),
+    });
+    const link = async (version: string) => {
+      await symlink(version, join(room.folder, 'next'));
+      await rename(join(room.folder, 'next'), join(room.folder, 'current'));
+    };
+    await link('v1');
+    await room.start('current/gateway.yaml');
+    await link('v2');
+    expect(botsIn(await room.takes(1))).toBe(2);
+    await link('v1');
+    expect(botsIn(await room.takes(2))).toBe(1);
+    await room.write('v1/limits.yaml', limitsOf(3));
+    expect(botsIn(await room.takes(3))).toBe(3);
   });
 
   it('is never taken half from before a swap and half from after it', async () => {

@@ -1,3 +1,4 @@
+import { unlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { loadFiles, NEEDED } from '../../support/config-text.ts';
 
@@ -36,5 +37,19 @@ describe('two loads', () => {
     expect((await first.again()).equals(first)).toBe(true);
     // Another folder.
     expect((await readings({})).equals(first)).toBe(false);
+  });
+
+  it('differ by the reason for which a file cannot be read', async () => {
+    const { readings } = await loadFiles({ 'gateway.yaml': NEEDED });
+    const [path = ''] = readings.followed.files;
+    await writeFile(path, Buffer.of(0xff));
+    const broken = await readings.again();
+    await unlink(path);
+    const missing = await readings.again();
+    expect([broken.equals(readings), missing.equals(broken), missing.equals(await missing.again())]).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
