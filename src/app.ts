@@ -29,7 +29,7 @@ import {
   ReloadMetrics,
 } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
-import { Transports, UndiciTransport } from './upstream/index.ts';
+import { ConnectionPool, Transports } from './upstream/index.ts';
 
 /** What a gateway needs beside its configuration. */
 export interface AppOptions {
@@ -82,7 +82,7 @@ class RunningApp implements App {
     // 1. What outlives every configuration.
     this.#logging = new Logging(log, snapshot.log, randomKey());
     const { accessLog, pseudonyms } = this.#logging;
-    this.#transports = new Transports(options => new UndiciTransport(options, clock, systemRandom));
+    this.#transports = new Transports(options => new ConnectionPool(options, clock, systemRandom));
     const limitMetrics = new LimitMetrics(registry);
     this.#limiting = new Limiting(snapshot.limits, {
       clock,

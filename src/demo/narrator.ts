@@ -1,3 +1,15 @@
+/** Fields of answers that say something of their own. */
+const SHOWN_FIELDS = [
+  ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  ...[
+    'X-RateLimit-Reset-After',
+    'X-RateLimit-Bucket',
+    'X-RateLimit-Scope',
+    'X-RateLimit-Global',
+    'Retry-After',
+  ],
+];
+
 /** One request of the walk. */
 export interface Step {
   readonly method: 'GET' | 'POST';
@@ -45,8 +57,10 @@ export class Narrator {
     const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
     const text = await response.text();
     console.log(`  <- ${response.status} ${response.statusText}`);
-    const challenge = response.headers.get('www-authenticate');
-    if (challenge !== null) this.say(`WWW-Authenticate: ${challenge}`);
+    for (const name of SHOWN_FIELDS) {
+      const value = response.headers.get(name);
+      if (value !== null) this.say(`${name}: ${value}`);
+    }
     for (const line of indented(text).split('\n')) this.say(line);
     return { status: response.status, headers: response.headers, members: membersOf(text) };
   }

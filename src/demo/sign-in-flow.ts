@@ -1,3 +1,4 @@
+import { walkIntoLimit } from './limit-flow.ts';
 import { walkLogin } from './login.ts';
 import { Narrator, type StepAnswer } from './narrator.ts';
 import { BOT_CLIENT } from './provider.ts';
@@ -18,7 +19,7 @@ const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
  * Walks everything that a client can meet between its first request and its last: the sign-in of the specification, calls
- * with tokens, and the ways in which each is refused. Rejects with an `Error` where there is no way on.
+ * with tokens, the ways in which each is refused, and a limit that is met. Rejects with an `Error` where there is no way on.
  *
  * @param gateway its origin, `http://127.0.0.1:8080`
  * @returns whether every answer was what it should be
@@ -34,6 +35,7 @@ export async function walkSignIn(gateway: string): Promise<boolean> {
   await walk.callAsBot(start);
   await walk.callWithIdToken(tokens);
   await walk.callWithoutToken();
+  await walk.runIntoLimit(tokens);
   return walk.asItShouldBe;
 }
 
@@ -162,6 +164,15 @@ class Walk {
   async callWithoutToken(): Promise<void> {
     this.#narrator.step('A client calls without a token.');
     this.#checkUnauthenticated(await this.#narrator.ask({ method: 'GET', url: this.#messages }));
+  }
+
+  async runIntoLimit({ accessToken }: Tokens): Promise<void> {
+    await walkIntoLimit(this.#narrator, {
+      method: 'POST',
+      url: `${this.#gateway}/v1/channels/busy/messages`,
+      headers: bearer(accessToken),
+      body: '{"text":"Hello again"}',
+    });
   }
 
   get #messages(): string {

@@ -53,7 +53,7 @@ Or do it yourself, in another terminal:
     curl -i ${api}/nowhere
     curl -i --path-as-is ${api}/v1/channels/../admin
 
-  run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within ten seconds, so that the
+  run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within five seconds, so that the
   fourth is answered 429 and told how long to wait
     for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
 

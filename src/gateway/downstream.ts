@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import type { BodySource } from '../upstream/index.ts';
+import type { BodySource, Taken } from '../upstream/index.ts';
 
 /**
  * The client's side of an exchange, as a listener offers it: one request, and the way to answer it. The gateway knows
@@ -26,8 +26,8 @@ export interface Downstream {
   info(status: number, fields: Fields): void;
   /** Starts an answer whose body follows; the fields say its length, or it goes out chunked. */
   head(status: number, reason: string, fields: Fields): void;
-  /** False: the client is slower; wait for `Exchange.drained`. */
-  write(chunk: Buffer): boolean;
+  /** False: the client is slower; wait for `Exchange.drained`. `taken` is called when the bytes may change. */
+  write(chunk: Buffer, taken: Taken | null): boolean;
   end(trailers: Fields): void;
   /** Breaks the answer off, so that the client cannot take what it got for the whole. */
   abort(): void;

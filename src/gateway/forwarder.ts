@@ -4,6 +4,7 @@ import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields }
 import type {
   AnswerSink,
   BodySource,
+  Taken,
   Transport,
   TransportCall,
   UpstreamFailure,
@@ -138,10 +139,10 @@ class Forwarding implements AnswerSink, Terminal {
     }
   }
 
-  data(chunk: Buffer): boolean {
-    if (this.#replaced) return this.#discard(chunk);
+  data(chunk: Buffer, taken: Taken | null): boolean {
+    if (this.#replaced) return this.#discard(chunk, taken);
     this.#exchange.bytesSent += chunk.length;
-    const more = this.#exchange.downstream.write(chunk);
+    const more = this.#exchange.downstream.write(chunk, taken);
     this.#blocked = !more;
     return more;
   }
@@ -207,7 +208,8 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   /** Reading a short body to its end keeps the connection; a long one costs more than a new connection. */
-  #discard(chunk: Buffer): boolean {
+  #discard(chunk: Buffer, taken: Taken | null): boolean {
+    taken?.();
     this.#discarded += chunk.length;
     if (this.#discarded > DISCARD_MAX_BYTES) this.#call?.abort();
     return true;

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type Fields, firstValue } from '../core/index.ts';
 import type { Downstream } from '../gateway/index.ts';
-import type { BodySource } from '../upstream/index.ts';
+import type { BodySource, Taken } from '../upstream/index.ts';
 import { NodeBody } from './node-body.ts';
 
 /** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
@@ -122,10 +122,10 @@ export class NodeDownstream implements Downstream {
     this.#response.write(NOTHING);
   }
 
-  write(chunk: Buffer): boolean {
+  write(chunk: Buffer, taken: Taken | null): boolean {
     // Node reports a write to a destroyed response by an event that ends the process where nobody listens.
     if (this.#response.destroyed) return false;
-    const more = this.#response.write(chunk);
+    const more = taken === null ? this.#response.write(chunk) : this.#response.write(chunk, taken);
     if (!more && !this.#watchesDrain) {
       this.#watchesDrain = true;
       this.#response.on('drain', () => this.#connection.drained());

@@ -8,7 +8,11 @@ export interface UpstreamRequest {
   readonly method: string;
   /** Origin-form: path and query. */
   readonly target: string;
-  /** Every field but the framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the transport writes. */
+  /**
+   * Every field but the framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the transport writes.
+   * They go out as they are: whoever makes a value from something else than a parsed field sees to it that it holds no
+   * control byte and no character above 0xff, of which latin-1 would make another (U+010A a line feed).
+   */
   readonly fields: Fields;
   readonly bodyLength: BodyLength;
   /** Where the body comes from; null exactly when `bodyLength` is 0. */
@@ -55,6 +59,9 @@ export interface UpstreamFailure {
   readonly cause: unknown;
 }
 
+/** Says that lent bytes are needed no more; a write's callback fits. With an error they are not lent out again at all. */
+export type Taken = (error?: Error | null) => void;
+
 /**
  * Takes an upstream's answer: any number of `info`, then either `whole`, or `head`, `data`... and `end`. `fail` may come
  * instead of any of them and is the last call, as are `whole` and `end`.
@@ -69,15 +76,22 @@ export interface AnswerSink {
   whole(status: number, reason: string, fields: Fields, body: string): void;
   /** The start of an answer whose body follows: that many bytes, or null where only its end will tell. */
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;
-  /** False: the sink has enough until it calls `resume` on the call. */
-  data(chunk: Buffer): boolean;
+  /**
+   * One piece of the body. False: the sink has enough until it calls `resume` on the call.
+   *
+   * Where `taken` is given, the bytes are lent: they stay as they are until it is called, and may change then.
+   */
+  data(chunk: Buffer, taken: Taken | null): boolean;
   end(trailers: Fields): void;
   fail(failure: UpstreamFailure): void;
 }
 
 /** A request on its way. */
 export interface TransportCall {
-  /** Lets the answer flow again after `data` returned false. */
+  /**
+   * Lets the answer flow again after `data` returned false. No timeout runs until then: whoever has enough of an answer
+   * must in the end call this or `abort`.
+   */
   resume(): void;
   /** Gives the exchange up; the connection is destroyed, and the sink hears nothing more. */
   abort(): void;

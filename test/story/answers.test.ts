@@ -152,6 +152,32 @@ describe('a body', () => {
   });
 });
 
+describe('a field', () => {
+  // Every byte that a value may hold (RFC 9110, 5.5), blanks not at its ends.
+  const value = `!${ALL_BYTES.slice(0x20, 0x7f)}${ALL_BYTES.slice(0x80)}\t!`;
+
+  test.each([
+    ['by length', 'Content-Length: 2\r\n\r\nok'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
+    ['until close', '\r\nok'],
+  ])('keeps every byte, whole and split, before a body %s', async (_, rest) => {
+    const text = `HTTP/1.1 200 O\xe9\xffK\r\nX-Bytes: ${value}\r\n${rest}`;
+    for (const pieceBytes of [text.length, 40, 1]) {
+      const { client } = await front(async exchange => {
+        for (let at = 0; at < text.length; at += pieceBytes) {
+          await exchange.send(text.slice(at, at + pieceBytes));
+          if (pieceBytes < text.length) await new Promise(resolve => setImmediate(resolve));
+        }
+        if (rest.startsWith('\r\n')) exchange.connection.end();
+      });
+      const answer = await client.ask(head('GET /a'));
+      expect(answer).toMatchObject({ reason: 'O\xe9\xffK', complete: true });
+      expect(header(answer, 'x-bytes')).toBe(value);
+      expect(answer.body.toString()).toBe('ok');
+    }
+  });
+});
+
 test('a head of 30 KiB passes', async () => {
   const value = 'x'.repeat(30_000);
   const { client } = await front(exchange => exchange.answer(200, ['X-Long', value], 'ok'));

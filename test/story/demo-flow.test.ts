@@ -36,7 +36,10 @@ it('the walk shows every request with what came of it, and ends well', async () 
   expect(errors).toBe('');
   expect(exitCode).toBe(0);
   const statuses = [...output.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
-  expect(statuses).toEqual(['200', '200', '201', '200', '400', '400', '200', '200', '401', '401']);
+  const signIn = ['200', '200', '201', '200', '400', '400', '200', '200', '401', '401'];
+  const limit = ['201', '201', '201', '429', '201'];
+  expect(statuses).toEqual([...signIn, ...limit]);
+  expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
   expect(output).not.toContain(' NO ');
   expect(output).toContain('Every answer was what it should be.');
 });
@@ -95,13 +98,18 @@ async function startLaxProxy(gatewayPort: number): Promise<number> {
       ...(method === 'POST' ? { body: await text(request) } : {}),
     });
     const status = answer.status === 401 ? 200 : answer.status;
-    response.writeHead(status, pick(Object.fromEntries(answer.headers), ['www-authenticate']));
+    response.writeHead(status, pick(Object.fromEntries(answer.headers), PASSED));
     response.end(await answer.text());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 }
+
+const PASSED = [
+  ...['www-authenticate', 'retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+  ...['x-ratelimit-reset-after', 'x-ratelimit-bucket', 'x-ratelimit-scope'],
+];
 
 function pick(fields: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(

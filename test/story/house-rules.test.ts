@@ -20,7 +20,7 @@ const LAWFUL = {
   'src/core/core.ts': `export const core = Date.now();\n`,
   'src/http/index.ts': `export { core as http } from '../core/index.ts';\n`,
   'src/routing/index.ts': `export { core as routing } from '../core/index.ts';\n`,
-  'src/upstream/index.ts': `import { Pool } from 'undici';\nimport { http } from '../http/index.ts';\n\nexport const upstream = [http, Pool];\n`,
+  'src/upstream/index.ts': `import { parse } from 'yaml';\nimport { http } from '../http/index.ts';\n\nexport const upstream = [http, parse];\n`,
   'src/server/index.ts': `export { upstream as server } from '../upstream/index.ts';\n`,
   'src/admin/index.ts': `export const admin = new Date(0);\n`,
   'src/app.ts': `export { server as app } from './server/index.ts';\n`,

@@ -19,7 +19,7 @@ const BODY = {
 async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   const issuer = await startIssuer();
   for (const text of [...Object.values(BODY), 'marker-token', 'marker-page', 'We are sorry']) secret(text);
-  return { issuer, ...(await startGatewayOf(issuer, { provider: { timeout: '400ms' }, ...settings })) };
+  return { issuer, ...(await startGatewayOf(issuer, { provider: { timeout: '1500ms' }, ...settings })) };
 }
 
 const says = (status: number, error: string, description?: string): Script =>

@@ -5,7 +5,7 @@ import { loadText } from '../support/config-text.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
-const METRICS = ['src/observe/metrics.ts', 'src/observe/identity-metrics.ts'];
+const METRICS = ['src/observe/metrics.ts', 'src/observe/identity-metrics.ts', 'src/observe/limit-metrics.ts'];
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -37,7 +37,7 @@ describe('the documents', () => {
 describe('the README', () => {
   it('names every metric of the gateway, and none that does not exist', async () => {
     const sources = await Promise.all(METRICS.map(readDocument));
-    const real = [...sources.join().matchAll(/name: '(weir_\w+)'/g)].map(([, name]) => name);
+    const real = [...sources.join().matchAll(/'(weir_\w+)'/g)].map(([, name]) => name);
     const named = [...(await readDocument('README.md')).matchAll(/`(weir_\w+)`/g)].map(([, name]) => name);
     expect(real.length).toBeGreaterThan(15);
     expect([...new Set(named)].toSorted()).toEqual(real.toSorted());

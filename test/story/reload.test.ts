@@ -23,7 +23,8 @@ import {
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { waitFor } from '../support/wait.ts';
+import { issuerKey, signToken } from '../support/token-issuer.ts';
+import { sleep, waitFor } from '../support/wait.ts';
 import { header, startUpstream, type UpstreamExchange } from '../support/wire/index.ts';
 
 const LINE = 'GET /things/{id}';
@@ -446,5 +447,37 @@ describe('an exchange that is under way', () => {
     expect([answer.status, answer.body.toString()]).toEqual([200, 'hello']);
     expect(header(answer, 'access-control-allow-origin')).toBe('https://app.example');
     await waitFor('its connection is gone', () => upstream.openConnections.length === 0);
+  });
+
+  it('is sent where that says, though it had to wait for a key meanwhile', async () => {
+    const issuer = await startIssuer();
+    const { gateway, upstream } = await startGatewayOf(issuer, {
+      tokens: { key_set: { cooldown: '50ms' } },
+      upstream: exchange => exchange.answer(200, [], 'old'),
+    });
+    const moved = await startUpstream(exchange => exchange.answer(200, [], 'new'));
+    const next = issuerKey('ES256', 'next');
+    const token = signToken(next, issuer.claims());
+    const release = Promise.withResolvers<void>();
+    issuer.publish(issuer.key, next);
+    const good = issuer.provider.keys;
+    issuer.provider.keys = (response, socket) => void release.promise.then(() => good(response, socket));
+    const fetches = issuer.provider.keyFetches;
+    const client = await gateway.connect();
+    await waitFor('the key is asked for', async () => {
+      if (issuer.provider.keyFetches > fetches) return true;
+      // The first ones may come within the cooldown of the first fetch, and are put off.
+      void client.send(head('GET /a', `Authorization: Bearer ${token}`));
+      await sleep(60);
+      return issuer.provider.keyFetches > fetches;
+    });
+    await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });
+    await serves(gateway, 2);
+    release.resolve();
+    let answer = await client.answer();
+    while (answer.status === 503) answer = await client.answer();
+    expect([answer.status, answer.body.toString()]).toEqual([200, 'old']);
+    expect((await gateway.ask(head('GET /a', issuer.bearer()))).body.toString()).toBe('new');
+    await waitFor('the old connection is closed', () => upstream.openConnections.length === 0);
   });
 });

@@ -14,3 +14,5 @@ export const fuzzSeed = numberFrom('WEIR_FUZZ_SEED', 20_260_219);
 export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 100_000);
 /** How many mutated answers (`WEIR_FUZZ_ANSWERS`). */
 export const fuzzAnswers = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
+/** How many answers are read by ours and others (`WEIR_FUZZ_READINGS`). */
+export const fuzzReadings = numberFrom('WEIR_FUZZ_READINGS', 50_000);

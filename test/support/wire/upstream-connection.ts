@@ -20,6 +20,8 @@ export class UpstreamConnection {
   readonly id: number;
   readonly requests: CapturedRequest[] = [];
   bytesRead = 0;
+  /** How many bytes each of the first reads brought. */
+  readonly readSizes: number[] = [];
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #keepBytes: number;
@@ -92,6 +94,7 @@ export class UpstreamConnection {
 
   #received(bytes: Buffer): void {
     this.bytesRead += bytes.length;
+    if (this.readSizes.length < 100) this.readSizes.push(bytes.length);
     if (this.#refused) return;
     try {
       for (let rest: Buffer | null = bytes; rest !== null && rest.length > 0; ) {

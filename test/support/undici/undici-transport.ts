@@ -1,6 +1,11 @@
-import type { Clock, Random } from '../core/index.ts';
-import type { UpstreamOptions } from './options.ts';
-import type { AnswerSink, Transport, TransportCall, UpstreamRequest } from './transport.ts';
+import type { Clock, Random } from '../../../src/core/index.ts';
+import type { UpstreamOptions } from '../../../src/upstream/options.ts';
+import type {
+  AnswerSink,
+  Transport,
+  TransportCall,
+  UpstreamRequest,
+} from '../../../src/upstream/transport.ts';
 import { Lane } from './undici-lane.ts';
 
 /**

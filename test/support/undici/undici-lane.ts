@@ -1,7 +1,7 @@
 import { Client } from 'undici';
-import type { Clock } from '../core/index.ts';
-import type { UpstreamOptions } from './options.ts';
-import type { AnswerSink, TransportCall, UpstreamRequest } from './transport.ts';
+import type { Clock } from '../../../src/core/index.ts';
+import type { UpstreamOptions } from '../../../src/upstream/options.ts';
+import type { AnswerSink, TransportCall, UpstreamRequest } from '../../../src/upstream/transport.ts';
 import { UndiciCall } from './undici-call.ts';
 
 /** What a lane tells its pool. */

@@ -1,7 +1,12 @@
 import type { Client, Dispatcher } from 'undici';
-import { type Fields, firstValue } from '../core/index.ts';
+import { type Fields, firstValue } from '../../../src/core/index.ts';
+import type {
+  AnswerSink,
+  TransportCall,
+  UpstreamFailure,
+  UpstreamRequest,
+} from '../../../src/upstream/transport.ts';
 import { BodyStream } from './body-stream.ts';
-import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from './transport.ts';
 
 /** Answers up to this many bytes are handed on whole when they came in one piece. */
 const WHOLE_MAX_BYTES = 16_384;
@@ -122,7 +127,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
       return;
     }
     if (this.#phase === 'head-held') this.#release();
-    if (this.#phase === 'streaming' && !this.#sink.data(chunk)) controller.pause();
+    if (this.#phase === 'streaming' && !this.#sink.data(chunk, null)) controller.pause();
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
@@ -161,7 +166,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     this.#sink.head(this.#status, this.#reason, this.#fields, this.#bodyLength);
     // The sink gives the exchange up when it cannot write the head.
     if (this.#aborted || this.#heldBody === '') return;
-    if (!this.#sink.data(Buffer.from(this.#heldBody, 'latin1'))) this.#controller?.pause();
+    if (!this.#sink.data(Buffer.from(this.#heldBody, 'latin1'), null)) this.#controller?.pause();
   }
 
   #finish(): void {

@@ -1,0 +1,97 @@
+import type { Clock, Random } from '../core/index.ts';
+import { type Connect, connectTcp } from './connect.ts';
+import { Connection, type ConnectionShare } from './connection.ts';
+import type { UpstreamOptions } from './options.ts';
+import { SlabStore } from './slab.ts';
+import type { AnswerSink, Transport, TransportCall, UpstreamRequest } from './transport.ts';
+
+/** How often the connections are looked through: all timeouts are as exact as this. */
+const SWEEP_MS = 250;
+
+/**
+ * A transport over HTTP/1.1. One request at a time on a connection, no pipelining: a request never waits behind the
+ * answer to another. Last in, first out, so that connections that are not needed grow idle and close.
+ *
+ * It opens a connection whenever none is idle: how many requests may be in flight is decided before they come here.
+ */
+export class ConnectionPool implements Transport, ConnectionShare {
+  readonly options: UpstreamOptions;
+  readonly clock: Clock;
+  readonly slabs = new SlabStore();
+  readonly connect: Connect;
+  readonly #random: Random;
+  readonly #connections = new Set<Connection>();
+  /** The one used last stands last. */
+  #idle: Connection[] = [];
+  #sweeper: NodeJS.Timeout | null = null;
+  readonly #closed = Promise.withResolvers<void>();
+  #closing = false;
+
+  /** `random` gives the jitter of connection ages; `connect` makes connections, over TCP by default. */
+  constructor(options: UpstreamOptions, clock: Clock, random: Random, connect: Connect = connectTcp) {
+    this.options = options;
+    this.clock = clock;
+    this.#random = random;
+    this.connect = connect;
+  }
+
+  get connections(): number {
+    let open = 0;
+    for (const connection of this.#connections) if (connection.open) open++;
+    return open;
+  }
+
+  send(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+    return (this.#takeIdle() ?? this.#open()).carry(request, sink);
+  }
+
+  close(): Promise<void> {
+    this.#closing = true;
+    for (const connection of [...this.#connections]) connection.closeWhenIdle();
+    if (this.#connections.size === 0) this.#closed.resolve();
+    return this.#closed.promise;
+  }
+
+  idle(connection: Connection): void {
+    this.#idle.push(connection);
+  }
+
+  gone(connection: Connection): void {
+    this.#connections.delete(connection);
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    if (this.#closing && this.#connections.size === 0) this.#closed.resolve();
+  }
+
+  /** What closed one idle connection, such as a restart, has mostly closed all, and the others just do not know yet. */
+  stale(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const connection of idle) connection.close();
+  }
+
+  #takeIdle(): Connection | null {
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (!connection.old) return connection;
+      connection.close();
+    }
+    return null;
+  }
+
+  #open(): Connection {
+    const connection = new Connection(this, this.#random());
+    this.#connections.add(connection);
+    if (this.#closing) connection.closeWhenIdle();
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    return connection;
+  }
+
+  #sweep(): void {
+    const now = this.clock.monotonicMs();
+    for (const connection of this.#connections) connection.sweep(now);
+    this.slabs.trim();
+    if (this.#connections.size > 0 || this.slabs.size > 0 || this.#sweeper === null) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+}

@@ -1,0 +1,304 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../core/index.ts';
+import { AnswerReader } from './answer-reader.ts';
+import type { Connect } from './connect.ts';
+import type { UpstreamOptions } from './options.ts';
+import { requestHead } from './request-head.ts';
+import { RequestWriter, type RequestWriterOwner } from './request-writer.ts';
+import type { Slab, SlabStore } from './slab.ts';
+import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from './transport.ts';
+
+/** A server's keep-alive time is kept less this, since its closing and our next request could cross. */
+const KEEP_ALIVE_MARGIN_MS = 1_000;
+
+/** What the connections of a pool share. */
+export interface ConnectionShare {
+  readonly options: UpstreamOptions;
+  readonly clock: Clock;
+  readonly slabs: SlabStore;
+  readonly connect: Connect;
+  /** The connection may carry another request. */
+  idle(connection: Connection): void;
+  /** The connection is closed, and carries nothing. */
+  gone(connection: Connection): void;
+  /** The connection had grown old unnoticed: it broke as soon as it was used again. */
+  stale(): void;
+}
+
+/** What a connection is doing. */
+type Phase =
+  /** It is being made; the request waits. */
+  | 'connecting'
+  /** Nothing is in flight, and nothing may come. */
+  | 'idle'
+  /** A request is going out or has gone; the head of its answer is not complete. */
+  | 'waiting'
+  /** The body of an answer is coming in. */
+  | 'answering'
+  | 'closed';
+
+/** A connection to an upstream: carries one request at a time, and knows how long it has been waiting for what. */
+export class Connection implements RequestWriterOwner {
+  readonly #share: ConnectionShare;
+  readonly #socket: Socket;
+  readonly #answer: AnswerReader;
+  /** What the next read goes into. */
+  #slab: Slab;
+  #phase: Phase = 'connecting';
+  #connected = false;
+  #call: Call | null = null;
+  /** Writes the present request; null for one without a body, which has gone in one write. */
+  #writer: RequestWriter | null = null;
+  #requestSent = false;
+  /** Bytes of the request that the system had taken when it was last looked at. */
+  #bytesTaken = 0;
+  /** Interim answers that had come by then. */
+  #interim = 0;
+  /** The sink has enough: nothing is read. */
+  #paused = false;
+  /** Requests that it has carried. */
+  #carried = 0;
+  #bornAt: number;
+  readonly #maxAgeMs: number;
+  /** When the present wait began. */
+  #since: number;
+  #idleMs: number;
+  #closeWhenIdle = false;
+
+  /** `chance`, 0 up to 1, takes up to a fifth off the connection's age, so that not all of a burst close together. */
+  constructor(share: ConnectionShare, chance: number) {
+    const { options, clock, slabs, connect } = share;
+    this.#share = share;
+    this.#answer = new AnswerReader(options.maxHeadBytes);
+    this.#slab = slabs.take();
+    this.#bornAt = clock.monotonicMs();
+    this.#since = this.#bornAt;
+    this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
+    this.#idleMs = options.keepAliveMs;
+    this.#socket = connect(options, {
+      buffer: () => this.#slab.bytes,
+      callback: count => this.#onBytes(count),
+    });
+    this.#socket.on('connect', () => this.#onConnect());
+    this.#socket.on('drain', () => this.#writer?.drained());
+    this.#socket.on('end', () => this.#onEnd());
+    this.#socket.on('error', error => this.#onBroken(error));
+    this.#socket.on('close', () => this.#onBroken(new Error('the connection was closed')));
+  }
+
+  /** The connection stands. */
+  get open(): boolean {
+    return this.#connected && this.#phase !== 'closed';
+  }
+
+  /** Past its age: it takes no further request. */
+  get old(): boolean {
+    return this.#share.clock.monotonicMs() - this.#bornAt > this.#maxAgeMs;
+  }
+
+  /** Sends the request as soon as the connection stands. To be called on a new or idle connection. */
+  carry(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+    const call = new Call(this, request, sink);
+    this.#call = call;
+    if (this.#phase === 'idle') this.#send(call);
+    return call;
+  }
+
+  /** Lets the answer to this call flow again. */
+  resume(call: Call): void {
+    if (call !== this.#call || !this.#paused) return;
+    this.#paused = false;
+    // While nothing was read, the upstream had no chance: its time begins anew.
+    this.#since = this.#share.clock.monotonicMs();
+    this.#socket.resume();
+  }
+
+  /** Gives this call up, and with it the connection: what is still to come of the answer belongs to nobody. */
+  abort(call: Call): void {
+    if (call === this.#call) this.close();
+  }
+
+  /** Closes at once if nothing is in flight, else behind the answer. */
+  closeWhenIdle(): void {
+    if (this.#phase === 'idle') this.close();
+    else this.#closeWhenIdle = true;
+  }
+
+  /** Closes at once. A call in flight hears nothing more. */
+  close(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#call = null;
+    this.#writer?.stop();
+    this.#writer = null;
+    this.#answer.giveUp();
+    this.#socket.destroy();
+    this.#slab.letGo();
+    this.#share.gone(this);
+  }
+
+  /** Looks whether something has taken too long. Called now and then. */
+  sweep(nowMs: number): void {
+    const { options } = this.#share;
+    const waitedMs = nowMs - this.#since;
+    switch (this.#phase) {
+      case 'connecting':
+        if (waitedMs > options.connectTimeoutMs) this.#fail('connect', new Error('the connect timed out'));
+        break;
+      case 'idle':
+        if (waitedMs >= this.#idleMs) this.close();
+        break;
+      case 'waiting':
+        this.#sweepWaiting(nowMs);
+        break;
+      case 'answering':
+        if (!this.#paused && waitedMs > (this.#call?.request.idleTimeoutMs ?? 0))
+          this.#fail('truncated', new Error('the answer stood still for too long'));
+        break;
+    }
+  }
+
+  requestSent(): void {
+    this.#requestSent = true;
+    this.#since = this.#share.clock.monotonicMs();
+  }
+
+  requestBroken(): void {
+    this.#fail(this.#kindNow('reset'), new Error('the body broke off'));
+  }
+
+  /** The upstream's time runs while it has the whole request, or does not take what there is of it. */
+  #sweepWaiting(nowMs: number): void {
+    const { bytesWritten, writableLength, writableNeedDrain } = this.#socket;
+    const taken = bytesWritten - writableLength;
+    const moved = taken !== this.#bytesTaken || this.#answer.interim !== this.#interim;
+    this.#bytesTaken = taken;
+    this.#interim = this.#answer.interim;
+    if (moved || !(this.#requestSent || writableNeedDrain)) this.#since = nowMs;
+    else if (nowMs - this.#since > (this.#call?.request.firstByteTimeoutMs ?? 0))
+      this.#fail('timeout', new Error('no answer came in time'));
+  }
+
+  #onConnect(): void {
+    if (this.#phase !== 'connecting') return;
+    this.#connected = true;
+    this.#bornAt = this.#share.clock.monotonicMs();
+    if (this.#call !== null) this.#send(this.#call);
+  }
+
+  #send(call: Call): void {
+    const { request, sink } = call;
+    this.#phase = 'waiting';
+    this.#carried++;
+    this.#paused = false;
+    this.#answer.begin(request.method, sink);
+    this.#bytesTaken = this.#socket.bytesWritten;
+    this.#interim = 0;
+    if (request.body === null) {
+      this.#socket.write(requestHead(request), 'latin1');
+      this.requestSent();
+    } else {
+      this.#requestSent = false;
+      this.#since = this.#share.clock.monotonicMs();
+      this.#writer = new RequestWriter(this.#socket, request, request.body, this);
+      this.#writer.start();
+    }
+  }
+
+  /** A read has filled the first `count` bytes of the slab. False: no more for now. */
+  #onBytes(count: number): boolean {
+    // Bytes that nobody asked for could be taken for the answer to the next request.
+    if (this.#call === null) {
+      this.close();
+      return false;
+    }
+    try {
+      this.#paused = !this.#answer.read(this.#slab, count);
+    } catch (error) {
+      this.#fail(this.#kindNow('malformed'), error);
+    }
+    // The sink may have given the exchange up.
+    if (this.#phaseNow() === 'closed') return false;
+    if (this.#slab.lent) this.#changeSlab();
+    if (this.#answer.over) this.#onAnswered();
+    else if (this.#answer.inBody) {
+      this.#phase = 'answering';
+      this.#since = this.#share.clock.monotonicMs();
+    }
+    return !this.#paused;
+  }
+
+  /** For the compiler, which does not see that a call in between may have changed the phase. */
+  #phaseNow(): Phase {
+    return this.#phase;
+  }
+
+  #changeSlab(): void {
+    const slab = this.#slab;
+    this.#slab = this.#share.slabs.take();
+    slab.letGo();
+  }
+
+  #onAnswered(): void {
+    const { close, keepAliveMs } = this.#answer;
+    const { options, clock } = this.#share;
+    this.#call = null;
+    this.#writer?.stop();
+    this.#writer = null;
+    if (keepAliveMs !== null) this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, options.maxAgeMs);
+    // An answer before the end of its request leaves the upstream inside that request: nothing can follow on it.
+    if (!this.#requestSent || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.old) {
+      this.close();
+      return;
+    }
+    this.#phase = 'idle';
+    this.#since = clock.monotonicMs();
+    this.#share.idle(this);
+  }
+
+  #onEnd(): void {
+    if (this.#answer.inBody && this.#answer.ended()) this.close();
+    else this.#onBroken(new Error('the upstream closed the connection'));
+  }
+
+  #onBroken(error: Error): void {
+    if (this.#phase === 'closed') return;
+    if (this.#call === null) this.close();
+    else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+  }
+
+  /** What a failure is that would be of this kind before the sink has the head of an answer. */
+  #kindNow(kind: UpstreamFailure['kind']): UpstreamFailure['kind'] {
+    return this.#answer.inBody ? 'truncated' : kind;
+  }
+
+  #fail(kind: UpstreamFailure['kind'], cause: unknown): void {
+    const call = this.#call;
+    const onReusedConnection = this.#carried > 1;
+    const answerBegun = this.#carried > 0 && this.#answer.begun;
+    this.close();
+    if (kind === 'reset' && onReusedConnection && !answerBegun) this.#share.stale();
+    call?.sink.fail({ kind, onReusedConnection, answerBegun, cause });
+  }
+}
+
+/** A request in flight. Once it is over, its hands are off the connection. */
+class Call implements TransportCall {
+  readonly request: UpstreamRequest;
+  readonly sink: AnswerSink;
+  readonly #connection: Connection;
+
+  constructor(connection: Connection, request: UpstreamRequest, sink: AnswerSink) {
+    this.#connection = connection;
+    this.request = request;
+    this.sink = sink;
+  }
+
+  resume(): void {
+    this.#connection.resume(this);
+  }
+
+  abort(): void {
+    this.#connection.abort(this);
+  }
+}

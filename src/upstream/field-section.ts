@@ -1,0 +1,59 @@
+import { COLON, CR, isBlank, LF, TEXT, TOKEN } from './byte-classes.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+
+/** Lines of a field section; more are no answer but an attack on whoever has to look through them. */
+const MAX_FIELDS = 500;
+
+/** What `readFields` and `lineEnd` return when the bytes at hand are in order so far and do not reach the end. */
+export const INCOMPLETE = -1;
+
+/**
+ * Reads header or trailer fields from `at` up to the empty line behind them, and adds a name and a value for each to
+ * `fields`. Returns the position behind the empty line, or `INCOMPLETE`; then `fields` holds a part and is to be thrown
+ * away. Refuses a section as soon as a byte is there that no section can have.
+ *
+ * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
+ *
+ * @param text the same bytes as a latin-1 string, from which names and values are cut
+ */
+export function readFields(
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+  text: string,
+  fields: string[],
+): number {
+  for (;;) {
+    if (bytes[at] === CR && at < end) return lineEnd(bytes, at, end);
+    // RFC 9112, 5.1: no whitespace between the name and the colon, or readers disagree which field it is. A line that
+    // begins with a blank would continue the one before (5.2, obs-fold); its first byte is no part of a name either.
+    const name = at;
+    while (at < end && TOKEN[bytes[at] as number] === 1) at++;
+    if (at === end) return INCOMPLETE;
+    const colon = at;
+    if (colon === name || bytes[colon] !== COLON) throw new MalformedAnswer('a field name that is none');
+    // RFC 9112, 5.1: blanks around the value are no part of it.
+    at++;
+    while (at < end && isBlank(bytes[at])) at++;
+    const value = at;
+    while (at < end && TEXT[bytes[at] as number] === 1) at++;
+    let valueEnd = at;
+    while (valueEnd > value && isBlank(bytes[valueEnd - 1])) valueEnd--;
+    at = lineEnd(bytes, at, end);
+    if (at === INCOMPLETE) return INCOMPLETE;
+    if (fields.length === 2 * MAX_FIELDS) throw new MalformedAnswer('too many fields');
+    fields.push(text.slice(name, colon), text.slice(value, valueEnd));
+  }
+}
+
+/**
+ * The position behind the CRLF at `at`. RFC 9112, 2.2 lets a recipient take a lone LF for the end of a line; who does
+ * sees other lines than who does not, so it is refused here, and so is a CR without LF.
+ */
+export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
+  if (at < end && bytes[at] !== CR)
+    throw new MalformedAnswer('a control byte, or a line that does not end in CRLF');
+  if (at + 1 >= end) return INCOMPLETE;
+  if (bytes[at + 1] !== LF) throw new MalformedAnswer('a CR without LF');
+  return at + 2;
+}

@@ -1,0 +1,129 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
+import {
+  type BodySource,
+  ConnectionPool,
+  type Transport,
+  type UpstreamOptions,
+  type UpstreamRequest,
+} from '../../src/upstream/index.ts';
+import { CollectingSink } from '../support/collecting-sink.ts';
+import { disagreement } from '../support/fuzz/reader-fuzz.ts';
+import type { Reading } from '../support/fuzz/reading.ts';
+import { fuzzSeed } from '../support/fuzz/settings.ts';
+import { wireAnswer } from '../support/fuzz/wire-answers.ts';
+import { Random } from '../support/random.ts';
+import { UndiciTransport } from '../support/undici/undici-transport.ts';
+import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
+
+const CASES = 300;
+
+/** Ours, and undici behind the same interface. */
+function transports(port: number): readonly [Transport, Transport] {
+  const options: UpstreamOptions = {
+    ...{ host: '127.0.0.1', port, connectTimeoutMs: 2_000, keepAliveMs: 60_000, maxAgeMs: 300_000 },
+    maxHeadBytes: 32_768,
+  };
+  const both = [
+    new ConnectionPool(options, systemClock, () => 0),
+    new UndiciTransport(options, systemClock, () => 0),
+  ] as const;
+  onTestFinished(async () => void (await Promise.all(both.map(transport => transport.close()))));
+  return both;
+}
+
+/** A body that is there at once, in pieces. */
+class ReadyBody implements BodySource {
+  started = false;
+  readonly #pieces: readonly Buffer[];
+
+  constructor(pieces: readonly Buffer[]) {
+    this.#pieces = pieces;
+  }
+
+  start(sink: Parameters<BodySource['start']>[0]): void {
+    this.started = true;
+    for (const piece of this.#pieces) sink.chunk(piece);
+    sink.end();
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+}
+
+async function send(transport: Transport, request: UpstreamRequest): Promise<CollectingSink> {
+  const sink = new CollectingSink();
+  transport.send(request, sink);
+  await sink.over;
+  return sink;
+}
+
+function requestOf(number: number): UpstreamRequest {
+  const random = new Random(fuzzSeed + number);
+  const method = random.pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
+  const pieces = Array.from({ length: random.below(4) }, () => random.bytes(1 + random.below(40_000)));
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return {
+    method,
+    target: `/${number}?a=%20`,
+    fields: ['Host', 'a.test', 'X-Number', `${number}`, 'x-number', '\xe9', 'Authorization', 'Bearer x'],
+    bodyLength: length === 0 || random.chance(0.5) ? length : 'chunked',
+    body: length === 0 ? null : new ReadyBody(pieces),
+    ...{ firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  };
+}
+
+/**
+ * What an upstream could tell of a request, apart from what undici does its own way: it speaks of the connection, writes
+ * `host` small, and counts a body that is there at once.
+ */
+function seen({ method, target, fields, body, complete }: CapturedRequest) {
+  const own = fields.filter((_, i) => !OF_THE_HOP.test(fields[i - (i % 2)] ?? ''));
+  const text = own.map(field => (field === 'Host' ? 'host' : field));
+  return { method, target, text, body: body.toString('latin1'), complete };
+}
+const OF_THE_HOP = /^(connection|content-length|transfer-encoding)$/i;
+
+test(`${CASES} requests look the same to the upstream as those of undici (WEIR_FUZZ_SEED=${fuzzSeed})`, async () => {
+  const upstream = await startUpstream();
+  const [ours, undici] = transports(upstream.port);
+  for (let number = 0; number < CASES; number++) {
+    for (const transport of [ours, undici])
+      expect((await send(transport, requestOf(number))).failure).toBeNull();
+    expect(upstream.requests[0]?.framing).toBe(requestOf(number).bodyLength);
+    const [a, b] = upstream.requests.splice(0).map(seen);
+    expect(a).toEqual(b);
+  }
+  expect(ours.connections).toBe(1);
+});
+
+test(`${CASES} answers are the same as those that undici reads from the same upstream (WEIR_FUZZ_SEED=${fuzzSeed})`, async () => {
+  const upstream = await startUpstream(async exchange => {
+    const { bytes } = wireAnswer(new Random(fuzzSeed + Number(exchange.request.target.slice(1))));
+    await exchange.send(bytes);
+    exchange.connection.end();
+  });
+  const [ours, undici] = transports(upstream.port);
+  let whole = 0;
+  for (let number = 0; number < CASES; number++) {
+    const { method, bytes } = wireAnswer(new Random(fuzzSeed + number));
+    const request = { ...requestOf(number), ...{ method, target: `/${number}`, bodyLength: 0, body: null } };
+    const [a, b] = [await send(ours, request), await send(undici, request)];
+    // Its transport refuses more than undici does.
+    if (b.failure !== null) continue;
+    expect(disagreement(readingOf(a), readingOf(b)), JSON.stringify(bytes.toString('latin1'))).toBeNull();
+    if (a.failure === null) whole++;
+  }
+  expect(whole).toBeGreaterThan(CASES / 2);
+}, 60_000);
+
+function readingOf(sink: CollectingSink): Reading {
+  const outcome = sink.failure === null ? 'whole' : sink.failure.kind === 'malformed' ? 'refused' : 'part';
+  const status = Number(/(?:head|whole) (\d+)/.exec(sink.events.join('\n'))?.[1] ?? 0);
+  const fields = sink.fields.map((text, i) => (i % 2 === 0 ? text : text.replace(/[ \t]+$/, '')));
+  return {
+    ...{ outcome, interim: [], status, reason: null, fields, body: sink.body },
+    trailers: sink.trailers.map(text => text.replace(/[ \t]+$/, '')),
+  };
+}

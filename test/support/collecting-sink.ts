@@ -1,0 +1,71 @@
+import type { AnswerSink, Taken, UpstreamFailure } from '../../src/upstream/index.ts';
+
+/** An answer sink that writes down what it is told, in words. Bodies are collected as latin-1 text. */
+export class CollectingSink implements AnswerSink {
+  /** `info 103`, `head 200 5` (the length, or null), `whole 200`, `end`, `fail reset`, in their order. */
+  readonly events: string[] = [];
+  fields: readonly string[] = [];
+  trailers: readonly string[] = [];
+  reason = '';
+  failure: UpstreamFailure | null = null;
+  /** What `data` returns. */
+  wantsMore = true;
+  /** Whether lent pieces are given back at once. */
+  takesAtOnce = true;
+  /** Pieces that are lent and not given back. */
+  readonly lent: { readonly piece: Buffer; readonly taken: Taken }[] = [];
+  readonly #pieces: (Buffer | string)[] = [];
+  readonly #over = Promise.withResolvers<void>();
+
+  get body(): string {
+    return this.#pieces.map(piece => (typeof piece === 'string' ? piece : piece.toString('latin1'))).join('');
+  }
+
+  /** Resolves when the last call has come: `whole`, `end` or `fail`. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  info(status: number, fields: readonly string[]): void {
+    this.events.push(`info ${status}`);
+    this.fields = fields;
+  }
+
+  whole(status: number, reason: string, fields: readonly string[], body: string): void {
+    this.events.push(`whole ${status}`);
+    this.reason = reason;
+    this.fields = fields;
+    this.#pieces.push(body);
+    this.#over.resolve();
+  }
+
+  head(status: number, reason: string, fields: readonly string[], bodyLength: number | null): void {
+    this.events.push(`head ${status} ${bodyLength}`);
+    this.reason = reason;
+    this.fields = fields;
+  }
+
+  data(chunk: Buffer, taken: Taken | null): boolean {
+    if (taken === null) this.#pieces.push(chunk);
+    else if (this.takesAtOnce) {
+      this.#pieces.push(Buffer.from(chunk));
+      taken();
+    } else {
+      this.#pieces.push(chunk);
+      this.lent.push({ piece: chunk, taken });
+    }
+    return this.wantsMore;
+  }
+
+  end(trailers: readonly string[]): void {
+    this.events.push('end');
+    this.trailers = trailers;
+    this.#over.resolve();
+  }
+
+  fail(failure: UpstreamFailure): void {
+    this.events.push(`fail ${failure.kind}`);
+    this.failure = failure;
+    this.#over.resolve();
+  }
+}

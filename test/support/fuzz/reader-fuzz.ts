@@ -1,0 +1,151 @@
+import { SLAB_BYTES } from '../../../src/upstream/slab.ts';
+import { Random } from '../random.ts';
+import { readWithNode } from './read-with-node.ts';
+import { readWithOurs } from './read-with-ours.ts';
+import { readWithUndici } from './read-with-undici.ts';
+import { type Reading, without } from './reading.ts';
+import { wireAnswer } from './wire-answers.ts';
+
+/** Messages up to this length are small. */
+const SMALL_BYTES = 160;
+const MAX_FINDINGS = 10;
+
+export interface ReaderFuzz {
+  readonly seed: number;
+  readonly cases: number;
+  /** Of how many small messages one is read with every split into two; the others with some. */
+  readonly everySplitOfOneIn: number;
+  /** Told before each case how many are done. */
+  readonly onCase?: (done: number) => void;
+}
+
+export interface ReaderFuzzResult {
+  readonly cases: number;
+  /** Whole answers on which our reader, Node's client and undici agree. */
+  readonly accepted: number;
+  /** Bytes that ours refused. */
+  readonly refused: number;
+  /** Of these, bytes that Node's client took for a whole answer. */
+  readonly stricter: number;
+  readonly findings: readonly string[];
+}
+
+/**
+ * Gives the same bytes to our reader, to Node's own client and to undici. Ours may refuse what they take. What it takes
+ * must be the same answer to all three, and the same however the bytes are split.
+ */
+export async function fuzzReader({
+  seed,
+  cases,
+  everySplitOfOneIn,
+  onCase,
+}: ReaderFuzz): Promise<ReaderFuzzResult> {
+  const findings: string[] = [];
+  // What is refused is refused with an error each, whose stack costs more than the reading.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  let [done, accepted, refused, stricter] = [0, 0, 0, 0];
+  for (; done < cases && findings.length < MAX_FINDINGS; done++) {
+    onCase?.(done);
+    const random = new Random(seed + done);
+    const { method, bytes } = wireAnswer(random);
+    const before = findings.length;
+    const note = (what: string): void => {
+      if (findings.length > before) return;
+      findings.push(
+        `case ${done} of seed ${seed}: ${what}: ${method} ${JSON.stringify(bytes.toString('latin1'))}`,
+      );
+    };
+    const ours = readWithOurs(splitAt(bytes, readEnds(bytes)), method);
+    for (const ends of splits(bytes, done % everySplitOfOneIn === 0, random)) {
+      const wrong = difference(ours, readWithOurs(splitAt(bytes, ends), method));
+      if (wrong !== null) note(`split at ${ends}, another ${wrong}`);
+    }
+    const [node, undici] = await Promise.all([readWithNode(bytes, method), readWithUndici(bytes, method)]);
+    for (const [name, other] of [['node', node] as const, ['undici', undici] as const]) {
+      if (other.outcome !== 'whole' && isKnownRefusal(name, bytes)) continue;
+      // Where bytes follow the answer, some clients do not come to its end.
+      if (other.outcome !== 'whole' && hasBytesBehind(ours, bytes, method)) continue;
+      const wrong = disagreement(ours, other);
+      if (wrong !== null) note(`${name} reads another ${wrong}: ${JSON.stringify([ours, other])}`);
+    }
+    if (ours.outcome === 'whole') accepted++;
+    if (ours.outcome === 'refused') refused++;
+    if (ours.outcome === 'refused' && node.outcome === 'whole') stricter++;
+  }
+  Error.stackTraceLimit = stackTraceLimit;
+  return { cases: done, accepted, refused, stricter, findings };
+}
+
+/** Where another client is known to refuse what is in order, or harmless. */
+function isKnownRefusal(name: 'node' | 'undici', bytes: Buffer): boolean {
+  // A 100 that it did not ask for, which RFC 9110, 15.2 lets a server send.
+  if (name === 'undici' && /HTTP\/1\.[01] 100/.test(bytes.toString('latin1'))) return true;
+  // Blanks behind a length.
+  if (name === 'undici' && /content-length:.*\d[ \t]+\r/i.test(bytes.toString('latin1'))) return true;
+  // Bytes behind a message that says close, though that be an interim one, and the answer is still to come.
+  return /HTTP\/1\.[01] 1\d\d[\s\S]*\nconnection:.*\bclose\b/i.test(bytes.toString('latin1'));
+}
+
+/** Whether the answer was complete before the last byte. */
+function hasBytesBehind(ours: Reading, bytes: Buffer, method: string): boolean {
+  const shorter = readWithOurs(splitAt(bytes.subarray(0, -1), readEnds(bytes)), method);
+  return ours.outcome === 'whole' && difference(ours, shorter) === null;
+}
+
+/** What differs between our reading and that of another client, where ours is one; null: nothing. */
+export function disagreement(ours: Reading, other: Reading): string | null {
+  if (ours.outcome === 'refused') return null;
+  if (ours.outcome === 'part') return other.outcome === 'whole' ? 'end' : null;
+  return difference(ours, other);
+}
+
+function difference(ours: Reading, other: Reading): string | null {
+  if (ours.outcome !== other.outcome) return 'outcome';
+  // Whether the head was passed on before the rest turned out to be wrong depends on when the rest came.
+  if (ours.outcome === 'refused' && (ours.status === 0 || other.status === 0)) return null;
+  if (JSON.stringify(ours.interim) !== JSON.stringify(other.interim)) return 'interim answer';
+  if (ours.status !== other.status) return 'status';
+  if (other.reason !== null && ours.reason !== other.reason) return 'reason';
+  if (!sameFields(ours, other)) return 'field';
+  // How much of a body came before it broke off may differ, and that before it is refused.
+  if (ours.outcome === 'whole' && ours.body !== other.body) return 'body';
+  if (!other.body.startsWith(ours.body) && !ours.body.startsWith(other.body)) return 'body';
+  return JSON.stringify(ours.trailers) === JSON.stringify(other.trailers) ? null : 'trailer';
+}
+
+/** Whoever has a whole answer may state its length, though the upstream did not. */
+function sameFields(ours: Reading, other: Reading): boolean {
+  const lengths = [ours, other].map(({ fields }) => fields.length - without(fields, 'content-length').length);
+  const stated = lengths[0] === lengths[1];
+  const [a, b] = stated
+    ? [ours.fields, other.fields]
+    : [without(ours.fields, 'content-length'), without(other.fields, 'content-length')];
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Every split of a small message into two, or some, and byte by byte or in several pieces. */
+function* splits(bytes: Buffer, every: boolean, random: Random): Generator<number[]> {
+  if (every && bytes.length <= SMALL_BYTES) for (let at = 1; at < bytes.length; at++) yield [at];
+  else for (let count = 4; count > 0; count--) yield [...readEnds(bytes), random.below(bytes.length)];
+  if (random.chance(0.1) && bytes.length < 1_000) yield Array.from(bytes.keys());
+  const cuts = Array.from({ length: 3 }, () => random.below(bytes.length));
+  yield [...readEnds(bytes), ...cuts];
+}
+
+/** No read brings more than a slab holds. */
+function readEnds(bytes: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = SLAB_BYTES; at < bytes.length; at += SLAB_BYTES) ends.push(at);
+  return ends;
+}
+
+function splitAt(bytes: Buffer, ends: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const end of [...ends].sort((a, b) => a - b)) {
+    if (end > at) pieces.push(bytes.subarray(at, end));
+    at = Math.max(at, end);
+  }
+  return [...pieces, bytes.subarray(at)];
+}
