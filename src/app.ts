@@ -1,9 +1,18 @@
-import { AdminListener } from './admin/index.ts';
-import type { HostPort, Snapshot, UpstreamModel } from './config/index.ts';
-import { type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway, Identity, Limiting } from './gateway/index.ts';
+import { AdminListener, gatherStatus } from './admin/index.ts';
 import {
-  AccessLog,
+  ConfigWatcher,
+  type ConfigWatcherOptions,
+  formatProblem,
+  type HostPort,
+  type LoadedConfig,
+  type Problem,
+  ReloadRecord,
+  restartKeys,
+  type Snapshot,
+} from './config/index.ts';
+import { type AppliedEvent, type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
+import { Gateway, isReady, Limiting, type Setup, Succession } from './gateway/index.ts';
+import {
   FaultLog,
   IdentityListeners,
   IdentityLog,
@@ -13,25 +22,32 @@ import {
   LimitMetrics,
   Listeners,
   type Logger,
+  Logging,
   Metrics,
-  Pseudonyms,
+  ReloadListeners,
+  ReloadLog,
+  ReloadMetrics,
   StoreListeners,
   StoreLog,
   StoreMetrics,
 } from './observe/index.ts';
 import { HttpListener } from './server/index.ts';
-import { ConnectionPool, type Transport } from './upstream/index.ts';
+import { ConnectionPool, Transports } from './upstream/index.ts';
 
 /** What a gateway needs beside its configuration. */
 export interface AppOptions {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Where the configuration came from: changes of its files are followed. Left out: it stays as it is. */
+  readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
 }
 
 /** A running gateway. */
 export interface App {
   /** What was bound, which tells the port where the configuration says 0. */
   readonly addresses: { readonly http: HostPort; readonly admin: HostPort | null };
+  /** Reads the files of the configuration at once. Resolves when it is decided what becomes of them; never rejects. */
+  reload(): Promise<void>;
   /**
    * Fails readiness at once, after `shutdown.delay` accepts nothing new, and lets requests in flight finish.
    * Resolves to false when `shutdown.drain` ran out first and the rest was broken off. A second call joins the first.
@@ -48,40 +64,29 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 
 class RunningApp implements App {
   addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
-  readonly #snapshot: Snapshot;
+  readonly #first: Snapshot;
   readonly #metrics = new Metrics();
-  readonly #transports: ReadonlyMap<string, Transport>;
-  readonly #identity: Identity | null;
+  readonly #logging: Logging;
+  readonly #transports: Transports;
+  readonly #succession: Succession;
   readonly #limiting: Limiting;
+  readonly #gateway: Gateway;
   readonly #http: HttpListener;
   readonly #admin: AdminListener;
+  readonly #reloads: ReloadListeners;
+  readonly #watcher: ConfigWatcher | null;
   #started = false;
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log }: AppOptions) {
-    this.#snapshot = snapshot;
-    this.#transports = new Map(
-      snapshot.upstreams.map(({ name, options }) => [name, new ConnectionPool(options, clock, systemRandom)]),
-    );
-    const pseudonyms = new Pseudonyms(snapshot.log.pseudonymKey ?? randomKey());
-    const listeners = [
-      this.#metrics,
-      new FaultLog(log),
-      ...(snapshot.log.access ? [new AccessLog(log, pseudonyms)] : []),
-    ];
-    this.#identity =
-      snapshot.identity === null
-        ? null
-        : new Identity(snapshot.identity, {
-            clock,
-            random: systemRandom,
-            listener: new IdentityListeners([
-              new IdentityMetrics(this.#metrics.registry),
-              new IdentityLog(log),
-            ]),
-          });
-    const limitMetrics = new LimitMetrics(this.#metrics.registry);
+  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions) {
+    this.#first = snapshot;
+    const { registry } = this.#metrics;
+    // 1. What outlives every configuration.
+    this.#logging = new Logging(log, snapshot.log, randomKey());
+    const { accessLog, pseudonyms } = this.#logging;
+    this.#transports = new Transports(options => new ConnectionPool(options, clock, systemRandom));
+    const limitMetrics = new LimitMetrics(registry);
     this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
       random: systemRandom,
@@ -92,32 +97,67 @@ class RunningApp implements App {
       ),
     });
     limitMetrics.observe(() => this.#limiting.counts);
-    const gateway = new Gateway({
-      snapshot,
+    // 2. What changes with it.
+    const record = new ReloadRecord(clock);
+    this.#reloads = new ReloadListeners([record, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
+    this.#succession = new Succession(snapshot, {
+      identity: {
+        clock,
+        random: systemRandom,
+        listener: new IdentityListeners([new IdentityMetrics(registry), new IdentityLog(log)]),
+      },
+      transports: this.#transports,
+      serve: setup => this.#serve(setup),
+      wait: setup => this.#reloads.waiting(setup.snapshot),
+    });
+    this.#gateway = new Gateway({
+      setup: this.#succession.current,
       clock,
-      listener: new Listeners(listeners),
+      listener: new Listeners([this.#metrics, new FaultLog(log), accessLog]),
       nextRequestId: requestIdSource(),
-      identity: this.#identity,
       limiting: this.#limiting,
-      transportOf: upstream => this.#transportOf(upstream),
     });
-    this.#http = new HttpListener({
-      gateway,
-      clock,
-      timeouts: snapshot.timeouts,
-      caps: snapshot.caps,
-      trustedProxies: snapshot.trustedProxies,
+    this.#watcher =
+      source === undefined
+        ? null
+        : new ConfigWatcher({
+            ...source,
+            clock,
+            sink: {
+              take: loaded => this.#take(loaded),
+              refuse: problems => this.#reloads.refused(mistakesOf(problems)),
+              unchanged: () => this.#reloads.unchanged(),
+              unwatched: cause => this.#reloads.unwatched(cause),
+            },
+          });
+    // 3. The listeners, and those who look.
+    this.#http = new HttpListener({ ...snapshot, gateway: this.#gateway, clock });
+    const notReady = () => this.#notReady();
+    const clientConnections = () => this.#http.connections;
+    const upstreamConnections = () => this.#transports.connections;
+    const status = {
+      startedAtMs: clock.epochMs(),
+      record,
+      gateway: this.#gateway,
+      limiting: this.#limiting,
+      setup: () => this.#succession.current,
+      restartKeys: (latest: Snapshot) => restartKeys(snapshot, latest),
+      reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
+      notReady,
+      clientConnections,
+      upstreamConnections,
+    } as const;
+    this.#admin = new AdminListener({
+      metrics: () => this.#scrape(),
+      notReady,
+      status: () => gatherStatus(status),
     });
-    this.#admin = new AdminListener({ metrics: () => this.#scrape(), notReady: () => this.#notReady() });
-    this.#metrics.observe({
-      clientConnections: () => this.#http.connections,
-      upstreamConnections: () =>
-        [...this.#transports].map(([name, transport]) => [name, transport.connections] as const),
-    });
+    this.#metrics.observe({ clientConnections, upstreamConnections });
   }
 
   async start(): Promise<void> {
-    const { listen } = this.#snapshot;
+    const { listen } = this.#first;
+    this.#reloads.started(this.#eventOf(this.#first));
     try {
       const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin);
       const http = await this.#http.listen(listen.http);
@@ -128,8 +168,13 @@ class RunningApp implements App {
       throw error;
     }
     this.#limiting.start();
-    this.#identity?.start();
+    this.#succession.start();
+    await this.#watcher?.start();
     this.#started = true;
+  }
+
+  reload(): Promise<void> {
+    return this.#watcher?.reload() ?? Promise.resolve();
   }
 
   drain(): Promise<boolean> {
@@ -137,21 +182,39 @@ class RunningApp implements App {
     return this.#drained;
   }
 
+  #take(loaded: LoadedConfig): void {
+    this.#reloads.warned(loaded.warnings.map(formatProblem));
+    this.#succession.take(loaded.snapshot);
+  }
+
+  /** Another setup has taken the place of the last: from here on all that follows the configuration does so. */
+  #serve(setup: Setup): void {
+    const { snapshot } = setup;
+    this.#gateway.use(setup);
+    this.#limiting.use(snapshot.limits);
+    this.#http.use(snapshot);
+    this.#logging.use(snapshot.log);
+    this.#reloads.applied(this.#eventOf(snapshot));
+  }
+
+  #eventOf(snapshot: Snapshot): AppliedEvent {
+    const { generation, hash } = snapshot;
+    return { generation, hash, needsRestart: restartKeys(this.#first, snapshot).map(({ key }) => key) };
+  }
+
   async #drain(): Promise<boolean> {
-    const { delayMs, drainMs } = this.#snapshot.shutdown;
+    const { delayMs, drainMs } = this.#succession.current.snapshot.shutdown;
     this.#draining = true;
+    void this.#watcher?.stop();
     if (delayMs > 0) await pause(delayMs);
     const inTime = await Promise.race([
       this.#http.drain().then(() => true),
       pause(drainMs).then(() => false),
     ]);
     if (!inTime) this.#http.destroy();
-    await Promise.race([
-      Promise.all([...this.#transports.values()].map(transport => transport.close())),
-      pause(1_000),
-    ]);
+    await Promise.race([this.#transports.close(), pause(1_000)]);
     this.#limiting.stop();
-    this.#identity?.stop();
+    this.#succession.stop();
     this.#admin.close();
     return inTime;
   }
@@ -160,19 +223,17 @@ class RunningApp implements App {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
-    return this.#identity?.ready === false ? "waiting for the issuer's keys" : null;
-  }
-
-  #transportOf(upstream: UpstreamModel): Transport {
-    const transport = this.#transports.get(upstream.name);
-    if (transport === undefined) throw new Error(`no transport to the upstream "${upstream.name}"`);
-    return transport;
+    return isReady(this.#succession.current) ? null : "waiting for the issuer's keys";
   }
 
   async #scrape(): Promise<{ contentType: string; text: string }> {
     const { registry } = this.#metrics;
     return { contentType: registry.contentType, text: await registry.metrics() };
   }
+}
+
+function mistakesOf(problems: readonly Problem[]): string[] {
+  return problems.map(formatProblem);
 }
 
 function pause(ms: number): Promise<void> {

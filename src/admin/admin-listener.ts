@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { HostPort } from '../config/index.ts';
+import { type GatewayStatus, statusAsJson } from './status.ts';
+import { statusAsPage } from './status-page.ts';
 
 /** What the admin listener shows. */
 export interface AdminView {
@@ -8,14 +10,17 @@ export interface AdminView {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
+  /** What runs, what waits and what failed. */
+  status(): GatewayStatus;
 }
 
 /**
- * The second listener, for the platform only: metrics and health. It must not be reachable from outside the cluster.
+ * The second listener, for the platform only: metrics, health and status. It must not be reachable from outside the cluster.
  *
  * - `GET /healthz`: 200 while the process can answer at all; depends on nothing else
  * - `GET /readyz`: 200, or 503 with the reason while starting or draining
  * - `GET /metrics`: Prometheus' text format
+ * - `GET /status`: what runs, as a page, or as JSON where `Accept` asks for that; `GET /status.json`: JSON
  */
 export class AdminListener {
   readonly #server: Server;
@@ -23,7 +28,9 @@ export class AdminListener {
 
   constructor(view: AdminView) {
     this.#view = view;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
   }
 
   async listen({ host, port }: HostPort): Promise<HostPort> {
@@ -57,9 +64,26 @@ export class AdminListener {
         send(response, 200, contentType, text);
         break;
       }
+      case '/status':
+        this.#status(response, wantsJson(request.headers.accept));
+        break;
+      case '/status.json':
+        this.#status(response, true);
+        break;
       default:
-        send(response, 404, 'text/plain', 'Here are /metrics, /healthz and /readyz.\n');
+        send(response, 404, 'text/plain', 'Here are /metrics, /healthz, /readyz and /status.\n');
     }
+  }
+
+  #status(response: ServerResponse, asJson: boolean): void {
+    const status = this.#view.status();
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Vary', 'Accept');
+    // Nothing on the page runs or is fetched, whatever a name or a message in it says.
+    response.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    if (asJson) send(response, 200, 'application/json', statusAsJson(status));
+    else send(response, 200, 'text/html; charset=utf-8', statusAsPage(status));
   }
 
   #readiness(response: ServerResponse): void {
@@ -67,6 +91,11 @@ export class AdminListener {
     if (reason === null) send(response, 200, 'text/plain', 'ready\n');
     else send(response, 503, 'text/plain', `${reason}\n`);
   }
+}
+
+/** Browsers name text/html; a program that wants JSON says so. */
+function wantsJson(accept = ''): boolean {
+  return accept.includes('application/json') && !accept.includes('text/html');
 }
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {

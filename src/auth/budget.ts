@@ -26,7 +26,7 @@ interface Window {
  * second until its window closes, since others with new tokens may share it.
  */
 export class VerificationBudget implements CheckBudget {
-  readonly #options: BudgetOptions;
+  #options: BudgetOptions;
   readonly #clock: Clock;
   /** In the order in which the windows opened, which is that in which they close. */
   readonly #counting = new Map<string, Window>();
@@ -41,6 +41,16 @@ export class VerificationBudget implements CheckBudget {
   /** Addresses that have an entry, those with a closed window included. */
   get size(): number {
     return this.#counting.size + this.#spent.size;
+  }
+
+  /** These numbers from now on. What was counted stays, and windows that are open close when they were to. */
+  use(options: BudgetOptions): void {
+    this.#options = options;
+    for (const [address, window] of this.#spent) {
+      if (window.failures >= options.limit) continue;
+      this.#spent.delete(address);
+      this.#counting.set(address, window);
+    }
   }
 
   waitMs(address: string): number {

@@ -38,11 +38,17 @@ export class KeySet {
   #flight: Promise<boolean> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #abort = new AbortController();
+  #retired = false;
   #closed = false;
 
-  constructor(options: KeySetOptions, dependencies: KeySetDependencies) {
+  /** @param before keys of the same issuer that are known already: they are used until the first fetch is good */
+  constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;
+    if (before?.loaded !== true) return;
+    this.#replace(before.#keys, before.#asOfMs);
+    // Counted on, since refusals are remembered by it.
+    this.#version = before.#version;
   }
 
   /** Whether a key set was ever loaded: the gateway is not ready before. */
@@ -58,6 +64,11 @@ export class KeySet {
   /** When the fetch of the present set began, since the epoch: keys younger than that may be missing in it. */
   get asOfMs(): number {
     return this.#asOfMs;
+  }
+
+  /** Keys in the present set. */
+  get size(): number {
+    return this.#keys.length;
   }
 
   get fetching(): boolean {
@@ -100,6 +111,12 @@ export class KeySet {
       return good;
     });
     return this.#flight;
+  }
+
+  /** Another set takes its place: it fetches only what exchanges under way still ask for. */
+  retire(): void {
+    this.#retired = true;
+    clearTimeout(this.#timer);
   }
 
   /** Fetches no more. The keys held stay usable. */
@@ -160,7 +177,7 @@ export class KeySet {
 
   #planNext(): void {
     clearTimeout(this.#timer);
-    if (this.#closed) return;
+    if (this.#closed || this.#retired) return;
     const { refreshMs, cooldownMs } = this.#options;
     const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
     const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);

@@ -62,12 +62,12 @@ function summary(file: string, result: LoadResult, passed: boolean): string {
 
 /** What there is in the configuration, in a few words each. */
 function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
-  const [, file] = files;
+  const [, ...limitsFiles] = files;
   return [
     many(writtenRoutes(routes), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
-    ...(file === undefined ? [] : [`limits of ${file} (${describeLimits(limits)})`]),
+    ...(limitsFiles.length === 0 ? [] : [`limits of ${limitsFiles.join(', ')} (${describeLimits(limits)})`]),
   ];
 }
 

@@ -14,18 +14,18 @@ import { whyNotStarted } from './why-not-started.ts';
  * @param file the name of its configuration, for the log.
  * @returns the exit code.
  */
-export async function runGateway(
-  file: string,
-  { snapshot, warnings }: LoadedConfig,
-  terminal: Terminal,
-): Promise<number> {
+export async function runGateway(file: string, loaded: LoadedConfig, terminal: Terminal): Promise<number> {
+  const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
   for (const warning of warnings) log.warn({ problem: formatProblem(warning) }, 'configuration');
   const stop = listenForStop(() => output.flush());
-  let app: App;
+  let app: App | null = null;
+  // From the beginning: unheard, this signal would end the process.
+  process.on('SIGHUP', () => void app?.reload());
   try {
-    app = await startApp(snapshot, { clock: systemClock, log });
+    const source = { path: file, env: terminal.env, loaded };
+    app = await startApp(snapshot, { clock: systemClock, log, source });
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);

@@ -9,6 +9,9 @@ export const serve: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. Then it finishes the requests in flight, for as long as "shutdown" in the
 configuration allows; a second signal ends it at once. It logs to standard output, one JSON object a line.
 
+When a file of the configuration changes, it is read anew, and so it is at SIGHUP: without mistakes it serves from then on, with
+mistakes they are logged and nothing changes. Changes of "listen" wait for a restart; "/status" on the admin listener tells.
+
 weir serve [OPTIONS]
 
   --config FILE   the configuration (${DEFAULT_CONFIG})

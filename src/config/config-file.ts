@@ -2,6 +2,7 @@ import type { Environment } from './environment.ts';
 import { formatPath, type Path } from './path.ts';
 import { type Problem, type Severity, sortProblems } from './problem.ts';
 import { readConfigFile } from './read-file.ts';
+import type { Readings } from './readings.ts';
 import { withoutSecrets } from './secret-lines.ts';
 import { type Place, parseYamlText } from './yaml-text.ts';
 import { buildYamlTree, nodeAt, type YamlNode } from './yaml-tree.ts';
@@ -15,8 +16,8 @@ export type About = 'value' | 'key';
  */
 export class ConfigFile {
   readonly name: string;
-  /** Of the file as it was read; empty when it could not be. */
-  readonly bytes: Buffer;
+  /** Where it is noted what was read, also of the files that this one names. */
+  readonly readings: Readings;
   /** Why nothing could be read of it, with and without its name; null: something could. Also one of its problems. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
@@ -25,25 +26,26 @@ export class ConfigFile {
 
   private constructor(
     name: string,
-    bytes: Buffer,
+    readings: Readings,
     root: YamlNode | null,
     problems: Problem[],
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
-    this.bytes = bytes;
+    this.readings = readings;
     this.unreadable = unreadable;
     this.#root = root;
     this.#problems = problems;
   }
 
   /** Never throws: whatever keeps the file from being read is one of its problems. */
-  static async read(name: string, environment: Environment): Promise<ConfigFile> {
+  static async read(name: string, environment: Environment, readings: Readings): Promise<ConfigFile> {
     const read = await readConfigFile(name);
+    readings.note(name, 'text', read);
     if (!read.ok) {
       const { problem, reason } = read;
       const unreadable = problem.line === null ? { message: problem.message, reason } : null;
-      return new ConfigFile(name, Buffer.alloc(0), null, [problem], unreadable);
+      return new ConfigFile(name, readings, null, [problem], unreadable);
     }
     const { document, mistakes, placeOf } = parseYamlText(read.text);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
@@ -56,7 +58,7 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
     }
-    return new ConfigFile(name, read.bytes, tree?.root ?? null, problems);
+    return new ConfigFile(name, readings, tree?.root ?? null, problems);
   }
 
   /** What the file means, or undefined when it cannot be told. */

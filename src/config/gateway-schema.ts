@@ -165,7 +165,7 @@ export const gatewaySchema = z.strictObject({
     .transform(path => (path === 'none' ? null : path))
     .prefault('none')
     .describe(
-      'The file with what operations tunes under load, limits.yaml; its path is relative to this file. none: the defaults.',
+      'The file with what operations tunes under load, limits.yaml, or a folder whose *.yaml are read as one; the path is relative to this file. none: the defaults.',
     ),
   timeouts: z
     .strictObject({

@@ -1,4 +1,5 @@
 export { QUOTA_KEYS } from './compile-limits.ts';
+export { ConfigWatcher, type ConfigWatcherOptions, type ReloadSink } from './config-watcher.ts';
 export { formatHostPort } from './host-port.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export {
@@ -30,4 +31,6 @@ export type {
   UpstreamModel,
 } from './model.ts';
 export { formatProblem, type Problem, type Severity } from './problem.ts';
+export { type ReloadFailure, ReloadRecord, type RunningConfig } from './reload-record.ts';
+export { type RestartKey, restartKeys } from './restart-keys.ts';
 export { didYouMean } from './suggest.ts';

@@ -2,6 +2,7 @@ import { findConflicts, findHidden, PatternError, type RoutePattern } from '../r
 import type { ConfigFile } from './config-file.ts';
 import { checkReach, type LimitLine } from './limit-reach.ts';
 import { parseLimitRoute } from './limit-route.ts';
+import type { LimitsFiles } from './limits-files.ts';
 import { bucketKeys } from './limits-schema.ts';
 import { asMap } from './raw.ts';
 import { didYouMean } from './suggest.ts';
@@ -10,7 +11,7 @@ import { didYouMean } from './suggest.ts';
  * What one part of limits.yaml says about another, and what both files say together. It reads the raw values, as the
  * cross-checks of gateway.yaml do and for the same reason.
  */
-export function checkLimits(file: ConfigFile, gateway: ConfigFile): void {
+export function checkLimits(file: LimitsFiles, gateway: ConfigFile): void {
   const { buckets, routes } = asMap(file.value);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
@@ -39,7 +40,7 @@ function patternOf(line: string): RoutePattern | null {
 
 const QUOTAS = ['user', 'bot', 'address', 'resource'] as const;
 
-function checkBucket(file: ConfigFile, name: string, bucket: Readonly<Record<string, unknown>>): void {
+function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
   const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
   if (unknown || !file.has(['buckets', name])) return;
   if (QUOTAS.every(key => bucket[key] === undefined)) {
@@ -53,7 +54,7 @@ function checkBucket(file: ConfigFile, name: string, bucket: Readonly<Record<str
   }
 }
 
-function checkNames(file: ConfigFile, names: readonly string[], lines: readonly LimitLine[]): void {
+function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
   for (const { line, bucket } of lines) {
     if (bucket === null || names.includes(bucket)) continue;
     const path = ['routes', line];
@@ -69,13 +70,13 @@ function checkNames(file: ConfigFile, names: readonly string[], lines: readonly 
   }
 }
 
-function addSharedHint(file: ConfigFile, name: string): void {
+function addSharedHint(file: LimitsFiles, name: string): void {
   const message = `the scope of the bucket "${name}" is "shared", for several routes lead to it; some clients do not read the headers of such a bucket before a 429: write "scope: user" if yours are among them, or "scope: shared" to keep it`;
   file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
 }
 
 function checkMain(
-  file: ConfigFile,
+  file: LimitsFiles,
   line: string,
   { parameters }: RoutePattern,
   name: string,
@@ -88,19 +89,19 @@ function checkMain(
 }
 
 function checkPatterns(
-  file: ConfigFile,
+  file: LimitsFiles,
   lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],
 ): void {
   const patterns = lines.map(({ pattern }) => pattern);
   const pathOf = (position: number) => ['routes', lines[position]?.line ?? ''];
-  const numberOf = (position: number) => file.place(pathOf(position), 'key').line;
   for (const [first, second] of findConflicts(patterns)) {
-    const message = `"${lines[second]?.line}" matches the same requests as line ${numberOf(first)}`;
+    const other = file.linesOf([pathOf(first)], pathOf(second));
+    const message = `"${lines[second]?.line}" matches the same requests as ${other}`;
     file.add(pathOf(second), message, { about: 'key' });
   }
   for (const { index, hiddenBy } of findHidden(patterns)) {
-    const others = hiddenBy.map(numberOf).join(', ');
-    const message = `no request reaches "${lines[index]?.line}": more specific ones (line ${others}) take them all`;
+    const others = file.linesOf(hiddenBy.map(pathOf), pathOf(index));
+    const message = `no request reaches "${lines[index]?.line}": more specific ones (${others}) take them all`;
     file.add(pathOf(index), message, { about: 'key', severity: 'warning' });
   }
 }

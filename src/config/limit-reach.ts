@@ -2,6 +2,7 @@ import { parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import { QUOTA_KEYS } from './compile-limits.ts';
 import type { ConfigFile } from './config-file.ts';
 import { routeKeys } from './gateway-schema.ts';
+import type { LimitsFiles } from './limits-files.ts';
 import type { CallerClass, ForwardRoute } from './model.ts';
 import { asMap } from './raw.ts';
 import { takersOf } from './reach.ts';
@@ -27,7 +28,7 @@ interface Taker {
  * Which requests reach the lines of limits.yaml, by the routes of gateway.yaml. Nothing is said while one of those is not sound
  * by itself: it may be the one that was meant.
  */
-export function checkReach(file: ConfigFile, lines: readonly LimitLine[], gateway: ConfigFile): void {
+export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
   const takers = takersIn(gateway);
   if (takers === null) return;
   const reached = new Map<string, Authentication[]>();
@@ -73,7 +74,7 @@ const CLASSES = ['bot', 'user', 'address'] as const;
 
 /** A quota for a class that nobody can have on the routes of the bucket limits something else than its writer thinks. */
 function checkClasses(
-  file: ConfigFile,
+  file: LimitsFiles,
   name: string,
   kinds: readonly Authentication[],
   hasBots: boolean,

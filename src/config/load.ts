@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import type { RouteEntry } from '../routing/index.ts';
 import { compileGateway } from './compile.ts';
 import { ConfigFile } from './config-file.ts';
@@ -8,12 +6,14 @@ import type { Environment } from './environment.ts';
 import { gatewaySchema } from './gateway-schema.ts';
 import { gatewayJsonSchema } from './json-schema.ts';
 import { checkLimits } from './limit-checks.ts';
+import type { LimitsFiles } from './limits-files.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model.ts';
 import type { Problem } from './problem.ts';
 import { readLimits } from './read-limits.ts';
 import { readProvider } from './read-provider.ts';
 import { readPseudonymKey } from './read-pseudonym-key.ts';
 import { readStore } from './read-store.ts';
+import { Readings } from './readings.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 import { validate } from './validate.ts';
 
@@ -30,8 +30,9 @@ export interface LoadedConfig {
   readonly snapshot: Snapshot;
   /** The routes in the order of the file, then the gateway's own. */
   readonly routes: readonly LoadedRoute[];
-  /** What was read: gateway.yaml, then the file of limits if it names one. */
+  /** What was read: gateway.yaml, then the files of limits if it names any. */
   readonly files: readonly string[];
+  readonly readings: Readings;
   readonly limits: LoadedLimits;
   readonly warnings: readonly Problem[];
   /** What an operator may want to know, though nothing is wrong. */
@@ -41,7 +42,7 @@ export interface LoadedConfig {
 export type LoadResult =
   | LoadedConfig
   /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly readings: Readings };
 
 /** A line of a file, as messages name it. */
 export interface FilePlace {
@@ -75,20 +76,21 @@ export interface LoadedLimits {
  * once. The files are one configuration: where one is bad, none counts.
  */
 export async function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
-  const file = await ConfigFile.read(path, options.env);
-  const gateway = validate(file, gatewaySchema, gatewayJsonSchema());
+  const readings = new Readings();
+  const file = await ConfigFile.read(path, options.env, readings);
+  const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
   const provider = await readProvider(file);
   const pseudonymKey = await readPseudonymKey(file);
   const store = await readStore(file);
-  const { limits, file: limitsFile } = await readLimits(file, options.env);
-  if (limitsFile !== null) checkLimits(limitsFile, file);
-  const files = limitsFile === null ? [file] : [file, limitsFile];
+  const { limits, files: limitsFiles } = await readLimits(file, options.env);
+  if (limitsFiles !== null) checkLimits(limitsFiles, file);
+  const files = [file, ...(limitsFiles?.files ?? [])];
   const problems = files.flatMap(each => each.problems);
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasMistakes))
-    return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint') };
+    return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint'), readings };
 
-  const sources = { gateway, limits, provider, pseudonymKey, store, hash: hashOf(files) };
+  const sources = { gateway, limits, provider, pseudonymKey, store, hash: readings.hash };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
@@ -99,7 +101,8 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
     snapshot,
     routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
     files: files.map(({ name }) => name),
-    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFile),
+    readings,
+    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFiles),
     warnings: problems.filter(({ severity }) => severity === 'warning'),
     hints: problems.filter(({ severity }) => severity === 'hint'),
   };
@@ -108,23 +111,12 @@ export async function loadConfig(path: string, options: LoadOptions): Promise<Lo
 function loadedLimits(
   routes: readonly RouteEntry<LimitRouteModel>[],
   lines: readonly string[],
-  file: ConfigFile | null,
+  files: LimitsFiles | null,
 ): LoadedLimits {
-  const placeOf = (path: readonly string[]) => placeIn(file, path);
+  const placeOf = (path: readonly string[]) => (files?.has(path) ? files.placeOf(path, 'key') : null);
   const written = routes.map((route, index) => {
     const line = lines[index] ?? '';
     return { ...route, line, place: placeOf(['routes', line]) };
   });
   return { routes: written, placeOf };
-}
-
-function placeIn(file: ConfigFile | null, path: readonly string[]): FilePlace | null {
-  return file?.has(path) ? { file: file.name, line: file.place(path, 'key').line } : null;
-}
-
-/** Of each file by itself, so that no byte can move from one to the other unnoticed. What secret files hold is not in it. */
-function hashOf(files: readonly ConfigFile[]): string {
-  const hash = createHash('sha256');
-  for (const { bytes } of files) hash.update(createHash('sha256').update(bytes).digest());
-  return hash.digest('hex').slice(0, 16);
 }

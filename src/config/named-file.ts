@@ -10,23 +10,25 @@ function namedFile(file: ConfigFile, name: string): string {
 }
 
 /**
- * Reads a text that `file` names at `path`, such as a key or a secret, without the line ends at its end. Null when that
- * cannot be done: then there is a problem at `path`, which shows neither what the file holds nor the name that was written,
+ * Reads a text that `file` names at `at`, such as a key or a secret, without the line ends at its end. Null when that
+ * cannot be done: then there is a problem there, which shows neither what the file holds nor the name that was written,
  * since that may be the secret itself, put into the wrong place.
  */
-export async function readNamedText(file: ConfigFile, path: Path, name: string): Promise<string | null> {
+export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {
-    file.add(path, 'write the path of a file here, not what it holds');
+    file.add(at, 'write the path of a file here, not what it holds');
     return null;
   }
-  const read = await readConfigFile(namedFile(file, name));
+  const path = namedFile(file, name);
+  const read = await readConfigFile(path);
+  file.readings.note(path, 'secret', read);
   if (!read.ok) {
     const reason = read.problem.line === null ? read.reason : 'the file is not UTF-8 text';
     const where = isAbsolute(name) ? '' : ` (looked for in ${resolve(dirname(file.name))})`;
-    file.add(path, `${reason}${where}`);
+    file.add(at, `${reason}${where}`);
     return null;
   }
   const text = read.text.replace(/[\r\n]+$/, '');
-  if (text === '') file.add(path, 'the file is empty');
+  if (text === '') file.add(at, 'the file is empty');
   return text === '' ? null : text;
 }

@@ -6,9 +6,16 @@ import type { Problem } from './problem.ts';
 
 /** Far beyond any configuration written by people; keeps a wrong path (a log, a device) from filling the memory. */
 const MAX_FILE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 16 * 1024;
 
 export type ReadResult =
-  | { readonly ok: true; readonly bytes: Buffer; readonly text: string }
+  | {
+      readonly ok: true;
+      readonly bytes: Buffer;
+      readonly text: string;
+      /** Whether it can be read again: a pipe such as /dev/stdin cannot. */
+      readonly regular: boolean;
+    }
   | {
       readonly ok: false;
       readonly problem: Problem;
@@ -19,8 +26,9 @@ export type ReadResult =
 /** Reads a configuration file as UTF-8. What keeps it from being read is a problem, never an exception. */
 export async function readConfigFile(file: string): Promise<ReadResult> {
   let bytes: Buffer;
+  let regular: boolean;
   try {
-    bytes = await readAtMost(file, MAX_FILE_BYTES + 1);
+    ({ bytes, regular } = await readAtMost(file, MAX_FILE_BYTES + 1));
   } catch (error) {
     return unreadable(file, error);
   }
@@ -29,21 +37,24 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
   }
   const badLine = firstLineThatIsNotUtf8(bytes);
   if (badLine !== null) return failed(file, 'this line is not valid UTF-8: save the file as UTF-8', badLine);
-  return { ok: true, bytes, text: new TextDecoder().decode(bytes) };
+  return { ok: true, bytes, text: new TextDecoder().decode(bytes), regular };
 }
 
 /** Reads until the end or the cap: the size of a pipe such as /dev/stdin is not known beforehand. */
-async function readAtMost(file: string, cap: number): Promise<Buffer> {
+async function readAtMost(file: string, cap: number): Promise<{ bytes: Buffer; regular: boolean }> {
   const handle = await open(file);
   try {
-    const buffer = Buffer.alloc(cap);
+    const regular = (await handle.stat()).isFile();
+    const pieces: Buffer[] = [];
     let length = 0;
     while (length < cap) {
-      const { bytesRead } = await handle.read(buffer, length, cap - length, null);
+      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, cap - length));
+      const { bytesRead } = await handle.read(piece, 0, piece.length, null);
       if (bytesRead === 0) break;
+      pieces.push(piece.subarray(0, bytesRead));
       length += bytesRead;
     }
-    return buffer.subarray(0, length);
+    return { bytes: Buffer.concat(pieces), regular };
   } finally {
     await handle.close();
   }

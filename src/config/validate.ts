@@ -8,13 +8,14 @@ import { didYouMean, suggest } from './suggest.ts';
 /**
  * Holds what a file says against its schema and adds every mistake to the file.
  *
- * @param jsonSchema made of the same schema: it knows which keys there are.
+ * @param jsonSchema makes the JSON Schema of the same schema, which knows what keys there are; only asked where one is unknown,
+ *   since making it costs more than all the rest.
  * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or cannot be told.
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
   schema: Schema,
-  jsonSchema: JsonSchema,
+  jsonSchema: () => JsonSchema,
 ): z.output<Schema> | undefined {
   if (file.value === undefined) return undefined;
   const result = schema.safeParse(file.value, { error: inOurWords });
@@ -23,7 +24,7 @@ export function validate<Schema extends z.ZodType>(
   // A misspelt key leaves the one that was meant missing; one message about it is enough.
   const meant = new Set<string>();
   for (const { issue, path } of issues) {
-    if (issue.code === 'unrecognized_keys') addUnknownKeys(file, path, issue.keys, jsonSchema, meant);
+    if (issue.code === 'unrecognized_keys') addUnknownKeys(file, path, issue.keys, jsonSchema(), meant);
   }
   for (const { issue, path } of issues) {
     if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);

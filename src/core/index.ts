@@ -6,6 +6,7 @@ export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from '
 export { type Fields, firstValue } from './fields.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
+export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode } from './rpc-code.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';

@@ -64,7 +64,8 @@ async function startGateway(ports: DemoPorts, log: Logger): Promise<App> {
   };
   const config = await loadConfig(CONFIG, { env, generation: 1 });
   if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
-  return startApp(config.snapshot, { clock: systemClock, log });
+  const source = { path: CONFIG, env, loaded: config };
+  return startApp(config.snapshot, { clock: systemClock, log, source });
 }
 
 /** The gateway is ready when it has the provider's keys. */

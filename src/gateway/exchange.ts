@@ -8,6 +8,7 @@ import type { Downstream } from './downstream.ts';
 import { addOwnFields } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 import type { RateReport } from './rate-report.ts';
+import type { Setup } from './setup.ts';
 
 /** What serves an exchange after the gates: told when the client has room again, and when it is gone. */
 export interface Terminal {
@@ -25,7 +26,8 @@ export interface ResourceUnit {
 /** One request with its answer, and what the gates learnt of it. */
 export class Exchange {
   readonly downstream: Downstream;
-  /** The configuration it began with, to its end. */
+  /** The configuration it began with, and what serves that, to its end. */
+  readonly setup: Setup;
   readonly snapshot: Snapshot;
   readonly sequence: number;
   readonly clock: Clock;
@@ -72,9 +74,10 @@ export class Exchange {
   permitAddress: string | null = null;
   permitUpstream: string | null = null;
 
-  constructor(downstream: Downstream, snapshot: Snapshot, sequence: number, clock: Clock) {
+  constructor(downstream: Downstream, setup: Setup, sequence: number, clock: Clock) {
     this.downstream = downstream;
-    this.snapshot = snapshot;
+    this.setup = setup;
+    this.snapshot = setup.snapshot;
     this.sequence = sequence;
     this.clock = clock;
     this.arrivedAtMs = clock.epochMs();

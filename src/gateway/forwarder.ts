@@ -15,6 +15,7 @@ import type { Exchange, Terminal } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, upstreamFailed, upstreamTooSlow } from './problems.ts';
+import { transportTo } from './setup.ts';
 import { contractScope, rewritten429 } from './upstream-429.ts';
 
 /** So much of an answer that went nowhere is read to keep its connection. */
@@ -99,7 +100,7 @@ class Forwarding implements AnswerSink, Terminal {
     this.#route = route;
     this.#request = request;
     this.#body = body;
-    this.#transport = state.transportOf(route.upstream);
+    this.#transport = transportTo(exchange.setup, route.upstream);
     this.#clock = state.clock;
   }
 

@@ -29,7 +29,7 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     // A webhook that is gone is refused before the service behind it hears of it again.
     exchange => restrictWebhook(exchange, state),
     // Who sends: the limits and the upstream need to know. May wait for the issuer's keys.
-    exchange => identify(exchange, state),
+    identify,
     exchange => restrictCaller(exchange, state),
     // What the upstream cannot take must not draw on the caller's limits.
     exchange => upstreamCapacity(exchange, state),

@@ -10,6 +10,7 @@ import { recordOf, refusalRecord, settle } from './ledger.ts';
 import { servePreflight } from './preflight.ts';
 import { internalFault, unauthenticated } from './problems.ts';
 import { addressRestricted, callerRestricted } from './rate-limit-error.ts';
+import type { Setup } from './setup.ts';
 import { serveSignIn } from './sign-in.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
@@ -27,10 +28,20 @@ export class Gateway {
     return this.#state.inFlight;
   }
 
+  /** Exchanges in flight to one upstream. */
+  inFlightTo(upstream: string): number {
+    return this.#state.upstreamPermits.taken(upstream);
+  }
+
+  /** Exchanges begin with this one from now on; those under way keep theirs. */
+  use(setup: Setup): void {
+    this.#state.setup = setup;
+  }
+
   /** Begins an exchange. Never throws; the answer may be under way when it returns. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
-    const exchange = new Exchange(downstream, state.snapshot, ++state.sequence, state.clock);
+    const exchange = new Exchange(downstream, state.setup, ++state.sequence, state.clock);
     state.inFlight++;
     state.listener.started();
     return exchange;
@@ -75,7 +86,7 @@ export class Gateway {
     const callerWaitMs = this.#state.limiting.restrictions.principalWaitMs(caller.principal);
     const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
     if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
-    else if (expired || this.#state.identity?.verifier.isRevoked(caller)) {
+    else if (expired || exchange.setup.identity?.verifier.isRevoked(caller)) {
       this.clientFault(exchange, unauthenticated());
     }
   }
@@ -127,7 +138,7 @@ export class Gateway {
     const { route, head } = exchange;
     if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
     if (exchange.isPreflight) servePreflight(exchange);
-    else if (route.kind === 'sign-in') serveSignIn(exchange, route, this.#state);
+    else if (route.kind === 'sign-in') serveSignIn(exchange, route);
     else forward(exchange, route, head, this.#state);
   }
 }

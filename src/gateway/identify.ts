@@ -2,7 +2,6 @@ import { type Invalid, readBearer, type Verdict as TokenVerdict } from '../auth/
 import { addressKey } from '../http/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
-import type { GatewayState } from './gateway-state.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
 import { globallyRefused } from './rate-limit-error.ts';
 
@@ -10,19 +9,19 @@ import { globallyRefused } from './rate-limit-error.ts';
  * Turns the token into a caller, where the route wants to know. It refuses nobody for lack of a valid one: that is for
  * `authorise`, after the limits, on which such a request draws as its address.
  */
-export function identify(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
-  const { route, head, snapshot } = exchange;
+export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
+  const { route, head, setup, snapshot } = exchange;
   const authorization = head?.authorization ?? null;
   if (route === null || route.authentication === 'none' || authorization === null || exchange.isPreflight)
     return null;
-  if (state.identity === null || snapshot.identity === null)
+  if (setup.identity === null || snapshot.identity === null)
     throw new Error('a route wants tokens, but nobody can check them');
   const token = readBearer(authorization, snapshot.identity.schemes);
   if (typeof token !== 'string') {
-    state.identity.verifier.refuse(token);
+    setup.identity.verifier.refuse(token);
     return null;
   }
-  const verdict = state.identity.verifier.verify(token, addressKey(exchange.clientAddress));
+  const verdict = setup.identity.verifier.verify(token, addressKey(exchange.clientAddress));
   if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
   return conclude(exchange, token, verdict);
 }

@@ -1,65 +1,111 @@
-import { KeySet, MARK_DEFAULTS, NotBeforeMarks, VerificationBudget, Verifier } from '../auth/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { VerificationBudget, Verifier } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
-import type { AuthListener, Clock, Random, SignInListener } from '../core/index.ts';
-import { Provider, SignIn } from '../signin/index.ts';
+import { SignIn } from '../signin/index.ts';
+import { type IdentityParts, Issuer } from './issuer.ts';
 
-export interface IdentityParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly listener: AuthListener & SignInListener;
+/** What is known of a provider at a glance. */
+export interface ProviderFacts {
+  readonly issuer: string;
+  readonly endpointsKnown: boolean;
+  /** Usable keys of the present set; 0 before the first. */
+  readonly keys: number;
+  /** When the fetch of that set began, since the epoch; null before the first. */
+  readonly keysAsOfMs: number | null;
 }
 
-/** Knows callers by their tokens and signs users in: the provider, its keys, and what was learnt from both. */
+/**
+ * Knows callers by their tokens and signs users in: the provider, its keys, and what was learnt from both. The identity of the next
+ * configuration takes over what still fits.
+ */
 export class Identity {
   readonly verifier: Verifier;
   readonly signIn: SignIn;
-  readonly #provider: Provider;
-  readonly #keys: KeySet;
+  readonly #model: IdentityModel;
+  readonly #issuer: Issuer;
+  readonly #budget: VerificationBudget | null;
+  readonly #isIssuerNew: boolean;
 
-  constructor(model: IdentityModel, { clock, random, listener }: IdentityParts) {
-    const marks = new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
-    marks.setIssuerMark(model.notBeforeS);
-    // The keys are fetched as soon as it is known where they are.
-    this.#provider = new Provider(model.provider, {
-      listener,
-      random,
-      changed: () => void this.#keys.refresh(),
-    });
-    this.#keys = new KeySet(model.keySet, {
-      fetch: signal => this.#provider.fetchKeySet(signal),
-      clock,
-      random,
-      listener,
-    });
-    const budget =
-      model.failedVerifications === null ? null : new VerificationBudget(model.failedVerifications, clock);
-    this.verifier = new Verifier(model.accessTokens, model.cache, {
-      keys: this.#keys,
-      marks,
-      budget,
-      clock,
-      listener,
-    });
-    this.signIn = new SignIn(model.signIn, {
-      provider: this.#provider,
-      clock,
-      listener,
-      learnedMark: (subject, notBefore) => marks.learn(subject, notBefore),
-    });
+  /** Changes nothing of `before`. Throws where the options make no sense. */
+  constructor(model: IdentityModel, parts: IdentityParts, before: Identity | null = null) {
+    const [issuer, budget] = before === null ? [null, null] : [before.#issuer, before.#budget];
+    this.#model = model;
+    this.#issuer = Issuer.of(model, parts, issuer);
+    this.#isIssuerNew = this.#issuer !== issuer;
+    this.#budget = budgetOf(model, parts, budget);
+    const kin = this.#isIssuerNew ? null : before;
+    this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(parts);
+    this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(parts);
   }
 
   /** From the first key set on; an issuer that goes away later takes nothing from the gateway's readiness. */
   get ready(): boolean {
-    return this.#keys.loaded;
+    return this.#issuer.keys.loaded;
   }
 
-  /** Begins to ask the provider, in the background. */
-  start(): void {
-    this.#provider.start();
+  get facts(): ProviderFacts {
+    const { provider, keys } = this.#issuer;
+    return {
+      issuer: this.#model.provider.issuer,
+      endpointsKnown: provider.ready,
+      keys: keys.size,
+      keysAsOfMs: keys.loaded ? keys.asOfMs : null,
+    };
+  }
+
+  /**
+   * Begins to ask the provider, in the background, unless the identity before does so already.
+   *
+   * @param onKeys called whenever a good key set has come, never before this returns
+   */
+  start(onKeys: () => void = () => {}): void {
+    if (this.#isIssuerNew) this.#issuer.start(onKeys);
+  }
+
+  /** It serves from now on, so its numbers count for what it shares with the one before. */
+  serve(): void {
+    this.#issuer.marks.setIssuerMark(this.#model.notBeforeS);
+    if (this.#model.failedVerifications !== null) this.#budget?.use(this.#model.failedVerifications);
+  }
+
+  /** Another serves in its place: ends what that one has not taken over, except for exchanges under way. */
+  retire(next: Identity | null): void {
+    if (next === null || this.#issuer !== next.#issuer) this.#issuer.retire();
   }
 
   stop(): void {
-    this.#provider.stop();
-    this.#keys.close();
+    this.#issuer.stop();
   }
+
+  /** With all tokens that it has verified, where nothing that it judges them by has changed. */
+  #knownVerifier(kin: Identity | null): Verifier | null {
+    if (kin === null || this.#budget !== kin.#budget) return null;
+    const rules = ({ accessTokens, cache }: IdentityModel) => [accessTokens, cache];
+    return isDeepStrictEqual(rules(kin.#model), rules(this.#model)) ? kin.verifier : null;
+  }
+
+  #newVerifier({ clock, listener }: IdentityParts): Verifier {
+    const { keys, marks } = this.#issuer;
+    const { accessTokens, cache } = this.#model;
+    return new Verifier(accessTokens, cache, { keys, marks, budget: this.#budget, clock, listener });
+  }
+
+  #knownSignIn(kin: Identity | null): SignIn | null {
+    return kin !== null && isDeepStrictEqual(kin.#model.signIn, this.#model.signIn) ? kin.signIn : null;
+  }
+
+  #newSignIn({ clock, listener }: IdentityParts): SignIn {
+    const { provider, marks } = this.#issuer;
+    const learnedMark = (subject: string, notBefore: number) => marks.learn(subject, notBefore);
+    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
+  }
+}
+
+/** Budgets belong to addresses, whoever issues the tokens: what was counted stays. */
+function budgetOf(
+  { failedVerifications }: IdentityModel,
+  { clock }: IdentityParts,
+  before: VerificationBudget | null,
+): VerificationBudget | null {
+  return failedVerifications === null ? null : (before ?? new VerificationBudget(failedVerifications, clock));
 }

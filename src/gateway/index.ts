@@ -3,7 +3,7 @@ export type { Downstream } from './downstream.ts';
 export type { Exchange } from './exchange.ts';
 export { Gateway } from './gateway.ts';
 export type { GatewayParts } from './gateway-state.ts';
-export { Identity } from './identity.ts';
+export type { ProviderFacts } from './identity.ts';
 export { Limiting } from './limiting.ts';
 export {
   badRequest,
@@ -14,3 +14,6 @@ export {
   overloaded,
   versionNotSupported,
 } from './problems.ts';
+export { isReady, type Setup } from './setup.ts';
+export type { SharedStore } from './shared-store.ts';
+export { Succession, type SuccessionParts } from './succession.ts';

@@ -1,7 +1,7 @@
 import type { StoreModel } from '../config/index.ts';
 import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
-import { Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
+import { type FailurePolicy, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
 
 /** For Redis to be there at the start; then its policy decides. */
 const START_MS = 5_000;
@@ -20,6 +20,8 @@ export class SharedStore {
   readonly connection: RedisConnection;
   readonly health: Health;
   readonly limits: RedisStore;
+  /** What decides while Redis does not. */
+  readonly policy: FailurePolicy;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   #waited = false;
@@ -33,6 +35,7 @@ export class SharedStore {
     const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
     const health = new Health({ connection, replicas, policy, clock, listener });
     this.connection = connection;
+    this.policy = policy;
     this.health = health;
     this.#replicas = replicas;
     this.limits = new RedisStore({

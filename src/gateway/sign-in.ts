@@ -3,14 +3,13 @@ import { type Fields, firstValue, GatewayError } from '../core/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
 import type { BodySource } from '../upstream/index.ts';
 import type { Exchange } from './exchange.ts';
-import type { GatewayState } from './gateway-state.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
 
 /** The terminal that serves the two anonymous endpoints of the specification (section 4). */
-export function serveSignIn(exchange: Exchange, route: SignInRoute, state: GatewayState): void {
+export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
   const { method } = exchange.downstream;
-  const signIn = state.identity?.signIn;
+  const signIn = exchange.setup.identity?.signIn;
   if (signIn === undefined) exchange.answerError(noRoute());
   else if (route.endpoint === 'auth') serveAuth(exchange, method, signIn);
   else serveAuthorizeUrl(exchange, method, signIn);

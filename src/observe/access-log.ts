@@ -7,10 +7,13 @@ import type { Pseudonyms } from './pseudonyms.ts';
  * token, code, query string or path value.
  */
 export class AccessLog implements ExchangeListener {
+  /** Whether lines are written. */
+  on: boolean;
   readonly #log: Logger;
   readonly #pseudonyms: Pseudonyms;
 
-  constructor(log: Logger, pseudonyms: Pseudonyms) {
+  constructor(log: Logger, pseudonyms: Pseudonyms, on: boolean) {
+    this.on = on;
     this.#log = log;
     this.#pseudonyms = pseudonyms;
   }
@@ -18,6 +21,7 @@ export class AccessLog implements ExchangeListener {
   started(): void {}
 
   finished(record: ExchangeRecord): void {
+    if (!this.on) return;
     const line = {
       type: 'access',
       requestId: record.requestId,

@@ -1,11 +1,19 @@
-export { AccessLog, FaultLog } from './access-log.ts';
+export { FaultLog } from './access-log.ts';
 export { IdentityLog } from './identity-log.ts';
 export { IdentityMetrics } from './identity-metrics.ts';
 export { LimitLog } from './limit-log.ts';
 export { LimitMetrics } from './limit-metrics.ts';
-export { IdentityListeners, LimitListeners, Listeners, StoreListeners } from './listeners.ts';
+export {
+  IdentityListeners,
+  LimitListeners,
+  Listeners,
+  ReloadListeners,
+  StoreListeners,
+} from './listeners.ts';
 export { type Logger, type LogOutput, makeLogger, standardOutput } from './logger.ts';
+export { Logging, type LoggingOptions } from './logging.ts';
 export { type Gauges, Metrics } from './metrics.ts';
-export { Pseudonyms } from './pseudonyms.ts';
+export { ReloadLog } from './reload-log.ts';
+export { ReloadMetrics } from './reload-metrics.ts';
 export { StoreLog } from './store-log.ts';
 export { StoreMetrics } from './store-metrics.ts';

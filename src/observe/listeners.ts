@@ -1,5 +1,7 @@
 import type {
+  AppliedEvent,
   AuthListener,
+  ConfigEvent,
   DecidedBy,
   DecisionEvent,
   DiscoveryEvent,
@@ -7,6 +9,7 @@ import type {
   ExchangeRecord,
   LimitListener,
   RedeemEvent,
+  ReloadListener,
   RestrictionEvent,
   SignInListener,
   StoreFailure,
@@ -138,5 +141,42 @@ export class StoreListeners implements StoreListener {
 
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {
     for (const listener of this.#listeners) listener.beat(roundTripMs, clockAheadMs, replicas);
+  }
+}
+
+/** The same for what becomes of the configuration. */
+export class ReloadListeners implements ReloadListener {
+  readonly #listeners: readonly ReloadListener[];
+
+  constructor(listeners: readonly ReloadListener[]) {
+    this.#listeners = listeners;
+  }
+
+  started(event: AppliedEvent): void {
+    for (const listener of this.#listeners) listener.started(event);
+  }
+
+  warned(warnings: readonly string[]): void {
+    for (const listener of this.#listeners) listener.warned(warnings);
+  }
+
+  applied(event: AppliedEvent): void {
+    for (const listener of this.#listeners) listener.applied(event);
+  }
+
+  waiting(event: ConfigEvent): void {
+    for (const listener of this.#listeners) listener.waiting(event);
+  }
+
+  refused(problems: readonly string[]): void {
+    for (const listener of this.#listeners) listener.refused(problems);
+  }
+
+  unchanged(): void {
+    for (const listener of this.#listeners) listener.unchanged();
+  }
+
+  unwatched(cause: unknown): void {
+    for (const listener of this.#listeners) listener.unwatched(cause);
   }
 }

@@ -7,9 +7,14 @@ const DIGITS = 22;
  * key. HMAC-SHA-256, 128 bits of it.
  */
 export class Pseudonyms {
-  readonly #key: Buffer;
+  #key: Buffer;
 
   constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  /** Another key from now on: the same value gets another name. */
+  use(key: Buffer): void {
     this.#key = key;
   }
 

@@ -47,6 +47,11 @@ export class Health {
     return this.#isShared;
   }
 
+  /** Why it was given up the last time. */
+  get lastCause(): string {
+    return this.#lastCause;
+  }
+
   /** Redis has decided since the start. */
   get wasFound(): boolean {
     return this.#everFound;

@@ -3,12 +3,18 @@ import { type AddressSet, addressKey } from '../http/index.ts';
 
 /** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
 export class ConnectionCaps {
-  readonly #caps: CapsModel;
-  readonly #trusted: AddressSet;
+  #caps: CapsModel;
+  #trusted: AddressSet;
   readonly #byAddress = new Map<string, number>();
   #open = 0;
 
   constructor(caps: CapsModel, trusted: AddressSet) {
+    this.#caps = caps;
+    this.#trusted = trusted;
+  }
+
+  /** These from now on; what is open stays, and is counted. */
+  use(caps: CapsModel, trusted: AddressSet): void {
     this.#caps = caps;
     this.#trusted = trusted;
   }

@@ -18,9 +18,13 @@ interface ServedSocket extends Socket {
   [CONNECTION]?: Connection;
 }
 
-export interface HttpListenerOptions {
+export interface HttpListenerOptions extends HttpListenerSettings {
   readonly gateway: Gateway;
   readonly clock: Clock;
+}
+
+/** What a reload may change. */
+export interface HttpListenerSettings {
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly trustedProxies: AddressSet;
@@ -36,8 +40,7 @@ export class HttpListener {
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor({ gateway, clock, timeouts, caps, trustedProxies }: HttpListenerOptions) {
-    const keepAliveHint = `timeout=${Math.floor(timeouts.keepAliveMs / 1_000)}`;
-    this.#state = { gateway, clock, timeouts, keepAliveHint, draining: false };
+    this.#state = { gateway, clock, timeouts, keepAliveHint: hintOf(timeouts), draining: false };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
     this.#mostConnections = caps.connections;
     this.#server = makeServer(timeouts, caps);
@@ -52,6 +55,16 @@ export class HttpListener {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
       this.#onClientError(error, socket),
     );
+  }
+
+  /** Timeouts count at once, caps of connections for further ones, the caps of a head for further connections. */
+  use({ timeouts, caps, trustedProxies }: HttpListenerSettings): void {
+    this.#state.timeouts = timeouts;
+    this.#state.keepAliveHint = hintOf(timeouts);
+    this.#caps.use(caps, trustedProxies);
+    this.#server.headersTimeout = timeouts.clientHeaderMs;
+    // Node reads it whenever a connection begins.
+    Object.assign(this.#server, { maxHeaderSize: caps.headBytes });
   }
 
   get connections(): number {
@@ -132,6 +145,10 @@ export class HttpListener {
     const now = this.#state.clock.monotonicMs();
     for (const connection of this.#connections) connection.sweep(now);
   }
+}
+
+function hintOf({ keepAliveMs }: TimeoutsModel): string {
+  return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
 }
 
 function makeServer(timeouts: TimeoutsModel, caps: CapsModel): Server {

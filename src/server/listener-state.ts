@@ -6,9 +6,10 @@ import type { Gateway } from '../gateway/index.ts';
 export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: Clock;
-  readonly timeouts: TimeoutsModel;
+  /** A reload may change them. */
+  timeouts: TimeoutsModel;
   /** Value of `Keep-Alive` on answers that keep their connection. */
-  readonly keepAliveHint: string;
+  keepAliveHint: string;
   /** While draining, an answer is the last of its connection. */
   draining: boolean;
 }

@@ -12,6 +12,8 @@ export interface ProviderParts {
   readonly random: () => number;
   /** Called when the metadata is known for the first time, and when it is another than before. */
   readonly changed?: (metadata: ProviderMetadata) => void;
+  /** What an earlier one learnt of the same issuer, to be used until it is learnt anew. Default: nothing. */
+  readonly known?: ProviderMetadata | undefined;
   /** How the metadata is got; default: the discovery document. Rejects with a `ProviderFault`. */
   readonly discover?: (options: ProviderOptions) => Promise<ProviderMetadata>;
 }
@@ -33,6 +35,7 @@ export class Provider {
   constructor(options: ProviderOptions, parts: ProviderParts) {
     this.options = options;
     this.#parts = parts;
+    this.#metadata = parts.known;
   }
 
   /** The last good metadata; undefined until there was any. */

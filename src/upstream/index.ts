@@ -10,3 +10,4 @@ export type {
   UpstreamFailure,
   UpstreamRequest,
 } from './transport.ts';
+export { type TransportMap, Transports, type UpstreamAddress } from './transports.ts';

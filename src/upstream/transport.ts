@@ -102,6 +102,9 @@ export interface Transport {
   send(request: UpstreamRequest, sink: AnswerSink): TransportCall;
   /** Connections open now. */
   readonly connections: number;
-  /** Closes idle connections at once, busy ones after their answer. Resolves when all are gone. */
+  /**
+   * Closes idle connections at once, busy ones after their answer. Resolves when all are gone. A request that comes later all the
+   * same, of an exchange that began before a reload, is carried on a connection of its own.
+   */
   close(): Promise<void>;
 }

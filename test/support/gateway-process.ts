@@ -10,14 +10,17 @@ import { waitFor } from './wait.ts';
 /** A gateway as a process of its own: for signals, exit codes and its memory. */
 export class GatewayProcess extends TestGateway {
   readonly process: ChildProcess;
+  /** Its gateway.yaml, whose changes it follows. */
+  readonly configFile: string;
   /** Resolves when the process is gone, with its exit code or the signal that killed it. */
   readonly exit: Promise<number | NodeJS.Signals>;
   /** What it wrote to standard output and standard error. */
   output = '';
 
-  constructor(process: ChildProcess, port: number, adminPort: number) {
+  constructor(process: ChildProcess, configFile: string, port: number, adminPort: number) {
     super(port, adminPort);
     this.process = process;
+    this.configFile = configFile;
     this.exit = once(process, 'exit').then(([code, signal]) => code ?? signal);
     const collect = (text: Buffer): void => {
       this.output += text.toString();
@@ -47,7 +50,7 @@ export async function startGatewayProcess(settings: GatewaySettings): Promise<Ga
   const listen = { http: `127.0.0.1:${port}`, admin: `127.0.0.1:${adminPort}` };
   const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
   const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', path], { stdio: 'pipe' });
-  const gateway = new GatewayProcess(child, port, adminPort);
+  const gateway = new GatewayProcess(child, path, port, adminPort);
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await gateway.exit;

@@ -49,23 +49,28 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
 /** A gateway in this process. */
 export class LocalGateway extends TestGateway {
   readonly app: App;
+  /** Its gateway.yaml, whose changes it follows. */
+  readonly configFile: string;
   /** Lines of its log, as JSON text. */
   readonly logLines: readonly string[];
 
-  constructor(app: App, logLines: readonly string[]) {
+  constructor(app: App, configFile: string, logLines: readonly string[]) {
     super(app.addresses.http.port, app.addresses.admin?.port ?? 0);
     this.app = app;
+    this.configFile = configFile;
     this.logLines = logLines;
   }
 }
 
 /** Starts a gateway in this process. The end of the running test drains it. */
 export async function startGateway(settings: GatewaySettings): Promise<LocalGateway> {
-  const loaded = await loadConfig(await writeGatewayConfig(settings), { env: process.env, generation: 1 });
+  const path = await writeGatewayConfig(settings);
+  const loaded = await loadConfig(path, { env: process.env, generation: 1 });
   if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatProblem(problem)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
-  const app = await startApp(loaded.snapshot, { clock: settings.clock ?? systemClock, log });
+  const source = { path, env: process.env, loaded, settleMs: 20 };
+  const app = await startApp(loaded.snapshot, { clock: settings.clock ?? systemClock, log, source });
   onTestFinished(async () => void (await app.drain()));
-  return new LocalGateway(app, lines);
+  return new LocalGateway(app, path, lines);
 }

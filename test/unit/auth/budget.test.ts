@@ -100,4 +100,20 @@ describe('the budget of failed verifications', () => {
     budget.failed('later', 1);
     expect(budget.size).toBe(1);
   });
+
+  it('of another size counts what was spent before', () => {
+    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    spend(budget, 'a', 1_000);
+    spend(budget, 'b', 900);
+    budget.use({ ...BUDGET_DEFAULTS, limit: 1_200 });
+    expect(allowed(budget, 'a', 100)).toBe(100);
+    spend(budget, 'a', 199);
+    expect(allowed(budget, 'a', 100)).toBe(100);
+    spend(budget, 'a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+    budget.use({ ...BUDGET_DEFAULTS, limit: 901 });
+    expect(allowed(budget, 'b', 100)).toBe(100);
+    spend(budget, 'b', 1);
+    expect(allowed(budget, 'b', 100)).toBe(10);
+  });
 });

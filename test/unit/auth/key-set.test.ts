@@ -206,3 +206,34 @@ describe('a fetch', () => {
     expect(ids()).toEqual(['rsa-1']);
   });
 });
+
+describe('a key set in the place of another', () => {
+  it('knows its keys until the first fetch of its own is good', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const before = keySet;
+    const [key] = before.candidates('RS256', null);
+    issuer.state = 'failing';
+    keySet = new KeySet(
+      KEY_SET_DEFAULTS,
+      { fetch: issuer.fetch, clock, random: () => 0, listener: recorder },
+      before,
+    );
+    expect([keySet.loaded, keySet.asOfMs, keySet.version]).toEqual([true, before.asOfMs, before.version]);
+    expect(key && keySet.holds(key)).toBe(true);
+    expect(await keySet.refresh()).toBe(false);
+    expect(ids()).toEqual([key?.id]);
+    before.close();
+  });
+
+  it('leaves to the other only the fetches that are asked of it', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    keySet.retire();
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(1);
+    expect(await keySet.refresh()).toBe(true);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(2);
+  });
+});

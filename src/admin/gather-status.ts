@@ -1,0 +1,79 @@
+import { formatHostPort, type ReloadRecord, type RestartKey, type Snapshot } from '../config/index.ts';
+import type { Gateway, Limiting, Setup, SharedStore } from '../gateway/index.ts';
+import type { GatewayStatus } from './status.ts';
+
+/** Who is asked for the status, each time anew. */
+export interface StatusSources {
+  readonly startedAtMs: number;
+  readonly record: ReloadRecord;
+  readonly gateway: Gateway;
+  readonly limiting: Limiting;
+  notReady(): string | null;
+  setup(): Setup;
+  restartKeys(latest: Snapshot): readonly RestartKey[];
+  reload(): GatewayStatus['configuration']['reload'];
+  clientConnections(): number;
+  upstreamConnections(): ReadonlyMap<string, number>;
+}
+
+/** The status as it is now. */
+export function gatherStatus(sources: StatusSources): GatewayStatus {
+  const { record, gateway, startedAtMs } = sources;
+  const { snapshot, identity } = sources.setup();
+  return {
+    startedAtMs,
+    notReady: sources.notReady(),
+    configuration: {
+      ...record.running,
+      reload: sources.reload(),
+      pendingRestart: sources.restartKeys(snapshot),
+      waiting: record.next,
+      lastFailure: record.failure,
+    },
+    traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
+    provider: identity?.facts ?? null,
+    store: storeStatus(sources.limiting),
+    upstreams: upstreams(sources, snapshot),
+  };
+}
+
+function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus['store'] {
+  const { keys, evictions } = counts;
+  return {
+    kind: shared === null ? 'memory' : 'Redis',
+    state: shared === null ? 'ok' : sharedState(shared),
+    keys,
+    evictions,
+    restrictions: restrictions.size,
+  };
+}
+
+/** What decides in the place of a Redis that cannot be reached, in the words of the configuration. */
+function sharedState({ health, policy }: SharedStore): string {
+  return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
+}
+
+/** Those of the snapshot, and those that are gone but have connections that still drain. */
+function upstreams(
+  { gateway, upstreamConnections }: StatusSources,
+  snapshot: Snapshot,
+): GatewayStatus['upstreams'] {
+  const connections = upstreamConnections();
+  const known = snapshot.upstreams.map(({ name, options }) => ({
+    name,
+    address: formatHostPort(options),
+    connections: connections.get(name) ?? 0,
+    requestsInFlight: gateway.inFlightTo(name),
+  }));
+  const names = new Set(known.map(({ name }) => name));
+  const draining = [...connections].filter(([name, open]) => open > 0 && !names.has(name));
+  return [
+    ...known,
+    ...draining.map(([name, open]) => ({
+      name,
+      address: 'draining',
+      connections: open,
+      requestsInFlight: gateway.inFlightTo(name),
+    })),
+  ];
+}

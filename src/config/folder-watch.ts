@@ -1,0 +1,153 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { lstat, readlink, stat } from 'node:fs/promises';
+import { basename, dirname, parse, resolve } from 'node:path';
+
+/** Symbolic links in one path; more are a loop (as Linux counts). */
+const MOST_LINKS = 40;
+
+interface Watched {
+  readonly watcher: FSWatcher;
+  /** Tells a folder from another one that was put in its place. */
+  readonly identity: string;
+  /** Entries that matter; the folder may hold others that change all the time. Null: every entry does. */
+  names: ReadonlySet<string> | null;
+}
+
+/**
+ * Says when something may have happened to some paths. It watches the folders in which they are, and those of every symbolic link
+ * on the way: a file that is replaced by renaming another over it, or a link that is set anew (as Kubernetes does with `..data`),
+ * is an event in its folder and none of the file. Events may be missed or too many; they are a reason to look, no more.
+ */
+export class FolderWatch {
+  readonly #onEvent: () => void;
+  readonly #onFailed: (cause: unknown) => void;
+  #watched = new Map<string, Watched>();
+  #closed = false;
+
+  /** @param onFailed a folder cannot be watched: the system's limits, or a file system without events */
+  constructor(onEvent: () => void, onFailed: (cause: unknown) => void) {
+    this.#onEvent = onEvent;
+    this.#onFailed = onFailed;
+  }
+
+  /** Folders watched now. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** Watches these from now on: files by path, and folders of which every entry matters. To be called again after each change. */
+  async follow(files: readonly string[], folders: readonly string[]): Promise<void> {
+    const wanted = new Map<string, Set<string> | null>();
+    for (const path of [...files, ...folders]) {
+      for (const entry of await entriesTo(resolve(path))) {
+        const names = wanted.get(dirname(entry));
+        if (names === undefined) wanted.set(dirname(entry), new Set([basename(entry)]));
+        else names?.add(basename(entry));
+      }
+    }
+    for (const folder of folders) wanted.set(resolve(folder), null);
+    const before = this.#watched;
+    const after = new Map<string, Watched>();
+    for (const [folder, names] of wanted) {
+      const watched = await this.#keepOrWatch(before.get(folder), folder, names);
+      if (watched !== null) after.set(folder, watched);
+    }
+    this.#watched = after;
+    for (const [folder, { watcher }] of before) if (after.get(folder)?.watcher !== watcher) watcher.close();
+    if (this.#closed) this.close();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { watcher } of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+  }
+
+  async #keepOrWatch(
+    before: Watched | undefined,
+    folder: string,
+    names: ReadonlySet<string> | null,
+  ): Promise<Watched | null> {
+    const identity = await identityOf(folder);
+    // Not there: that it comes is an event of the folder above, or found by the slow look.
+    if (identity === null) return null;
+    if (before?.identity === identity) {
+      before.names = names;
+      return before;
+    }
+    try {
+      return this.#watch(folder, identity, names);
+    } catch (cause) {
+      // Gone since: as if it had not been there.
+      if (!isMissing(cause)) this.#onFailed(cause);
+      return null;
+    }
+  }
+
+  #watch(folder: string, identity: string, names: ReadonlySet<string> | null): Watched {
+    const watcher = watch(folder, { persistent: false });
+    const watched: Watched = { watcher, identity, names };
+    watcher.on('change', (_type, name) => {
+      // Its own name: the folder itself is gone, or moved, and the next `follow` has to watch what is there then.
+      if (name === basename(folder)) this.#drop(folder, watched);
+      const matters = typeof name !== 'string' || name === basename(folder) || watched.names?.has(name);
+      if (watched.names === null || matters) this.#onEvent();
+    });
+    watcher.on('error', cause => {
+      this.#drop(folder, watched);
+      this.#onFailed(cause);
+    });
+    return watched;
+  }
+
+  #drop(folder: string, watched: Watched): void {
+    watched.watcher.close();
+    if (this.#watched.get(folder) === watched) this.#watched.delete(folder);
+  }
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+}
+
+async function identityOf(folder: string): Promise<string | null> {
+  try {
+    // Numbers of inodes are used again, sometimes at once: the moment of birth tells them apart.
+    const { dev, ino, birthtimeMs } = await stat(folder);
+    return `${dev}:${ino}:${birthtimeMs}`;
+  } catch {
+    return null;
+  }
+}
+
+/** The entries of folders by which a path leads to its file: each symbolic link on the way, and the file itself. */
+async function entriesTo(path: string): Promise<string[]> {
+  const entries: string[] = [];
+  let links = 0;
+  let done = parse(path).root;
+  let ahead = path.slice(done.length).split('/').filter(Boolean);
+  while (ahead.length > 0) {
+    const [step = '', ...rest] = ahead;
+    const entry = resolve(done, step);
+    const target = await linkTarget(entry);
+    if (target !== null || rest.length === 0) entries.push(entry);
+    if (target === null) {
+      done = entry;
+      ahead = rest;
+    } else {
+      if (++links > MOST_LINKS) return entries;
+      const absolute = resolve(done, target);
+      done = parse(absolute).root;
+      ahead = [...absolute.slice(done.length).split('/').filter(Boolean), ...rest];
+    }
+  }
+  return entries;
+}
+
+async function linkTarget(entry: string): Promise<string | null> {
+  try {
+    return (await lstat(entry)).isSymbolicLink() ? await readlink(entry) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,116 @@
+import type { About, ConfigFile } from './config-file.ts';
+import type { Path } from './path.ts';
+import type { Severity } from './problem.ts';
+import { asMap } from './raw.ts';
+
+/** Maps whose entries may stand in several files. Every other key is in one file as a whole. */
+const SHARED_MAPS = ['buckets', 'routes'] as const;
+
+/**
+ * The files of a limits folder as if they were one, or just the one that limits.yaml is. What is said about a path goes to the
+ * file where that path is written.
+ */
+export class LimitsFiles {
+  readonly files: readonly ConfigFile[];
+  /** What all files say together; undefined when one of them cannot be told. */
+  readonly value: unknown;
+  /** The file of each key, and of each entry of a shared map. */
+  readonly #owners = new Map<string, ConfigFile>();
+
+  /** Adds a mistake to each file that says once more what one before it says. */
+  constructor(files: readonly ConfigFile[]) {
+    this.files = files;
+    const [only] = files;
+    this.value = files.length === 1 && only !== undefined ? only.value : this.#merge();
+  }
+
+  get hasMistakes(): boolean {
+    return this.files.some(file => file.hasMistakes);
+  }
+
+  has(path: Path): boolean {
+    return this.#fileOf(path)?.has(path) === true;
+  }
+
+  shown(path: Path): string {
+    return this.#fileOf(path)?.shown(path) ?? 'nothing';
+  }
+
+  /** Where a path is written. */
+  placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
+    const file = this.#fileOf(path);
+    return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
+  }
+
+  /** How a message that stands at one path names the place of others: `line 3, 7`, with the file where that is another. */
+  linesOf(paths: readonly Path[], from: Path): string {
+    const places = paths.map(path => this.placeOf(path, 'key'));
+    const own = this.#fileOf(from)?.name;
+    const files = [...new Set(places.map(({ file }) => file))];
+    const texts = files.map(file => {
+      const lines = places.filter(place => place.file === file).map(({ line }) => line);
+      return `line ${lines.join(', ')}${file === own ? '' : ` of ${file}`}`;
+    });
+    return texts.join('; ');
+  }
+
+  add(
+    path: Path,
+    message: string,
+    options: { readonly about?: About; readonly severity?: Severity } = {},
+  ): void {
+    this.#fileOf(path)?.add(path, message, options);
+  }
+
+  #fileOf(path: Path): ConfigFile | undefined {
+    const [key = '', entry = ''] = path;
+    return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key, '')) ?? this.files[0];
+  }
+
+  #merge(): unknown {
+    const merged: Record<string, unknown> = Object.create(null);
+    for (const file of this.files) {
+      if (file.value === undefined) continue;
+      for (const [key, value] of Object.entries(asMap(file.value))) {
+        if (isSharedMap(key)) merged[key] = this.#mergeEntries(file, key, asMap(merged[key]), asMap(value));
+        else if (this.#claim(file, [key])) merged[key] = value;
+      }
+    }
+    return this.files.every(file => file.value !== undefined) ? merged : undefined;
+  }
+
+  #mergeEntries(
+    file: ConfigFile,
+    key: string,
+    merged: Readonly<Record<string, unknown>>,
+    entries: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown> {
+    const all: Record<string, unknown> = Object.assign(Object.create(null), merged);
+    for (const [entry, value] of Object.entries(entries)) {
+      if (this.#claim(file, [key, entry])) all[entry] = value;
+    }
+    return all;
+  }
+
+  /** False, and a mistake of this file, where another says it already. */
+  #claim(file: ConfigFile, path: readonly [string, string?]): boolean {
+    const [key, entry = ''] = path;
+    const owner = this.#owners.get(keyOf(key, entry));
+    const written = entry === '' ? [key] : [key, entry];
+    if (owner === undefined) {
+      this.#owners.set(keyOf(key, entry), file);
+      return true;
+    }
+    const { line } = owner.place(written, 'key');
+    file.add(written, `"${written.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
+    return false;
+  }
+}
+
+function isSharedMap(key: string): boolean {
+  return (SHARED_MAPS as readonly string[]).includes(key);
+}
+
+function keyOf(key: string | number, entry: string | number): string {
+  return `${key}\0${entry}`;
+}

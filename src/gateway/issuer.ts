@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import { KeySet, MARK_DEFAULTS, NotBeforeMarks } from '../auth/index.ts';
+import type { IdentityModel } from '../config/index.ts';
+import type { AuthListener, Clock, Random, SignInListener } from '../core/index.ts';
+import { Provider, type ProviderOptions } from '../signin/index.ts';
+
+export interface IdentityParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly listener: AuthListener & SignInListener;
+}
+
+/** The provider as the issuer of tokens: where it is, its keys, and the marks before which its tokens do not count. */
+export class Issuer {
+  readonly provider: Provider;
+  readonly keys: KeySet;
+  readonly marks: NotBeforeMarks;
+  readonly #model: IdentityModel;
+  #onKeys: () => void = () => {};
+
+  /** @param kin the one before, where that is the same issuer: what it knows is used until it is learnt anew */
+  private constructor(model: IdentityModel, { clock, random, listener }: IdentityParts, kin: Issuer | null) {
+    this.#model = model;
+    this.marks = kin?.marks ?? new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
+    // The keys are fetched as soon as it is known where they are.
+    this.provider = new Provider(model.provider, {
+      listener,
+      random,
+      known: kin?.provider.metadata,
+      changed: () => void this.keys.refresh(),
+    });
+    const heard = {
+      keySetLoaded: (usable: number, unusable: number) => {
+        listener.keySetLoaded(usable, unusable);
+        this.#onKeys();
+      },
+      keySetFailed: (cause: unknown) => listener.keySetFailed(cause),
+    };
+    const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
+    this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, kin?.keys);
+  }
+
+  /** The one before where nothing about it has changed, else a new one. */
+  static of(model: IdentityModel, parts: IdentityParts, before: Issuer | null): Issuer {
+    if (before === null) return new Issuer(model, parts, null);
+    const old = before.#model;
+    if (isDeepStrictEqual([old.provider, old.keySet], [model.provider, model.keySet])) return before;
+    return new Issuer(model, parts, isSameIssuer(old.provider, model.provider) ? before : null);
+  }
+
+  /**
+   * Begins to ask the provider, in the background. Called once.
+   *
+   * @param onKeys called whenever a good key set has come, never before this returns
+   */
+  start(onKeys: () => void): void {
+    this.#onKeys = onKeys;
+    this.provider.start();
+    // What was taken over is learnt anew, with the options of this one.
+    if (this.keys.loaded) void this.keys.refresh();
+  }
+
+  /** Another takes its place. Exchanges under way may still use it. */
+  retire(): void {
+    this.#onKeys = () => {};
+    this.provider.stop();
+    this.keys.retire();
+  }
+
+  stop(): void {
+    this.provider.stop();
+    this.keys.close();
+  }
+}
+
+/** Whether two are reached at the same places, so that endpoints and keys learnt by one hold for the other. */
+function isSameIssuer(one: ProviderOptions, other: ProviderOptions): boolean {
+  const places = ({ issuer, discoveryUrl, endpoints }: ProviderOptions) => [issuer, discoveryUrl, endpoints];
+  return isDeepStrictEqual(places(one), places(other));
+}

@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { UpstreamOptions } from './options.ts';
+import type { Transport } from './transport.ts';
+
+/** An upstream, as far as its transport goes. */
+export interface UpstreamAddress {
+  readonly name: string;
+  readonly options: UpstreamOptions;
+}
+
+/** The transports of one configuration, by the names of their upstreams. */
+export type TransportMap = ReadonlyMap<
+  string,
+  { readonly options: UpstreamOptions; readonly transport: Transport }
+>;
+
+/**
+ * Keeps the transports through all configurations: an upstream that did not change keeps its connections, and one that is gone, or
+ * is reached in another way now, finishes what runs.
+ */
+export class Transports {
+  readonly #open: (options: UpstreamOptions) => Transport;
+  #current: TransportMap = new Map();
+  readonly #draining = new Set<{
+    readonly name: string;
+    readonly transport: Transport;
+    readonly gone: Promise<void>;
+  }>();
+
+  /** @param open makes a transport; it connects to nothing before its first request */
+  constructor(open: (options: UpstreamOptions) => Transport) {
+    this.#open = open;
+  }
+
+  /** The transports that these upstreams need: those in use where they fit, and new ones. Changes nothing yet. */
+  plan(upstreams: readonly UpstreamAddress[]): TransportMap {
+    return new Map(
+      upstreams.map(({ name, options }) => {
+        const known = this.#current.get(name);
+        const fits = known !== undefined && isDeepStrictEqual(known.options, options);
+        return [name, fits ? known : { options, transport: this.#open(options) }];
+      }),
+    );
+  }
+
+  /** Takes planned ones into use and lets those drain that are not among them. */
+  use(planned: TransportMap): void {
+    for (const [name, { transport }] of this.#current) {
+      if (planned.get(name)?.transport !== transport) this.#drain(name, transport);
+    }
+    this.#current = planned;
+  }
+
+  /** Connections open now, to each upstream in use or draining. */
+  get connections(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    const add = (name: string, { connections }: Transport) =>
+      counts.set(name, (counts.get(name) ?? 0) + connections);
+    for (const [name, { transport }] of this.#current) add(name, transport);
+    for (const { name, transport } of this.#draining) add(name, transport);
+    return counts;
+  }
+
+  /** Closes idle connections at once, busy ones after their answer. Resolves when all are gone. */
+  async close(): Promise<void> {
+    this.use(new Map());
+    await Promise.all([...this.#draining].map(({ gone }) => gone));
+  }
+
+  #drain(name: string, transport: Transport): void {
+    const gone = transport.close().then(() => void this.#draining.delete(draining));
+    const draining = { name, transport, gone };
+    this.#draining.add(draining);
+  }
+}

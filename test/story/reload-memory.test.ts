@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-config.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { waitFor } from '../support/wait.ts';
+
+const WARM_UP = 500;
+const RELOADS = 1_000;
+/** What one reload may seem to leave behind: less than half of what it would be if one of its parts were kept. */
+const MOST_BYTES = 2_500;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+function heapBytes(): number {
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
+
+test('a thousand reloads leave nothing behind', async () => {
+  const issuer = await startIssuer();
+  const { gateway, upstream } = await startGatewayOf(issuer, {
+    config: { log: { level: 'silent', access: false } },
+  });
+  const provider = await configPart(gateway, 'identity_provider');
+  const client = await gateway.connect();
+  const limits = await limitsFile(gateway);
+
+  const reload = async (n: number) => {
+    // Numbers and periods, so that counters are kept and given up; every tenth time what keeps connections and timers.
+    const bucket = { main: 'id', user: `${10 + n}/${1 + (n % 5)}m` };
+    await writeFile(
+      limits,
+      stringify({ global: 'off', buckets: { b: bucket }, routes: { 'GET /things/{id}': 'b' } }),
+    );
+    if (n % 10 === 0) {
+      await changeConfig(gateway, {
+        upstreams: { api: { url: `http://127.0.0.1:${upstream.port}`, keep_alive: `${1_000 + n}ms` } },
+        identity_provider: { ...provider, timeout: `${1_000 + n}ms` },
+      });
+    }
+    await gateway.app.reload();
+    if (n % 10 === 0) expect((await client.ask(head('GET /things/1', issuer.bearer()))).status).toBe(200);
+    if (n % 100 === 0) upstream.forget();
+  };
+
+  let n = 1;
+  while (n <= WARM_UP) await reload(n++);
+  const [heapBefore, timersBefore] = [heapBytes(), timers()];
+  while (n <= WARM_UP + RELOADS) await reload(n++);
+  await waitFor('what is gone has drained', () => upstream.openConnections.length <= 1);
+  upstream.forget();
+  expect((await statusOf(gateway)).configuration.generation).toBe(1 + WARM_UP + RELOADS);
+  expect((heapBytes() - heapBefore) / RELOADS).toBeLessThan(MOST_BYTES);
+  expect(timers() - timersBefore).toBeLessThan(20);
+}, 120_000);

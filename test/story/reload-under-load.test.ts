@@ -1,0 +1,230 @@
+import { appendFile, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import {
+  changeConfig,
+  changeLimits,
+  configPart,
+  refusals,
+  replaceFile,
+  serves,
+  statusOf,
+} from '../support/edit-config.ts';
+import type { ConfigPart } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { fieldOf, rateOf } from '../support/limits.ts';
+import { head, withBody } from '../support/requests.ts';
+import { tempFolder } from '../support/temp.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { type Answer, startUpstream } from '../support/wire/index.ts';
+
+const SECONDS = 60;
+const ALL = 50_000;
+
+const limits = (units: number): ConfigPart => ({
+  global: 'off',
+  buckets: { counted: { user: `${units}/18h` } },
+  routes: { '/counted/**': 'counted' },
+});
+
+/** Makes a change and waits for what becomes of it: a good one serves, a bad one is refused, and then taken back. */
+class Operator {
+  readonly #gateway: GatewayProcess;
+  readonly #upstreamPort: number;
+  /** Number of the configuration that serves. */
+  generation = 2;
+  bad = 0;
+
+  constructor(gateway: GatewayProcess, upstreamPort: number) {
+    this.#gateway = gateway;
+    this.#upstreamPort = upstreamPort;
+  }
+
+  async change(second: number): Promise<void> {
+    const good = [
+      this.#number,
+      this.#upstream,
+      this.#provider,
+      this.#tokens,
+      this.#half,
+      this.#routes,
+      this.#secret,
+    ];
+    const bad = [this.#brokenLimits, this.#missing, this.#brokenGateway];
+    const changes = [...good, ...bad];
+    const change = changes[second % changes.length];
+    if (change === undefined) return;
+    await change.call(this, second);
+    if (good.includes(change)) await serves(this.#gateway, ++this.generation);
+  }
+
+  /** Waits until what is bad now is refused, and after `mend` is good again. */
+  async #refused(mend: () => Promise<void>): Promise<void> {
+    await refusals(this.#gateway, ++this.bad);
+    await mend();
+    const unchanged = async () =>
+      (await this.#gateway.metric('weir_config_reloads_total')).get('{outcome="unchanged"}') === this.bad;
+    await waitFor('it is as it was', unchanged);
+  }
+
+  async #number(second: number): Promise<void> {
+    await changeLimits(this.#gateway, limits(ALL + 1 + second));
+  }
+
+  async #brokenLimits(second: number): Promise<void> {
+    const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
+    const text = await readFile(path, 'utf8');
+    await replaceFile(path, `global: { user: ${second}\n`);
+    await this.#refused(() => replaceFile(path, text));
+  }
+
+  async #upstream(second: number): Promise<void> {
+    const api = { url: `http://127.0.0.1:${this.#upstreamPort}`, keep_alive: `${2_000 + second}ms` };
+    await changeConfig(this.#gateway, { upstreams: { api } });
+  }
+
+  async #provider(second: number): Promise<void> {
+    const provider = await configPart(this.#gateway, 'identity_provider');
+    await changeConfig(this.#gateway, { identity_provider: { ...provider, timeout: `${3_000 + second}ms` } });
+  }
+
+  async #tokens(second: number): Promise<void> {
+    await changeConfig(this.#gateway, { access_tokens: { audience: 'api', leeway: `${30_000 + second}ms` } });
+  }
+
+  /** Written in two pieces, of which the first is a whole file that would limit everybody. */
+  async #half(second: number): Promise<void> {
+    const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
+    await writeFile(path, 'global: { user: 1/18h, address: 1/18h }\n');
+    await sleep(20);
+    await writeFile(path, '');
+    await appendFile(path, stringify(limits(ALL + 1 + second)));
+  }
+
+  async #missing(): Promise<void> {
+    const path = join(dirname(this.#gateway.configFile), 'limits.yaml');
+    const text = await readFile(path, 'utf8');
+    await unlink(path);
+    await this.#refused(() => writeFile(path, text));
+  }
+
+  async #routes(second: number): Promise<void> {
+    const { configFile } = this.#gateway;
+    const { routes }: { routes: ConfigPart[] } = parse(await readFile(configFile, 'utf8'));
+    await changeConfig(this.#gateway, { routes: [...routes, { path: `/new/${second}`, upstream: 'api' }] });
+  }
+
+  async #brokenGateway(): Promise<void> {
+    const { configFile } = this.#gateway;
+    const text = await readFile(configFile, 'utf8');
+    await replaceFile(configFile, `${text}\nupstreems: {}\n`);
+    await this.#refused(() => replaceFile(configFile, text));
+  }
+
+  async #secret(second: number): Promise<void> {
+    const provider = await configPart(this.#gateway, 'identity_provider');
+    await replaceFile(String(provider['client_secret_file']), `secret-${second}`);
+  }
+}
+
+/** Asks on one connection, about forty times a second, until told to stop. */
+class Customer {
+  readonly #issuer: TestIssuer;
+  counted = 0;
+  asked = 0;
+  last: Answer | undefined;
+  readonly wrong: string[] = [];
+
+  constructor(issuer: TestIssuer) {
+    this.#issuer = issuer;
+  }
+
+  async run(gateway: GatewayProcess, until: () => boolean): Promise<void> {
+    const bearer = this.#issuer.bearer({ exp: Math.floor(Date.now() / 1_000) + 600 });
+    const requests = [
+      { bytes: head('GET /counted/a', bearer), body: 'ok', counts: true },
+      { bytes: withBody('POST /counted/echo', 'hello', bearer), body: 'hello', counts: true },
+      { bytes: head('GET /slow', bearer), body: 'slow', counts: false },
+      { bytes: head('GET /open'), body: 'ok', counts: false },
+    ];
+    const client = await gateway.connect();
+    for (let turn = 0; !until(); turn++) {
+      const request = requests[turn % requests.length] ?? requests[0];
+      if (request === undefined) return;
+      const answer = await client.ask(request.bytes, { to: request.bytes.split(' ')[0] ?? 'GET' });
+      this.asked++;
+      if (request.counts) {
+        this.counted++;
+        this.last = answer;
+      }
+      if (answer.status !== 200 || answer.body.toString() !== request.body)
+        this.wrong.push(`${answer.status} ${answer.body}`);
+      await sleep(20);
+    }
+    client.destroy();
+  }
+}
+
+test('in a minute of a reload a second, with broken files among them, no request fails and none is counted twice or forgotten', async () => {
+  const issuer = await startIssuer();
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    const { target, body } = exchange.request;
+    if (target === '/slow') await sleep(150);
+    await exchange.answer(200, [], target === '/slow' ? 'slow' : target.endsWith('echo') ? body : 'ok');
+  });
+  const secretFile = join(await tempFolder(), 'secret');
+  await writeFile(secretFile, 'secret');
+  const gateway = await startGatewayProcess({
+    upstreamPort: upstream.port,
+    config: {
+      identity_provider: {
+        issuer: issuer.url,
+        client_id: 'gateway',
+        client_secret_file: secretFile,
+        redirect_uri: 'https://app.example/callback',
+      },
+      access_tokens: { audience: 'api' },
+      routes: [
+        { path: '/**', upstream: 'api' },
+        { path: '/open', upstream: 'api', authentication: 'none' },
+      ],
+      log: { level: 'warn', access: false },
+    },
+  });
+  await changeLimits(gateway, limits(ALL));
+  await serves(gateway, 2);
+
+  const operator = new Operator(gateway, upstream.port);
+  const customers = Array.from({ length: 4 }, () => new Customer(issuer));
+  let over = false;
+  const running = Promise.all(customers.map(customer => customer.run(gateway, () => over)));
+  const begin = performance.now();
+  for (let second = 0; second < SECONDS; second++) {
+    await sleep(Math.max(0, begin + second * 1_000 - performance.now()));
+    await operator.change(second);
+  }
+  over = true;
+  await running;
+
+  expect(customers.flatMap(({ wrong }) => wrong)).toEqual([]);
+  const { configuration } = await statusOf(gateway);
+  expect(configuration).toMatchObject({
+    generation: operator.generation,
+    waiting: null,
+    lastFailure: { mended: true },
+  });
+  expect(operator.generation - 2 + operator.bad).toBe(SECONDS);
+  const reloads = await gateway.metric('weir_config_reloads_total');
+  expect(reloads.get('{outcome="refused"}')).toBe(operator.bad);
+  // One principal: what it has drawn is what was sent, through all configurations.
+  const sent = customers.reduce((sum, { counted }) => sum + counted, 0);
+  const { limit, remaining } = customers
+    .map(customer => rateOf(customer.last))
+    .reduce((low, rate) => (rate.remaining < low.remaining ? rate : low));
+  expect(limit - remaining).toBe(sent);
+  expect(customers.reduce((sum, { asked }) => sum + asked, 0)).toBeGreaterThan(1_000);
+  expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('user');
+}, 120_000);

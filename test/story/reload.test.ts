@@ -1,0 +1,483 @@
+import { readFile, unlink } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  changeConfig,
+  changeLimits,
+  configPart,
+  limitsFile,
+  refusals,
+  replaceFile,
+  serves,
+  statusOf,
+} from '../support/edit-config.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import {
+  askOnce,
+  askTimes,
+  type LimitedGateway,
+  rateOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head, withBody } from '../support/requests.ts';
+import { redeem } from '../support/sign-in-client.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { issuerKey, signToken } from '../support/token-issuer.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { header, startUpstream, type UpstreamExchange } from '../support/wire/index.ts';
+
+const LINE = 'GET /things/{id}';
+const bucketOf = (bucket: object) => ({
+  global: 'off',
+  buckets: { things: { main: 'id', ...bucket } },
+  routes: { [LINE]: 'things' },
+});
+
+function limited(bucket: object): Promise<LimitedGateway> {
+  return startLimited(bucketOf(bucket));
+}
+
+describe('a changed number', () => {
+  it('acts at once, and what was counted stays', async () => {
+    const front = await limited({ user: '5/1m' });
+    const bearer = front.issuer.bearer();
+    const [, , before] = (await askTimes(front, 3, 'GET /things/1', bearer)).map(rateOf);
+    expect(before).toMatchObject({ limit: 5, remaining: 2 });
+    await changeLimits(front.gateway, bucketOf({ user: '10/1m' }));
+    await serves(front.gateway, 2);
+    const raised = rateOf(await askOnce(front, 'GET /things/1', bearer));
+    expect(raised).toMatchObject({ limit: 10, remaining: 6, bucket: before?.bucket, reset: before?.reset });
+    await changeLimits(front.gateway, bucketOf({ user: '3/1m' }));
+    await serves(front.gateway, 3);
+    const lowered = await askOnce(front, 'GET /things/1', bearer);
+    expect(lowered.status).toBe(429);
+    expect(rateOf(lowered)).toMatchObject({ limit: 3, remaining: 0, reset: before?.reset });
+  });
+
+  it('of the global limit, of a smooth bucket and of a resource does so too', async () => {
+    const limits = (n: number) => ({
+      global: { bot: 'off', user: `${n}/10m`, address: 'off' },
+      buckets: { s: { main: 'id', user: `${n * 2}/10m`, resource: `${n * 3}/10m`, algorithm: 'smooth' } },
+      routes: { [LINE]: 's' },
+    });
+    const front = await startLimited(limits(10));
+    const bearer = front.issuer.bearer();
+    const remaining = async (target: string) => rateOf(await askOnce(front, target, bearer)).remaining;
+    await askTimes(front, 3, 'GET /things/1', bearer);
+    await changeLimits(front.gateway, limits(5));
+    await serves(front.gateway, 2);
+    // What is drawn from a smooth bucket is time: 3 of 20 were 90 s, which are 1.5 of 10.
+    expect(await remaining('GET /things/1')).toBe(7);
+    // Of the global 5 four are drawn.
+    expect(statusesOf(await askTimes(front, 2, 'GET /things/2', bearer))).toEqual([200, 429]);
+  });
+
+  it('of offences that are borne does so too, and whoever may not be restricted any more is released', async () => {
+    const front = await startLimited({ global: 'off', invalid_requests: 'off' });
+    const ask = async () => (await askOnce(front, 'GET /a')).status;
+    for (let n = 0; n < 5; n++) expect(await ask()).toBe(401);
+    const rule = { limit: '3/10m', restrict_for: '10m' };
+    await changeLimits(front.gateway, { global: 'off', invalid_requests: rule });
+    await serves(front.gateway, 2);
+    expect([await ask(), await ask(), await ask(), await ask(), await ask()]).toEqual([
+      401, 401, 401, 401, 429,
+    ]);
+    await changeLimits(front.gateway, {
+      global: 'off',
+      invalid_requests: rule,
+      never_restrict: ['127.0.0.1'],
+    });
+    await serves(front.gateway, 3);
+    expect(await ask()).toBe(401);
+  });
+
+  it('of the failed verifications that are borne counts for those that were counted', async () => {
+    const limits = (n: number) => ({ global: 'off', failed_verifications: `${n}/10m` });
+    const front = await startLimited(limits(3));
+    const forged = (n: number) => `${front.issuer.bearer({ jti: n }).slice(0, -6)}AAAAAA`;
+    const spent = async () =>
+      (await front.gateway.metric('weir_tokens_total')).get('{outcome="put_off"}') ?? 0;
+    for (let n = 0; n < 20; n++) await askOnce(front, 'GET /a', forged(n));
+    expect(await spent()).toBeGreaterThan(0);
+    await changeLimits(front.gateway, limits(1_000));
+    await serves(front.gateway, 2);
+    const before = await spent();
+    for (let n = 20; n < 40; n++) expect((await askOnce(front, 'GET /a', forged(n))).status).toBe(401);
+    expect(await spent()).toBe(before);
+  });
+});
+
+describe('a bad file', () => {
+  it('changes nothing, and is told once with all its mistakes', async () => {
+    const front = await limited({ user: '5/1m' });
+    const { gateway } = front;
+    const bearer = front.issuer.bearer();
+    await askTimes(front, 2, 'GET /things/1', bearer);
+    const hash = (await statusOf(gateway)).configuration.hash;
+    await replaceFile(await limitsFile(gateway), 'buckts: {}\nglobal: { usr: 5/5s }\n');
+    await refusals(gateway, 1);
+    expect(rateOf(await askOnce(front, 'GET /things/1', bearer))).toMatchObject({ limit: 5, remaining: 2 });
+    const { configuration } = await statusOf(gateway);
+    expect(configuration).toMatchObject({ generation: 1, hash, lastFailure: { mended: false } });
+    expect(configuration.lastFailure?.problems).toEqual([
+      expect.stringMatching(/limits\.yaml:1:1: unknown key "buckts", did you mean "buckets"\?$/),
+      expect.stringMatching(/limits\.yaml:2:11: global: unknown key "usr", did you mean "user"\?$/),
+    ]);
+    expect((await gateway.metric('weir_config_last_reload_successful')).get('')).toBe(0);
+    await gateway.app.reload();
+    const told = gateway.logLines.map(line => JSON.parse(line)).filter(({ level }) => level === 'error');
+    // Once by itself, once because somebody asked.
+    expect(told.map(({ problems }) => problems)).toEqual([
+      configuration.lastFailure?.problems,
+      configuration.lastFailure?.problems,
+    ]);
+    await changeLimits(gateway, bucketOf({ user: '6/1m' }));
+    const after = await serves(gateway, 2);
+    expect(after.configuration.lastFailure?.mended).toBe(true);
+    expect((await gateway.metric('weir_config_last_reload_successful')).get('')).toBe(1);
+    expect([...(await gateway.metric('weir_config_info'))]).toEqual([
+      [`{hash="${after.configuration.hash}",generation="2"}`, 1],
+    ]);
+    expect(after.configuration.hash).not.toBe(hash);
+    const at = (await gateway.metric('weir_config_last_reload_timestamp_seconds')).get('') ?? 0;
+    expect(Math.abs(at - Date.now() / 1_000)).toBeLessThan(60);
+  });
+
+  it('may be missing, and is good again when it comes back', async () => {
+    const front = await limited({ user: '5/1m' });
+    const path = await limitsFile(front.gateway);
+    const text = await readFile(path, 'utf8');
+    await unlink(path);
+    await refusals(front.gateway, 1);
+    expect((await askOnce(front, 'GET /things/1', front.issuer.bearer())).status).toBe(200);
+    await replaceFile(path, text);
+    await waitFor(
+      'it is good',
+      async () => (await statusOf(front.gateway)).configuration.lastFailure?.mended === true,
+    );
+    expect((await statusOf(front.gateway)).configuration.generation).toBe(1);
+  });
+});
+
+describe('an upstream', () => {
+  it('that stays as it is keeps its connections, whatever else changes', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    await gateway.ask(head('GET /a'));
+    await changeConfig(gateway, { cors: { origins: ['https://app.example'] }, caps: { requests: 50 } });
+    await serves(gateway, 2);
+    const answer = await gateway.ask(head('GET /a', 'Origin: https://app.example'));
+    expect(header(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    expect(upstream.connections).toHaveLength(1);
+  });
+
+  it('that moved is asked at its new place, and finishes at the old one what it began', async () => {
+    const finish = Promise.withResolvers<void>();
+    const old = await startUpstream(async (exchange: UpstreamExchange) => {
+      await exchange.received();
+      if (exchange.request.target === '/quick') return exchange.answer(200, [], 'old');
+      await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nold');
+      await finish.promise;
+      await exchange.send('old');
+    });
+    const moved = await startUpstream(exchange => exchange.answer(200, [], 'new'));
+    const gateway = await startGateway({ upstreamPort: old.port, api: { keep_alive: '1m' } });
+    const slow = await gateway.connect();
+    await slow.send(head('GET /slow'));
+    await waitFor('the answer has begun', () => slow.received.includes('\r\n\r\nold'));
+    await gateway.ask(head('GET /quick'));
+    expect(old.openConnections).toHaveLength(2);
+    await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });
+    await serves(gateway, 2);
+    expect((await gateway.ask(head('GET /quick'))).body.toString()).toBe('new');
+    await waitFor('the idle connection is closed', () => old.openConnections.length === 1);
+    finish.resolve();
+    expect((await slow.answer()).body.toString()).toBe('oldold');
+    await waitFor('no connection is left', () => old.openConnections.length === 0);
+    // The client's connection goes on, by the new configuration.
+    expect((await slow.ask(head('GET /quick'))).body.toString()).toBe('new');
+  });
+
+  it('that is gone leaves the status when its last answer has ended', async () => {
+    const finish = Promise.withResolvers<void>();
+    const gone = await startUpstream(async exchange => {
+      await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n');
+      await finish.promise;
+      await exchange.send('x');
+    });
+    const gateway = await startGateway({ upstreamPort: gone.port, api: { keep_alive: '1m' } });
+    const client = await gateway.connect();
+    await client.send(head('GET /a'));
+    await waitFor('it is under way', () => gone.requests.length === 1);
+    const other = { url: 'http://127.0.0.1:1' };
+    await changeConfig(gateway, {
+      upstreams: { other },
+      routes: [{ path: '/**', upstream: 'other', authentication: 'none' }],
+    });
+    const { upstreams } = await serves(gateway, 2);
+    expect(upstreams).toEqual([
+      { name: 'other', address: '127.0.0.1:1', connections: 0, requestsInFlight: 0 },
+      { name: 'api', address: 'draining', connections: 1, requestsInFlight: 1 },
+    ]);
+    finish.resolve();
+    expect((await client.answer()).body.toString()).toBe('x');
+    await waitFor('it is gone', async () => (await statusOf(gateway)).upstreams.length === 1);
+  });
+});
+
+describe('routes, proxies, timeouts and caps', () => {
+  it('are those of the new configuration for the next request', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    const before = await client.ask(head('GET /a', 'X-Forwarded-For: 192.0.2.7'));
+    expect(header(before, 'keep-alive')).toBe('timeout=75');
+    await changeConfig(gateway, {
+      trusted_proxies: ['127.0.0.1'],
+      routes: [{ path: '/b', upstream: 'api', authentication: 'none' }],
+      timeouts: { keep_alive: '30s' },
+      caps: { head: '1KiB', fields: 5 },
+    });
+    await serves(gateway, 2);
+    expect((await client.ask(head('GET /a'))).status).toBe(404);
+    const answer = await client.ask(head('GET /b', 'X-Forwarded-For: 192.0.2.7'));
+    expect(header(answer, 'keep-alive')).toBe('timeout=30');
+    expect(upstream.requests.map(({ fields }) => fields[fields.indexOf('X-Forwarded-For') + 1])).toEqual([
+      '127.0.0.1',
+      '192.0.2.7, 127.0.0.1',
+    ]);
+    const long = `X-Long: ${'x'.repeat(2_000)}`;
+    expect((await gateway.ask(head('GET /b', long))).status).toBe(431);
+    expect((await gateway.ask(head('GET /b', 'A: 1', 'B: 1', 'C: 1', 'D: 1', 'E: 1'))).status).toBe(431);
+  });
+
+  it('of connections count those that were open before', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const open = [await gateway.connect(), await gateway.connect()];
+    for (const client of open) await client.ask(head('GET /a'));
+    await changeConfig(gateway, { caps: { connections: 2 } });
+    await serves(gateway, 2);
+    expect((await gateway.ask(head('GET /a'))).status).toBe(503);
+    open[0]?.destroy();
+    await waitFor('there is room', async () => (await gateway.ask(head('GET /a'))).status === 200);
+  });
+
+  it('are followed by what is logged', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const accesses = () => gateway.logLines.filter(line => line.includes('"type":"access"')).length;
+    await gateway.ask(head('GET /a'));
+    await changeConfig(gateway, { log: { level: 'info', access: true } });
+    await serves(gateway, 2);
+    await gateway.ask(head('GET /a'));
+    expect(accesses()).toBe(1);
+    await changeConfig(gateway, { log: { level: 'info', access: false } });
+    await serves(gateway, 3);
+    await gateway.ask(head('GET /a'));
+    expect(accesses()).toBe(1);
+  });
+});
+
+describe('what only a restart changes', () => {
+  it('is shown as pending, and the rest applies', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const listen = { http: '127.0.0.1:1', admin: 'off' };
+    await changeConfig(gateway, { listen, routes: [] });
+    const { configuration } = await serves(gateway, 2);
+    expect(configuration.pendingRestart).toEqual([
+      { key: 'listen.http', running: '127.0.0.1:0', wanted: '127.0.0.1:1' },
+      { key: 'listen.admin', running: '127.0.0.1:0', wanted: 'off' },
+    ]);
+    expect((await gateway.metric('weir_config_restart_keys')).get('')).toBe(2);
+    expect((await gateway.ask(head('GET /a'))).status).toBe(404);
+    await changeConfig(gateway, { listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' } });
+    expect((await serves(gateway, 3)).configuration.pendingRestart).toEqual([]);
+  });
+});
+
+describe('callers and their provider', () => {
+  it('stay known when something else changes', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer);
+    const request = head('GET /a', issuer.bearer());
+    await gateway.ask(request);
+    const fetches = issuer.provider.keyFetches;
+    await changeConfig(gateway, { caps: { requests: 50 } });
+    await serves(gateway, 2);
+    expect((await gateway.ask(request)).status).toBe(200);
+    expect((await gateway.metric('weir_tokens_total')).get('{outcome="known"}')).toBe(1);
+    expect(issuer.provider.keyFetches).toBe(fetches);
+  });
+
+  it('are judged anew when the rules for tokens change', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer);
+    const request = head('GET /a', issuer.bearer());
+    expect((await gateway.ask(request)).status).toBe(200);
+    await changeConfig(gateway, { access_tokens: { audience: 'another' } });
+    await serves(gateway, 2);
+    expect((await gateway.ask(request)).status).toBe(401);
+    const mark = String(Math.ceil(Date.now() / 1_000) + 3_600);
+    await changeConfig(gateway, { access_tokens: { audience: 'api' } });
+    await serves(gateway, 3);
+    expect((await gateway.ask(request)).status).toBe(200);
+    await changeConfig(gateway, { access_tokens: { audience: 'api', not_before: mark } });
+    await serves(gateway, 4);
+    expect((await gateway.ask(request)).status).toBe(401);
+  });
+
+  it('keep their keys when only the way to the provider changes', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer);
+    issuer.provider.keys = response => response.writeHead(500).end();
+    issuer.provider.discovery = response => response.writeHead(500).end();
+    await changeConfig(gateway, {
+      identity_provider: { ...(await configPart(gateway, 'identity_provider')), timeout: '2s' },
+    });
+    await serves(gateway, 2);
+    expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
+    expect((await gateway.ask(head('GET /v1/anonymous/authorize-url'))).status).toBe(200);
+  });
+
+  it('change together, once the keys of another provider have come', async () => {
+    const [first, second] = [await startIssuer(), await startIssuer()];
+    const { gateway } = await startGatewayOf(first);
+    const right = second.provider.keys;
+    second.provider.keys = response => response.writeHead(500).end();
+    const quick = { key_set: { cooldown: '100ms' }, audience: 'api' };
+    const provider = await configPart(gateway, 'identity_provider');
+    await changeConfig(gateway, {
+      identity_provider: { ...provider, issuer: second.url },
+      access_tokens: quick,
+    });
+    await waitFor('it waits', async () => (await statusOf(gateway)).configuration.waiting?.generation === 2);
+    expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(200);
+    expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
+    second.provider.keys = right;
+    expect((await serves(gateway, 2)).configuration.waiting).toBeNull();
+    expect((await gateway.ask(head('GET /a', second.bearer()))).status).toBe(200);
+    expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(401);
+  });
+
+  it('stay as they are when the change is taken back before that', async () => {
+    const first = await startIssuer();
+    const { gateway } = await startGatewayOf(first);
+    const provider = await configPart(gateway, 'identity_provider');
+    await changeConfig(gateway, { identity_provider: { ...provider, issuer: 'http://127.0.0.1:1' } });
+    await waitFor('it waits', async () => (await statusOf(gateway)).configuration.waiting !== null);
+    await changeConfig(gateway, { identity_provider: provider });
+    expect((await serves(gateway, 3)).configuration.waiting).toBeNull();
+    expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(200);
+  });
+
+  it('change to the latest of several that have to be waited for', async () => {
+    const [first, second, third] = [await startIssuer(), await startIssuer(), await startIssuer()];
+    const { gateway } = await startGatewayOf(first);
+    const [rightSecond, rightThird] = [second.provider.keys, third.provider.keys];
+    second.provider.keys = response => response.writeHead(500).end();
+    third.provider.keys = response => response.writeHead(500).end();
+    const provider = await configPart(gateway, 'identity_provider');
+    const access_tokens = { key_set: { cooldown: '100ms' }, audience: 'api' };
+    for (const [count, { url }] of [second, third].entries()) {
+      await changeConfig(gateway, { identity_provider: { ...provider, issuer: url }, access_tokens });
+      const waits = async () => (await statusOf(gateway)).configuration.waiting?.generation === 2 + count;
+      await waitFor('it waits', waits);
+    }
+    const fetches = second.provider.keyFetches;
+    second.provider.keys = rightSecond;
+    third.provider.keys = rightThird;
+    await serves(gateway, 3);
+    expect((await gateway.ask(head('GET /a', third.bearer()))).status).toBe(200);
+    expect(second.provider.keyFetches - fetches).toBeLessThanOrEqual(1);
+  });
+
+  it('sign in with the secret that the file holds now', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, { secret: 'first+secret' });
+    const provider = await configPart(gateway, 'identity_provider');
+    const credentials = () => issuer.provider.tokenRequests.map(({ headers }) => headers.authorization);
+    await redeem(gateway, 'code', 'https://app.example/callback');
+    await replaceFile(String(provider['client_secret_file']), 'second+secret\n');
+    await serves(gateway, 2);
+    await redeem(gateway, 'code', 'https://app.example/callback');
+    const of = (secret: string) => `Basic ${btoa(`gateway:${encodeURIComponent(secret)}`)}`;
+    expect(credentials()).toEqual([of('first+secret'), of('second+secret')]);
+    expect((await gateway.admin('/status')).text + gateway.logLines.join('')).not.toContain('second+secret');
+  });
+
+  it('are waited for by nobody when the gateway itself has no keys yet', async () => {
+    const issuer = await startIssuer();
+    issuer.provider.keys = response => response.writeHead(500).end();
+    const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+    const provider = await configPart(gateway, 'identity_provider');
+    await changeConfig(gateway, { identity_provider: { ...provider, issuer: 'http://127.0.0.1:1' } });
+    expect((await serves(gateway, 2)).notReady).toBe("waiting for the issuer's keys");
+    const good = await startIssuer();
+    await changeConfig(gateway, { identity_provider: { ...provider, issuer: good.url } });
+    await gateway.ready();
+    expect((await gateway.ask(head('GET /a', good.bearer()))).status).toBe(200);
+  });
+});
+
+describe('an exchange that is under way', () => {
+  it('ends by the configuration that it began with', async () => {
+    const issuer = await startIssuer();
+    const begun = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const { gateway, upstream } = await startGatewayOf(issuer, {
+      upstream: async exchange => {
+        begun.resolve();
+        await exchange.received();
+        await finish.promise;
+        await exchange.answer(200, [], exchange.request.body.toString());
+      },
+      config: { cors: { origins: ['https://app.example'] } },
+    });
+    const client = await gateway.connect();
+    await client.send(withBody('POST /a', 'hello', issuer.bearer(), 'Origin: https://app.example'));
+    await begun.promise;
+    await changeConfig(gateway, { routes: [], upstreams: {}, cors: 'off' });
+    await serves(gateway, 2);
+    expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(404);
+    finish.resolve();
+    const answer = await client.answer({ to: 'POST' });
+    expect([answer.status, answer.body.toString()]).toEqual([200, 'hello']);
+    expect(header(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    await waitFor('its connection is gone', () => upstream.openConnections.length === 0);
+  });
+
+  it('is sent where that says, though it had to wait for a key meanwhile', async () => {
+    const issuer = await startIssuer();
+    const { gateway, upstream } = await startGatewayOf(issuer, {
+      tokens: { key_set: { cooldown: '50ms' } },
+      upstream: exchange => exchange.answer(200, [], 'old'),
+    });
+    const moved = await startUpstream(exchange => exchange.answer(200, [], 'new'));
+    const next = issuerKey('ES256', 'next');
+    const token = signToken(next, issuer.claims());
+    const release = Promise.withResolvers<void>();
+    issuer.publish(issuer.key, next);
+    const good = issuer.provider.keys;
+    issuer.provider.keys = (response, socket) => void release.promise.then(() => good(response, socket));
+    const fetches = issuer.provider.keyFetches;
+    const client = await gateway.connect();
+    await waitFor('the key is asked for', async () => {
+      if (issuer.provider.keyFetches > fetches) return true;
+      // The first ones may come within the cooldown of the first fetch, and are put off.
+      void client.send(head('GET /a', `Authorization: Bearer ${token}`));
+      await sleep(60);
+      return issuer.provider.keyFetches > fetches;
+    });
+    await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });
+    await serves(gateway, 2);
+    release.resolve();
+    let answer = await client.answer();
+    while (answer.status === 503) answer = await client.answer();
+    expect([answer.status, answer.body.toString()]).toEqual([200, 'old']);
+    expect((await gateway.ask(head('GET /a', issuer.bearer()))).body.toString()).toBe('new');
+    await waitFor('the old connection is closed', () => upstream.openConnections.length === 0);
+  });
+});
