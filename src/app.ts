@@ -89,6 +89,7 @@ class RunningApp implements App {
     const limitMetrics = new LimitMetrics(registry);
     this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
+      limitKeys: snapshot.caps.limitKeys,
       random: systemRandom,
       listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
       // Without a shared store there is nothing to tell of one.

@@ -69,6 +69,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         requestsPerAddress: config.caps.requests_per_address,
         headBytes: config.caps.head,
         fields: config.caps.fields,
+        limitKeys: config.caps.limit_keys,
       },
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
       log: { level: config.log.level, access: config.log.access, pseudonymKey },

@@ -198,6 +198,11 @@ export const gatewaySchema = z.strictObject({
         .prefault('16KiB')
         .describe('Largest header section of a request; beyond it 431.'),
       fields: count(1000).prefault(200).describe('Most header fields of a request; beyond it 431.'),
+      limit_keys: count(10_000_000)
+        .prefault(1_000_000)
+        .describe(
+          'Counters of limits held in memory, at about 100 bytes each; beyond it the least used give way, never an exhausted one. A change waits for a restart.',
+        ),
     })
     .prefault({})
     .describe(

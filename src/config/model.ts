@@ -140,6 +140,8 @@ export interface CapsModel {
   readonly headBytes: number;
   /** Header fields of a request (431 beyond). */
   readonly fields: number;
+  /** Counters of limits in memory; beyond it one gives way. */
+  readonly limitKeys: number;
 }
 
 export interface ShutdownModel {

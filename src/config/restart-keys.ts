@@ -29,6 +29,7 @@ const FIXED: readonly FixedKey[] = [
     value: ({ listen }) => listen.admin,
     written: ({ listen }) => addressOrOff(listen.admin),
   },
+  { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 

@@ -37,12 +37,14 @@ export class Limiting {
       readonly random: Random;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
+      /** Counters held in this process at most. */
+      readonly limitKeys: number;
     },
   ) {
     const { clock, listener, storeListener } = parts;
     const { keysPerCaller } = model;
     this.listener = listener;
-    this.memory = new MemoryStore({ ...parts, keysPerCaller });
+    this.memory = new MemoryStore({ ...parts, maxKeys: parts.limitKeys, keysPerCaller });
     this.shared =
       store.kind === 'memory'
         ? null

@@ -93,6 +93,17 @@ describe('a flood', () => {
     expect(rateOf(bob).remaining).toBe(4);
   });
 
+  test('of addresses fills no more than the keys there are, and leaves an exhausted one exhausted', async () => {
+    const few = { ...config, caps: { limit_keys: 100 } };
+    const front = await startLimited({ global: { address: '2/60s' } }, { config: few });
+    const mallory = from('192.0.2.1');
+    expect(statusesOf(await askTimes(front, 3, 'GET /open/a', mallory))).toEqual([200, 200, 429]);
+    await flood(front, 2_000, i => head('GET /open/a', from(`10.0.${i >> 8}.${i & 255}`)));
+    expect(await keysOf(front)).toBe(100);
+    expect((await front.gateway.metric('weir_limit_keys_evicted_total')).get('')).toBeGreaterThan(1_800);
+    expect((await askOnce(front, 'GET /open/a', mallory)).status).toBe(429);
+  });
+
   test('of addresses leaves an exhausted key exhausted', async () => {
     const front = await startLimited({ global: { address: '1/60s' } }, { config });
     expect(statusesOf(await askTimes(front, 2, 'GET /open/a', from('192.0.2.1')))).toEqual([200, 429]);

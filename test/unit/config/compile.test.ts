@@ -54,7 +54,7 @@ describe('a snapshot', () => {
     const text = `
 listen: { http: "[::1]:0", admin: off }
 timeouts: { client_header: 1s, client_body: 2s, client_read: 3s, keep_alive: 4s }
-caps: { connections: 1, connections_per_address: 2, requests: 3, requests_per_address: 4, head: 5KiB, fields: 6 }
+caps: { connections: 1, connections_per_address: 2, requests: 3, requests_per_address: 4, head: 5KiB, fields: 6, limit_keys: 7 }
 shutdown: { delay: 7s, drain: 8s }
 log: { level: silent, access: false }
 ${NEEDED}`;
@@ -68,6 +68,7 @@ ${NEEDED}`;
         requestsPerAddress: 4,
         headBytes: 5_120,
         fields: 6,
+        limitKeys: 7,
       },
       shutdown: { delayMs: 7_000, drainMs: 8_000 },
       log: { level: 'silent', access: false },

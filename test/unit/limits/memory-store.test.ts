@@ -397,6 +397,14 @@ describe('a full store', () => {
     expect(['a', 'b', 'c', 'd', 'e'].map(caller => remaining(two, caller))).toEqual([2, 1, 1, 1, 1]);
   });
 
+  test('holds no more for a million addresses, and who is exhausted stays so', () => {
+    store = newStore(clock, { maxKeys: 1_000 });
+    for (let i = 0; i < 10; i++) store.decide(one, `exhausted ${i}`, '');
+    for (let i = 0; i < 1_000_000; i++) store.decide(two, `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, '');
+    expect(store.counts.keys).toBe(1_000);
+    for (let i = 0; i < 10; i++) expect(store.decide(one, `exhausted ${i}`, '').admitted).toBe(false);
+  });
+
   test('takes the place of a key whose window is over without counting it', () => {
     const short = limits({ caller: limit('2/1s', { bucket: 'short' }) });
     for (const caller of ['a', 'b', 'c']) store.decide(two, caller, '');
