@@ -47,6 +47,9 @@ interface Sample {
 const PACE_PER_SECOND = 2_000;
 /** A generator that costs nearly as much as the cheapest gateway would be the one that is measured. */
 const GENERATOR_SHARE = 0.8;
+const MOST_ADMITTED = 0.01;
+/** Seconds; Node's compiler needs some thousands of requests. */
+const WARM_UP = { full: 4, quick: 2 } as const;
 const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
 const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 
@@ -104,7 +107,7 @@ async function chooseGenerator(
   for (const entrant of running) {
     bench.progress(`warming up ${entrant.name}`);
     const before = cpuMicroseconds(entrant.part.pid);
-    const { requests, ownMicroseconds } = await send(entrant, plan, first, bench.settings.seconds);
+    const { requests, ownMicroseconds } = await send(entrant, plan, first, WARM_UP[bench.settings.mode]);
     cheapest = Math.min(cheapest, (cpuMicroseconds(entrant.part.pid) - before) / requests);
     own = Math.max(own, ownMicroseconds ?? 0);
   }
@@ -142,13 +145,12 @@ async function send(
   generator: LoadGenerator,
   seconds: number,
 ) {
-  const result = await generator.run(
-    { ...plan, path: entrant.path ?? plan.path, expect: entrant.expect ?? plan.expect },
-    entrant.part.port,
-    seconds,
-  );
-  // Figures of errors are worth nothing.
-  if (result.failures > 0 || result.requests === 0)
+  const { path = plan.path, expect = plan.expect } = entrant;
+  const result = await generator.run({ ...plan, path, expect }, entrant.part.port, seconds);
+  // Figures of errors are worth nothing. Of refusals a few are missing: the first requests are what spends a limit, and nginx
+  // and Fastify admit one more each minute.
+  const most = expect === 'refusal' ? result.requests * MOST_ADMITTED : 0;
+  if (result.failures > most || result.requests === 0)
     throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
   return result;
 }

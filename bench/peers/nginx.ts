@@ -27,16 +27,14 @@ function configuration(job: Job, { upstreamPort, directory, port }: Surroundings
 daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
-worker_rlimit_nofile 40000;
 pid ${directory}/nginx.pid;
 error_log stderr emerg;
-events { worker_connections 10000; }
+events { worker_connections 4096; }
 http {
   access_log off;
 ${temporary}
   client_max_body_size 0;
   keepalive_requests 1000000000;
-  map_hash_max_size 65536;
 ${zones(job)}
   upstream api { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
   server {

@@ -20,15 +20,23 @@ interface Size {
   readonly id: string;
   readonly name: string;
   readonly bytes: number;
+  readonly connections: number;
   /** Of Envoy's processor time. */
   readonly most: number | null;
   readonly meaning: string;
 }
 
 const SIZES: readonly Size[] = [
-  { id: '4k', name: '4 KiB', bytes: 4 * KIB, most: null, meaning: 'A page of a list.' },
-  { id: '64k', name: '64 KiB', bytes: 64 * KIB, most: 1, meaning: 'A large document, or a picture.' },
-  { id: '1m', name: '1 MiB', bytes: KIB * KIB, most: 1, meaning: 'A file.' },
+  { id: '4k', name: '4 KiB', bytes: 4 * KIB, connections: 64, most: null, meaning: 'A page of a list.' },
+  {
+    id: '64k',
+    name: '64 KiB',
+    bytes: 64 * KIB,
+    connections: 64,
+    most: 1,
+    meaning: 'A large document, or a picture.',
+  },
+  { id: '1m', name: '1 MiB', bytes: KIB * KIB, connections: 16, most: 1, meaning: 'A file.' },
 ];
 
 export const answers: readonly Scenario[] = SIZES.flatMap(size => [
@@ -36,7 +44,7 @@ export const answers: readonly Scenario[] = SIZES.flatMap(size => [
   answer(size, 'chunked'),
 ]);
 
-function answer({ id, name, bytes, most, meaning }: Size, kind: 'bytes' | 'chunked'): Scenario {
+function answer({ id, name, bytes, connections, most, meaning }: Size, kind: 'bytes' | 'chunked'): Scenario {
   const chunked = kind === 'chunked';
   return {
     id: chunked ? `answer-${id}-chunked` : `answer-${id}`,
@@ -46,7 +54,11 @@ function answer({ id, name, bytes, most, meaning }: Size, kind: 'bytes' | 'chunk
     async run(bench) {
       // Fastify's cost is that of Node's streams, which http-proxy-3 shows as well.
       const entrants = everyone(bench, PIPELINE, ['Fastify']);
-      const comparison = await compare(bench, entrants, planOf(bench, { path: `/v1/${kind}/${bytes}` }));
+      const comparison = await compare(
+        bench,
+        entrants,
+        planOf(bench, { path: `/v1/${kind}/${bytes}`, connections }),
+      );
       const figure = comparison.ratio('Weir', 'Envoy');
       const aims = most === null ? [] : [{ what: 'CPU, Weir to Envoy', most, figure }];
       return findingsOf(comparison, `GET with a token, two limits, answered with ${name}`, aims);
