@@ -53,7 +53,7 @@ function answer({ id, name, bytes, connections, most, meaning }: Size, kind: 'by
     quick: id === '64k' && !chunked,
     async run(bench) {
       // Fastify's cost is that of Node's streams, which http-proxy-3 shows as well.
-      const entrants = everyone(bench, PIPELINE, ['Fastify']);
+      const entrants = everyone(bench, PIPELINE, { without: ['Fastify'], quick: ['Weir', 'Envoy'] });
       const comparison = await compare(
         bench,
         entrants,

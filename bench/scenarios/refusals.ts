@@ -14,7 +14,11 @@ export const refusals: Scenario = {
     'A client that goes on after its limit is spent. The cheaper its refusals, the more of it can be borne.',
   quick: true,
   async run(bench) {
-    const entrants = everyone(bench, { ...PIPELINE, limits: 'spent' }, ['http-proxy-3']);
+    const entrants = everyone(
+      bench,
+      { ...PIPELINE, limits: 'spent' },
+      { without: ['http-proxy-3'], quick: ['Weir'] },
+    );
     const comparison = await compare(bench, [...entrants, EMPTY], planOf(bench, { expect: 'refusal' }));
     return findingsOf(comparison, 'GET with a known token, the limit is spent', [againstEmpty(comparison)]);
   },
@@ -40,7 +44,7 @@ export const invalidTokens: Scenario = {
   meaning: 'A broken client that sends something that is no token, over and over.',
   quick: false,
   async run(bench) {
-    const entrants = everyone(bench, PIPELINE, ['nginx', 'HAProxy', 'http-proxy-3', 'Fastify']);
+    const entrants = everyone(bench, PIPELINE, { without: ['nginx', 'HAProxy', 'http-proxy-3', 'Fastify'] });
     const plan = planOf(bench, { expect: 'refusal', headers: { Authorization: 'Bearer nonsense' } });
     const comparison = await compare(bench, [...entrants, EMPTY], plan);
     return findingsOf(comparison, 'GET with a malformed token');

@@ -18,13 +18,16 @@ export interface Scenario {
 
 export type Findings = Pick<Result, 'how' | 'columns' | 'rows' | 'aims' | 'notes'>;
 
-/** Who takes part in quick runs. */
-const QUICK: readonly string[] = ['Weir', 'Envoy', 'nginx', 'http-proxy-3'];
+export interface Who {
+  readonly without?: readonly string[];
+  /** Who takes part in quick runs: those whom an aim speaks of. */
+  readonly quick?: readonly string[];
+}
 
-/** The peers with one job, without those named. */
-export function everyone(bench: Bench, job: Job, without: readonly string[] = []): Entrant[] {
+/** The peers with one job. */
+export function everyone(bench: Bench, job: Job, { without = [], quick }: Who = {}): Entrant[] {
   return PEERS.filter(({ name }) => !without.includes(name))
-    .filter(({ name }) => bench.settings.mode === 'full' || QUICK.includes(name))
+    .filter(({ name }) => bench.settings.mode === 'full' || quick === undefined || quick.includes(name))
     .map(peer => ({ name: peer.name, peer, job }));
 }
 
