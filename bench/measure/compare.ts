@@ -1,4 +1,4 @@
-import type { Bench } from '../bench.ts';
+import type { Bench, Settings } from '../bench.ts';
 import { autocannon } from '../load/autocannon.ts';
 import { requestText } from '../load/connection.ts';
 import { type Latency, pacedLatency } from '../load/paced.ts';
@@ -32,6 +32,8 @@ export interface Comparison {
   difference(one: string, other: string): Figure | null;
 }
 
+type Times = Pick<Settings, 'rounds' | 'seconds'>;
+
 interface Running extends Entrant {
   readonly part: Part;
   readonly samples: Sample[];
@@ -58,13 +60,16 @@ const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
  * Entrants whose program is not installed are named in the notes.
  *
  * @param options.latency whether latencies at a fixed rate are measured, too.
+ * @param options.manyRounds whether full runs have three times as many rounds, each of half the length: for differences of a
+ *   few microseconds, which are lost when the machine changes its mind between the two that are compared.
  */
 export async function compare(
   bench: Bench,
   entrants: readonly Entrant[],
   plan: LoadPlan,
-  options: { readonly latency?: boolean } = {},
+  options: { readonly latency?: boolean; readonly manyRounds?: boolean } = {},
 ): Promise<Comparison> {
+  const times = options.manyRounds === true ? manyRounds(bench.settings) : bench.settings;
   const installed = entrants.filter(({ peer }) => peer.version() !== null);
   const notes = entrants
     .filter(entrant => !installed.includes(entrant))
@@ -78,11 +83,11 @@ export async function compare(
       latencies: [],
     });
   const { generator, note } = await chooseGenerator(bench, running, plan);
-  await measureRounds(bench, running, plan, generator);
+  await measureRounds(bench, running, plan, generator, times);
   if (options.latency === true) await measureLatencies(bench, running, plan);
   const rows = running.map(rowOf);
   await bench.stopAll();
-  const { rounds, seconds } = bench.settings;
+  const { rounds, seconds } = times;
   return {
     how: `${generator.name}, ${plan.connections} connections, ${rounds} rounds of ${seconds} s in turns`,
     columns: [CPU, RATE, MEMORY, ...(options.latency === true ? [ADDED_P50, ADDED_P99] : [])],
@@ -91,6 +96,10 @@ export async function compare(
     ratio: (one, other) => roundByRound(running, one, other, (a, b) => a / b),
     difference: (one, other) => roundByRound(running, one, other, (a, b) => a - b),
   };
+}
+
+function manyRounds({ mode, rounds, seconds }: Settings): Times {
+  return mode === 'quick' ? { rounds, seconds } : { rounds: rounds * 3, seconds: Math.ceil(seconds / 2) };
 }
 
 /**
@@ -125,8 +134,8 @@ async function measureRounds(
   running: readonly Running[],
   plan: LoadPlan,
   generator: LoadGenerator,
+  { rounds, seconds }: Times,
 ): Promise<void> {
-  const { rounds, seconds } = bench.settings;
   for (let round = 0; round < rounds; round++) {
     bench.progress(`round ${round + 1} of ${rounds}`);
     bench.noteLoad();
