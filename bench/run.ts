@@ -1,5 +1,6 @@
 // Measures Weir beside what a user would pick instead: see README.md.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,6 +23,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', multiple: true },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    write: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -33,8 +35,8 @@ const settings: Settings = {
 
 const report = await runAll(chosenScenarios());
 if (flags.json) console.log(JSON.stringify(report, null, 2));
-// A part of the scenarios, or a quick look, does not replace what is published.
-if (!flags.quick && flags.only === undefined) {
+// A part of the scenarios, or a quick look, does not replace what is published unless it is told to.
+if (flags.write || (!flags.quick && flags.only === undefined)) {
   await writeResults(report, RESULTS);
   await writeReadme(report);
   console.error(`# written to ${RESULTS} and bench/README.md`);
@@ -54,6 +56,7 @@ function chosenScenarios(): readonly Scenario[] {
 async function runAll(scenarios: readonly Scenario[]): Promise<Report> {
   const machine = machineNow();
   const directory = await mkdtemp(join(tmpdir(), 'weir-bench-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const issuer = await startIssuer();
   const redis = await startRedis();
   const port = await freePort();
@@ -66,9 +69,8 @@ async function runAll(scenarios: readonly Scenario[]): Promise<Report> {
   } finally {
     issuer.close();
     await Promise.all([upstream.stop(), redis?.stop()]);
-    await rm(directory, { recursive: true });
   }
-  return { date: new Date().toISOString(), mode: settings.mode, machine, versions: versionsNow(), results };
+  return { date: new Date().toISOString(), ...settings, machine, versions: versionsNow(), results };
 }
 
 /** A scenario that fails says so in the report, and the others go on. */

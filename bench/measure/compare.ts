@@ -51,7 +51,7 @@ const PACE_PER_SECOND = 2_000;
 const GENERATOR_SHARE = 0.8;
 const MOST_ADMITTED = 0.01;
 /** Seconds; Node's compiler needs some thousands of requests. */
-const WARM_UP = { full: 4, quick: 2 } as const;
+const WARM_UP = { full: 3, quick: 2 } as const;
 const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
 const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 

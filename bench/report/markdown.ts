@@ -20,6 +20,9 @@ function markdownOf(report: Report): string {
   return [
     `${report.date.slice(0, 10)}, ${cores} × ${processor}, ${memoryGib} GiB, ${system}. ${versions.join(', ')}.`,
     '',
+    ...(report.mode === 'quick'
+      ? ['**From a quick run**: few scenarios, short rounds. It shows the order of things and no more.', '']
+      : []),
     `${busyness(report, cores)} The load average was ${loadAverage.toFixed(1)} before the first scenario.`,
     '',
     ...report.results.map(sectionOf),

@@ -45,6 +45,9 @@ export interface Aim {
 export interface Report {
   readonly date: string;
   readonly mode: 'full' | 'quick';
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly seconds: number;
   readonly machine: Machine;
   /** By name; null: not installed. */
   readonly versions: Readonly<Record<string, string | null>>;

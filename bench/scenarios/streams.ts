@@ -40,7 +40,7 @@ function stream(direction: 'down' | 'up', title: string, meaning: string): Scena
     quick: false,
     async run(bench) {
       const rows = [];
-      const rounds = Math.min(3, bench.settings.rounds);
+      const rounds = Math.min(2, bench.settings.rounds);
       for (const { name, peer, job } of everyone(bench, PIPELINE)) {
         if (peer.version() === null) continue;
         bench.progress(name);

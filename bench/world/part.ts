@@ -21,6 +21,15 @@ export interface Program {
   readonly outputFile?: string;
 }
 
+const running = new Set<ChildProcess>();
+
+/** An interrupted run leaves nothing behind that would take the processor from the next. */
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+
 /** Starts a program and waits until it listens on `port`. */
 export async function startPart(program: Program, port: number): Promise<Part> {
   const output = program.outputFile === undefined ? 'ignore' : openSync(program.outputFile, 'a');
@@ -28,6 +37,8 @@ export async function startPart(program: Program, port: number): Promise<Part> {
     env: { ...process.env, ...program.environment },
     stdio: ['ignore', output, 'inherit'],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   await listening(child, port);
   return { pid: child.pid ?? 0, port, isAlive: () => isAlive(child), stop: () => stop(child) };
 }
