@@ -8,18 +8,21 @@ import {
   keySetJson,
   type SigningAlgorithm,
   signToken,
-} from '../test/support/token-issuer.ts';
+} from '../../test/support/token-issuer.ts';
 import { freePort } from './part.ts';
 
 /** What issues the tokens of the measurements: a key set, and claims as Keycloak writes them. */
 export class Issuer {
   readonly url: string;
+  /** The key set document. */
+  readonly keySet: string;
   readonly close: () => void;
   readonly #keys: ReadonlyMap<SigningAlgorithm, IssuerKey>;
   #made = 0;
 
   constructor(url: string, keys: ReadonlyMap<SigningAlgorithm, IssuerKey>, close: () => void) {
     this.url = url;
+    this.keySet = keySetJson([...keys.values()]);
     this.#keys = keys;
     this.close = close;
   }
@@ -66,12 +69,13 @@ export class Issuer {
 export async function startIssuer(): Promise<Issuer> {
   const port = await freePort();
   const keys = (['RS256', 'ES256'] as const).map(algorithm => issuerKey(algorithm, `key-${algorithm}`));
-  const server = createServer((_request, response) => response.end(keySetJson(keys)));
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
   const byAlgorithm = new Map(keys.map(key => [key.alg, key] as const));
-  return new Issuer(`http://127.0.0.1:${port}`, byAlgorithm, () => {
+  const server = createServer((_request, response) => response.end(issuer.keySet));
+  const issuer = new Issuer(`http://127.0.0.1:${port}`, byAlgorithm, () => {
     server.close();
     server.closeAllConnections();
   });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return issuer;
 }

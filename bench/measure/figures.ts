@@ -13,6 +13,11 @@ export function figureOf(values: readonly number[]): Figure {
   return { median, lowest: at(sorted, 0), highest: at(sorted, sorted.length - 1) };
 }
 
+/** The value below which the given share of the sorted values lies. */
+export function percentile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
 function at(values: readonly number[], index: number): number {
   return values[index] ?? Number.NaN;
 }

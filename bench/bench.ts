@@ -1,0 +1,80 @@
+import { mkdir } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { Job } from './peers/job.ts';
+import type { Peer, Surroundings } from './peers/peer.ts';
+import type { Issuer } from './world/issuer.ts';
+import { freePort, type Part } from './world/part.ts';
+
+export interface Settings {
+  readonly mode: 'full' | 'quick';
+  readonly rounds: number;
+  /** Of one measurement; whole ones, since wrk takes no others. */
+  readonly seconds: number;
+}
+
+export interface World {
+  readonly upstream: Part;
+  readonly issuer: Issuer;
+  /** Null where no Redis is installed. */
+  readonly redisUrl: string | null;
+  /** For the files of all gateways. */
+  readonly directory: string;
+}
+
+/** What a scenario works with: the settings, the world around the gateways, and the gateways that it started. */
+export class Bench {
+  readonly settings: Settings;
+  readonly world: World;
+  #running: Part[] = [];
+  #loadAverages: number[] = [];
+  #started = 0;
+
+  constructor(settings: Settings, world: World) {
+    this.settings = settings;
+    this.world = world;
+  }
+
+  /** Starts a gateway with a directory of its own. It runs until `stopAll`. */
+  async start(peer: Peer, job: Job): Promise<Part> {
+    const part = await peer.start(job, await this.surroundings());
+    this.#running.push(part);
+    return part;
+  }
+
+  /** What a gateway that is to be started is given. */
+  async surroundings(): Promise<Surroundings> {
+    const directory = join(this.world.directory, `gateway-${this.#started++}`);
+    await mkdir(directory);
+    const { upstream, issuer } = this.world;
+    return { upstreamPort: upstream.port, issuer, directory, port: await freePort() };
+  }
+
+  /** For a gateway that was started by other means than `start`. */
+  adopt(part: Part): void {
+    this.#running.push(part);
+  }
+
+  async stopAll(): Promise<void> {
+    const running = this.#running;
+    this.#running = [];
+    await Promise.all(running.map(part => part.stop()));
+  }
+
+  /** Notes how busy the machine is. To be called before each round. */
+  noteLoad(): void {
+    this.#loadAverages.push(loadavg()[0] ?? Number.NaN);
+  }
+
+  /** What was noted since the last call. */
+  takeLoadAverages(): readonly number[] {
+    const taken = this.#loadAverages;
+    this.#loadAverages = [];
+    return taken;
+  }
+
+  /** To standard error, so that the report can be piped. */
+  progress(text: string): void {
+    console.error(`#   ${text}`);
+  }
+}

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type LoadGenerator, unexpected } from './plan.ts';
+
+const run = promisify(execFile);
+const PROGRAM = join(import.meta.dirname, '../servers/autocannon.ts');
+
+/** autocannon in a process of its own, which tells what it cost. */
+export const autocannon: LoadGenerator = {
+  name: 'autocannon',
+  async run(plan, port, seconds) {
+    const { stdout } = await run(process.execPath, [PROGRAM, JSON.stringify({ plan, port, seconds })]);
+    const told: AutocannonAnswer = JSON.parse(stdout);
+    const failures = told.errors + unexpected(plan, told.requests, told.other);
+    return { requests: told.requests, failures, ownMicroseconds: told.cpuMicroseconds / told.requests };
+  },
+};
+
+/** What `servers/autocannon.ts` prints. */
+export interface AutocannonAnswer {
+  readonly requests: number;
+  readonly errors: number;
+  /** Answers with another status than 2xx. */
+  readonly other: number;
+  readonly cpuMicroseconds: number;
+}

@@ -1,0 +1,220 @@
+import type { Bench, Settings } from '../bench.ts';
+import { autocannon } from '../load/autocannon.ts';
+import { requestText } from '../load/connection.ts';
+import { type Latency, pacedLatency } from '../load/paced.ts';
+import type { LoadGenerator, LoadPlan } from '../load/plan.ts';
+import { isWrkInstalled, WRK_INSTALL, wrk } from '../load/wrk.ts';
+import type { Job } from '../peers/job.ts';
+import type { Peer } from '../peers/peer.ts';
+import { type Column, CPU, MEMORY, RATE, type Row } from '../report/result.ts';
+import type { Part } from '../world/part.ts';
+import { type Figure, figureOf } from './figures.ts';
+import { cpuMicroseconds, peakMebibytes } from './processes.ts';
+
+/** A gateway with a job, measured beside others. */
+export interface Entrant {
+  readonly name: string;
+  readonly peer: Peer;
+  readonly job: Job;
+  /** In place of the plan's. */
+  readonly path?: string;
+  readonly expect?: LoadPlan['expect'];
+}
+
+export interface Comparison {
+  readonly how: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly notes: readonly string[];
+  /** Processor time of one entrant divided by that of another, round by round; null where one was not there. */
+  ratio(one: string, other: string): Figure | null;
+  /** The same with the other's subtracted, microseconds. */
+  difference(one: string, other: string): Figure | null;
+}
+
+type Times = Pick<Settings, 'rounds' | 'seconds'>;
+
+interface Running extends Entrant {
+  readonly part: Part;
+  readonly samples: Sample[];
+  readonly latencies: { readonly p50: number; readonly p99: number }[];
+}
+
+interface Sample {
+  readonly cpu: number;
+  readonly rate: number;
+}
+
+/** Requests a second for latencies: well below what the slowest of the peers can do. */
+const PACE_PER_SECOND = 2_000;
+/** A generator that costs nearly as much as the cheapest gateway would be the one that is measured. */
+const GENERATOR_SHARE = 0.8;
+const MOST_ADMITTED = 0.01;
+/** Seconds; Node's compiler needs some thousands of requests. */
+const WARM_UP = { full: 3, quick: 2 } as const;
+const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
+const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
+
+/**
+ * Measures entrants in turns, so that what else the machine does strikes all of them, and each round in another order.
+ * Entrants whose program is not installed are named in the notes.
+ *
+ * @param options.latency whether latencies at a fixed rate are measured, too.
+ * @param options.manyRounds whether full runs have three times as many rounds, each of half the length: for differences of a
+ *   few microseconds, which are lost when the machine changes its mind between the two that are compared.
+ */
+export async function compare(
+  bench: Bench,
+  entrants: readonly Entrant[],
+  plan: LoadPlan,
+  options: { readonly latency?: boolean; readonly manyRounds?: boolean } = {},
+): Promise<Comparison> {
+  const times = options.manyRounds === true ? manyRounds(bench.settings) : bench.settings;
+  const installed = entrants.filter(({ peer }) => peer.version() !== null);
+  const notes = entrants
+    .filter(entrant => !installed.includes(entrant))
+    .map(({ peer }) => `${peer.name} is not installed: ${peer.install}`);
+  const running: Running[] = [];
+  for (const entrant of installed)
+    running.push({
+      ...entrant,
+      part: await bench.start(entrant.peer, entrant.job),
+      samples: [],
+      latencies: [],
+    });
+  const { generator, note } = await chooseGenerator(bench, running, plan);
+  await measureRounds(bench, running, plan, generator, times);
+  if (options.latency === true) await measureLatencies(bench, running, plan);
+  const rows = running.map(rowOf);
+  await bench.stopAll();
+  const { rounds, seconds } = times;
+  return {
+    how: `${generator.name}, ${plan.connections} connections, ${rounds} rounds of ${seconds} s in turns`,
+    columns: [CPU, RATE, MEMORY, ...(options.latency === true ? [ADDED_P50, ADDED_P99] : [])],
+    rows,
+    notes: note === null ? notes : [...notes, note],
+    ratio: (one, other) => roundByRound(running, one, other, (a, b) => a / b),
+    difference: (one, other) => roundByRound(running, one, other, (a, b) => a - b),
+  };
+}
+
+function manyRounds({ mode, rounds, seconds }: Settings): Times {
+  return mode === 'quick' ? { rounds, seconds } : { rounds: rounds * 3, seconds: Math.ceil(seconds / 2) };
+}
+
+/**
+ * The warm-up. It is autocannon that warms up in a full run, and it stays unless one of its requests costs it about as much
+ * as the cheapest gateway: then the gateway would wait for it.
+ */
+async function chooseGenerator(
+  bench: Bench,
+  running: readonly Running[],
+  plan: LoadPlan,
+): Promise<{ generator: LoadGenerator; note: string | null }> {
+  const first = bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon;
+  let [cheapest, own] = [Number.POSITIVE_INFINITY, 0];
+  for (const entrant of running) {
+    bench.progress(`warming up ${entrant.name}`);
+    const before = cpuMicroseconds(entrant.part.pid);
+    const { requests, ownMicroseconds } = await send(entrant, plan, first, WARM_UP[bench.settings.mode]);
+    cheapest = Math.min(cheapest, (cpuMicroseconds(entrant.part.pid) - before) / requests);
+    own = Math.max(own, ownMicroseconds ?? 0);
+  }
+  if (own < cheapest * GENERATOR_SHARE) return { generator: first, note: null };
+  const why = `autocannon costs up to ${own.toFixed(0)} µs a request here, the cheapest gateway ${cheapest.toFixed(0)} µs`;
+  if (isWrkInstalled()) return { generator: wrk, note: `${why}: wrk instead.` };
+  return {
+    generator: autocannon,
+    note: `${why}: it is the limit of the rates. ${WRK_INSTALL} for better ones.`,
+  };
+}
+
+async function measureRounds(
+  bench: Bench,
+  running: readonly Running[],
+  plan: LoadPlan,
+  generator: LoadGenerator,
+  { rounds, seconds }: Times,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    bench.progress(`round ${round + 1} of ${rounds}`);
+    bench.noteLoad();
+    for (const entrant of inTurn(running, round)) {
+      const before = cpuMicroseconds(entrant.part.pid);
+      const { requests } = await send(entrant, plan, generator, seconds);
+      const cpu = (cpuMicroseconds(entrant.part.pid) - before) / requests;
+      entrant.samples.push({ cpu, rate: requests / seconds });
+    }
+  }
+}
+
+async function send(
+  entrant: Entrant & { part: Part },
+  plan: LoadPlan,
+  generator: LoadGenerator,
+  seconds: number,
+) {
+  const { path = plan.path, expect = plan.expect } = entrant;
+  const result = await generator.run({ ...plan, path, expect }, entrant.part.port, seconds);
+  // Figures of errors are worth nothing. Of refusals a few are missing: the first requests are what spends a limit, and nginx
+  // and Fastify admit one more each minute.
+  const most = expect === 'refusal' ? result.requests * MOST_ADMITTED : 0;
+  if (result.failures > most || result.requests === 0)
+    throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
+  return result;
+}
+
+/** What each adds to the latency of the upstream itself, asked at the same rate in the same round. */
+async function measureLatencies(bench: Bench, running: readonly Running[], plan: LoadPlan): Promise<void> {
+  const { rounds, seconds } = bench.settings;
+  const pace = { perSecond: PACE_PER_SECOND, seconds, connections: plan.connections };
+  const ask = (port: number, path: string): Promise<Latency> =>
+    pacedLatency(port, requestText(path, plan.headers), pace);
+  for (let round = 0; round < rounds; round++) {
+    bench.progress(`latency, round ${round + 1} of ${rounds}`);
+    bench.noteLoad();
+    const direct = await ask(bench.world.upstream.port, plan.path);
+    for (const { part, path, latencies } of inTurn(running, round)) {
+      const through = await ask(part.port, path ?? plan.path);
+      latencies.push({ p50: through.p50 - direct.p50, p99: through.p99 - direct.p99 });
+    }
+  }
+}
+
+/** Each round begins with another, so that nobody always follows the same neighbour's garbage. */
+function inTurn<T>(all: readonly T[], round: number): T[] {
+  const first = round % Math.max(1, all.length);
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
+function rowOf({ name, peer, job, part, samples, latencies }: Running): Row {
+  const added =
+    latencies.length === 0
+      ? {}
+      : {
+          [ADDED_P50.id]: figureOf(latencies.map(latency => latency.p50)),
+          [ADDED_P99.id]: figureOf(latencies.map(latency => latency.p99)),
+        };
+  return {
+    name,
+    note: peer.leavesOut(job) ?? '',
+    figures: {
+      [CPU.id]: figureOf(samples.map(sample => sample.cpu)),
+      [RATE.id]: figureOf(samples.map(sample => sample.rate)),
+      [MEMORY.id]: figureOf([peakMebibytes(part.pid)]),
+      ...added,
+    },
+  };
+}
+
+function roundByRound(
+  running: readonly Running[],
+  one: string,
+  other: string,
+  join: (one: number, other: number) => number,
+): Figure | null {
+  const samplesOf = (name: string) => running.find(entrant => entrant.name === name)?.samples;
+  const [ones, others] = [samplesOf(one), samplesOf(other)];
+  if (ones === undefined || others === undefined) return null;
+  return figureOf(ones.map(({ cpu }, round) => join(cpu, others[round]?.cpu ?? Number.NaN)));
+}

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+// What the kernel knows of a server: of its process and of all that descend from it, such as the workers of nginx. Linux only.
+
+/** The kernel counts the time of /proc/PID/stat in hundredths of a second (`USER_HZ`), on every architecture of ours. */
+const MICROSECONDS_PER_TICK = 10_000;
+const KIB_PER_MIB = 1024;
+
+/** Microseconds of processor time, user and system, used up so far by the server with all its threads and processes. */
+export function cpuMicroseconds(pid: number): number {
+  return sumOf(family(pid), member => {
+    const fields = statFields(member);
+    return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK;
+  });
+}
+
+/** Memory of the server in use at the moment, MiB. What processes share counts once for each of them. */
+export function residentMebibytes(pid: number): number {
+  return sumOf(family(pid), member => statusLine(member, 'VmRSS') / KIB_PER_MIB);
+}
+
+/** The same at its highest since the start. */
+export function peakMebibytes(pid: number): number {
+  return sumOf(family(pid), member => statusLine(member, 'VmHWM') / KIB_PER_MIB);
+}
+
+/** The process itself and its descendants. */
+function family(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = attempt(() => Number(statFields(Number(name))[1]));
+    if (parent !== null) parents.set(Number(name), parent);
+  }
+  const members = [pid];
+  for (const member of members)
+    for (const [child, parent] of parents) if (parent === member) members.push(child);
+  return members;
+}
+
+/** What follows the program's name, which stands in parentheses and may hold blanks (man 5 proc_pid_stat). */
+function statFields(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function statusLine(pid: number, name: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]);
+}
+
+function sumOf(members: readonly number[], value: (pid: number) => number): number {
+  return members.reduce((sum, member) => sum + (attempt(() => value(member)) ?? 0), 0);
+}
+
+/** Null for a process that has just ended. */
+function attempt(read: () => number): number | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

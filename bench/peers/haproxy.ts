@@ -1,0 +1,78 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startPart } from '../world/part.ts';
+import { type Job, routePrefixes } from './job.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, versionOf } from './peer.ts';
+
+export const haproxy: Peer = {
+  name: 'HAProxy',
+  install: 'apt-get install haproxy',
+  version: () => versionOf('haproxy', '-v'),
+  leavesOut: job => (job.token ? 'it remembers no checked tokens: limits only' : null),
+  async start(job, surroundings) {
+    const file = join(surroundings.directory, 'haproxy.cfg');
+    await writeFile(file, configuration(job, surroundings));
+    await writeFile(
+      mapFile(surroundings),
+      routePrefixes(job)
+        .map(path => `${path} api\n`)
+        .join(''),
+    );
+    return startPart({ command: 'haproxy', parameters: ['-f', file, '-db', '-q'] }, surroundings.port);
+  },
+};
+
+/** Many routes are kept in a map, as its manual advises. */
+function mapFile({ directory }: Surroundings): string {
+  return join(directory, 'routes.map');
+}
+
+function configuration(job: Job, surroundings: Surroundings): string {
+  const { upstreamPort, port } = surroundings;
+  const choice = job.routes === 1 ? '' : `  use_backend %[path,map_beg(${mapFile(surroundings)})]`;
+  return `
+global
+  nbthread 1
+  maxconn 4000
+defaults
+  mode http
+  maxconn 4000
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  timeout http-keep-alive 75s
+  http-reuse always
+frontend gateway
+  bind 127.0.0.1:${port} backlog 4096
+${limits(job)}
+${choice}
+  default_backend api
+backend api
+  server upstream 127.0.0.1:${upstreamPort} maxconn 4096
+${tables(job)}
+`;
+}
+
+/** A stick table belongs to a backend, which need not serve anything. */
+function tables(job: Job): string {
+  if (job.limits === 'none') return '';
+  const period = job.limits === 'spent' || job.forwardedAddresses ? '1h' : '1s';
+  const [type, size] = job.forwardedAddresses ? ['string len 15', '1200k'] : ['ip', '100k'];
+  return `
+backend addresses
+  stick-table type ${type} size ${size} expire 1h store http_req_rate(${period})
+backend callers
+  stick-table type integer size 100k expire 1h store http_req_rate(${period})`;
+}
+
+function limits(job: Job): string {
+  if (job.limits === 'none') return '';
+  const most = job.limits === 'spent' ? 1 : NEVER_REACHED_PER_SECOND;
+  const address = job.forwardedAddresses ? 'req.hdr(X-Forwarded-For)' : 'src';
+  const caller = `  http-request track-sc1 req.fhdr(Authorization),xxh32 table callers
+  http-request deny deny_status 429 if { sc_http_req_rate(1,callers) gt ${most} }`;
+  return `
+  http-request track-sc0 ${address} table addresses
+  http-request deny deny_status 429 if { sc_http_req_rate(0,addresses) gt ${most} }
+${job.forwardedAddresses ? '' : caller}`;
+}

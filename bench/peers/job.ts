@@ -1,0 +1,44 @@
+/** What a gateway is asked to do with each request before it passes it on. Every peer renders its own configuration of it. */
+export interface Job {
+  /** Checks the signature and the claims of the Bearer token, and remembers the ones found good. */
+  readonly token: boolean;
+  /**
+   * `none`: no limits. `wide`: two, of the address and of the caller, that are never reached. `spent`: two that the first
+   * requests use up, so that all others are answered 429.
+   */
+  readonly limits: 'none' | 'wide' | 'spent';
+  /** So many routes to the one upstream; see `routePath`. */
+  readonly routes: number;
+  /** What only Weir is asked to do. */
+  readonly weir: {
+    readonly accessLog: boolean;
+    /** The URL of a Redis that counts; null: the gateway's own memory. */
+    readonly redis: string | null;
+    /** Addresses are restricted after so many refusals; null: never. */
+    readonly restrictAfter: number | null;
+  };
+  /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
+  readonly forwardedAddresses: boolean;
+}
+
+/** Passes requests on, and that is all. */
+export const FORWARDING: Job = {
+  token: false,
+  limits: 'none',
+  routes: 1,
+  weir: { accessLog: false, redis: null, restrictAfter: null },
+  forwardedAddresses: false,
+};
+
+/** A known token, two limits, metrics, no access log: the work that the aims speak of. */
+export const PIPELINE: Job = { ...FORWARDING, token: true, limits: 'wide' };
+
+/** The n-th of a job's routes is for this path; the only route of a job with one is for all paths. */
+export function routePath(n: number): string {
+  return `/v1/service-${n}/things`;
+}
+
+/** The paths that routes begin with, in order. */
+export function routePrefixes({ routes }: Job): readonly string[] {
+  return routes === 1 ? ['/'] : Array.from({ length: routes }, (_, n) => `${routePath(n)}/`);
+}

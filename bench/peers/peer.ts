@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import type { Issuer } from '../world/issuer.ts';
+import type { Part } from '../world/part.ts';
+import type { Job } from './job.ts';
+
+/** What a gateway is given to work with. */
+export interface Surroundings {
+  readonly upstreamPort: number;
+  readonly issuer: Issuer;
+  /** An empty directory for its files. */
+  readonly directory: string;
+  readonly port: number;
+}
+
+/** A gateway that can be measured. */
+export interface Peer {
+  readonly name: string;
+  /** The line that installs it. */
+  readonly install: string;
+  /** As it tells it; null where it is not installed. */
+  version(): string | null;
+  /** What it leaves out of a job, or does in another way, for people to read; null: nothing. */
+  leavesOut(job: Job): string | null;
+  /** Starts it with one thread that serves. */
+  start(job: Job, surroundings: Surroundings): Promise<Part>;
+}
+
+/** The first number with dots in what a program prints about itself, or null where there is no such program. */
+export function versionOf(command: string, parameter: string): string | null {
+  const { error, stdout, stderr } = spawnSync(command, [parameter], { encoding: 'utf8' });
+  if (error !== undefined) return null;
+  return /\d+\.\d+\.\d+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
+}
+
+/** A quota that no run reaches, and one that its first request does. */
+export const NEVER_REACHED_PER_SECOND = 65_535;

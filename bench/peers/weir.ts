@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startPart } from '../world/part.ts';
+import { type Job, routePrefixes } from './job.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings } from './peer.ts';
+
+const CHECKOUT = join(import.meta.dirname, '../..');
+const MAIN = join(CHECKOUT, 'src/main.ts');
+
+/** The gateway as an operator starts it. WEIR_PROFILE names a directory that takes its processor profiles. */
+export const weir: Peer = {
+  name: 'Weir',
+  install: 'npm ci',
+  version: () => JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).version,
+  leavesOut: () => null,
+  async start(job, surroundings) {
+    const file = await writeWeirFiles(job, surroundings);
+    const profile = process.env['WEIR_PROFILE'];
+    const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+    return startPart(
+      {
+        command: process.execPath,
+        parameters: [...flags, MAIN, 'serve', '--config', file],
+        outputFile: join(surroundings.directory, 'weir.log'),
+      },
+      surroundings.port,
+    );
+  },
+};
+
+/** Whether this version's `weir check` has nothing to say against the configuration of a job. */
+export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<boolean> {
+  const file = await writeWeirFiles(job, surroundings);
+  return spawnSync(process.execPath, [MAIN, 'check', '--config', file]).status === 0;
+}
+
+/** Writes gateway.yaml, whose path it returns, and limits.yaml beside it. */
+async function writeWeirFiles(job: Job, surroundings: Surroundings): Promise<string> {
+  const file = join(surroundings.directory, 'gateway.yaml');
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(gatewayConfig(job, surroundings)));
+  await writeFile(limitsFile(surroundings), JSON.stringify(limitsConfig(job)));
+  return file;
+}
+
+export function limitsFile({ directory }: Surroundings): string {
+  return join(directory, 'limits.yaml');
+}
+
+function gatewayConfig(job: Job, { upstreamPort, issuer, port }: Surroundings) {
+  const authentication = job.token ? 'required' : 'none';
+  return {
+    listen: { http: `127.0.0.1:${port}`, admin: 'off' },
+    ...(job.forwardedAddresses ? { trusted_proxies: ['127.0.0.1'] } : {}),
+    ...(job.token ? identity(issuer.url) : {}),
+    upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 } },
+    routes: routePrefixes(job).map(path => ({ path: `${path}**`, upstream: 'api', authentication })),
+    limits: 'limits.yaml',
+    ...(job.weir.redis === null ? {} : { store: { redis: job.weir.redis } }),
+    caps: { connections: 40_000, connections_per_address: 20_000, requests_per_address: 10_000 },
+    log: { access: job.weir.accessLog },
+  };
+}
+
+function identity(issuer: string) {
+  return {
+    identity_provider: {
+      issuer,
+      endpoints: { authorization: issuer, token: issuer, key_set: issuer },
+      client_id: 'gateway',
+      client_authentication: 'none',
+      redirect_uri: issuer,
+    },
+    access_tokens: { audience: 'api', identity_headers: { 'X-Auth-Subject': 'sub', 'X-Auth-Client': 'azp' } },
+  };
+}
+
+/** @param most in place of the most that the bucket admits. */
+export function limitsConfig(job: Job, most: number = NEVER_REACHED_PER_SECOND) {
+  const { restrictAfter } = job.weir;
+  const invalid_requests =
+    restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
+  if (job.limits === 'none') return { global: 'off', invalid_requests };
+  const quota = job.limits === 'spent' ? '1/1h' : `${most}/${job.forwardedAddresses ? '18h' : '1s'}`;
+  return {
+    global: { user: quota, bot: quota, address: quota },
+    invalid_requests,
+    // One address that is the global limit is enough where keys are counted.
+    ...(job.forwardedAddresses ? {} : { buckets: { all: { user: quota } } }),
+    ...(job.forwardedAddresses
+      ? {}
+      : { routes: Object.fromEntries(routePrefixes(job).map(path => [`${path}**`, 'all'])) }),
+  };
+}

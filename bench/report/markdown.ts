@@ -1,0 +1,65 @@
+import { cellText } from './numbers.ts';
+import type { Report, Result } from './result.ts';
+import { aimText } from './text.ts';
+
+const BEGIN = '<!-- results: written by npm run bench -->';
+const END = '<!-- end of results -->';
+
+/** Puts a report between the markers of a document. */
+export function withResults(document: string, report: Report): string {
+  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`the document lacks "${BEGIN}" and "${END}"`);
+  return `${document.slice(0, begin + BEGIN.length)}\n\n${markdownOf(report)}\n${document.slice(end)}`;
+}
+
+function markdownOf(report: Report): string {
+  const { processor, cores, memoryGib, system, loadAverage } = report.machine;
+  const versions = Object.entries(report.versions).map(
+    ([name, version]) => `${name} ${version ?? '(not installed)'}`,
+  );
+  return [
+    `${report.date.slice(0, 10)}, ${cores} × ${processor}, ${memoryGib} GiB, ${system}. ${versions.join(', ')}.`,
+    '',
+    ...(report.mode === 'quick'
+      ? ['**From a quick run**: few scenarios, short rounds. It shows the order of things and no more.', '']
+      : []),
+    `${busyness(report, cores)} The load average was ${loadAverage.toFixed(1)} before the first scenario.`,
+    '',
+    ...report.results.map(sectionOf),
+  ].join('\n');
+}
+
+/** Load generator, gateway and upstream keep two processors busy by themselves: what is above that is someone else. */
+function busyness({ results }: Report, cores: number): string {
+  const all = results.flatMap(({ loadAverages }) => loadAverages);
+  const highest = Math.max(...all);
+  const verdict =
+    highest > cores * 2
+      ? '**The machine was not quiet**: others used its processors meanwhile, so read the spread before the median.'
+      : 'The machine was quiet.';
+  return `${verdict} Load average before the rounds: ${Math.min(...all).toFixed(1)} to ${highest.toFixed(1)}.`;
+}
+
+function sectionOf({ id, title, meaning, how, columns, rows, aims, notes }: Result): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const chart = columns[0]?.id === 'cpu' && rows.length > 0 ? [`![${title}](results/${id}.svg)`, ''] : [];
+  const table = [
+    line(['', ...columns.map(column => column.label)]),
+    `|---|${columns.map(() => '--:').join('|')}|`,
+    ...rows.map(({ name, figures }) =>
+      line([name, ...columns.map(column => cellText(figures[column.id], column))]),
+    ),
+    '',
+  ];
+  const leftOut = rows.filter(({ note }) => note !== '').map(({ name, note }) => `${name}: ${note}.`);
+  return [
+    `### ${title}`,
+    '',
+    `${meaning} (${how}.)`,
+    '',
+    ...chart,
+    ...(rows.length === 0 ? [] : table),
+    ...[...aims.map(aimText), ...leftOut, ...notes].map(text => `- ${text}`),
+    '',
+  ].join('\n');
+}

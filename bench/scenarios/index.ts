@@ -1,0 +1,31 @@
+import { answers, post } from './bodies.ts';
+import { connections } from './connections.ts';
+import { decisions } from './decisions.ts';
+import { liveKeys } from './keys.ts';
+import { forwarding, pipeline } from './pipeline.ts';
+import { invalidTokens, refusals, restricted } from './refusals.ts';
+import { reload } from './reload.ts';
+import type { Scenario } from './scenario.ts';
+import { manyRoutes, steps } from './steps.ts';
+import { streams } from './streams.ts';
+import { coldTokens, forgedTokens } from './tokens.ts';
+
+/** In the order of a run and of its report. */
+export const SCENARIOS: readonly Scenario[] = [
+  pipeline,
+  forwarding,
+  steps,
+  post,
+  ...answers,
+  ...streams,
+  refusals,
+  restricted,
+  invalidTokens,
+  coldTokens,
+  forgedTokens,
+  liveKeys,
+  decisions,
+  manyRoutes,
+  ...connections,
+  reload,
+];

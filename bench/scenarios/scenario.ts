@@ -1,0 +1,50 @@
+import type { Bench } from '../bench.ts';
+import type { LoadPlan } from '../load/plan.ts';
+import type { Comparison, Entrant } from '../measure/compare.ts';
+import { PEERS } from '../peers/index.ts';
+import type { Job } from '../peers/job.ts';
+import type { Aim, Result } from '../report/result.ts';
+
+/** A situation that a user of a gateway is in. */
+export interface Scenario {
+  readonly id: string;
+  readonly title: string;
+  /** What it means to a user, one or two sentences. */
+  readonly meaning: string;
+  /** Whether a quick run has it, too. */
+  readonly quick: boolean;
+  run(bench: Bench): Promise<Findings>;
+}
+
+export type Findings = Pick<Result, 'how' | 'columns' | 'rows' | 'aims' | 'notes'>;
+
+export interface Who {
+  readonly without?: readonly string[];
+  /** Who takes part in quick runs: those whom an aim speaks of. */
+  readonly quick?: readonly string[];
+}
+
+/** The peers with one job. */
+export function everyone(bench: Bench, job: Job, { without = [], quick }: Who = {}): Entrant[] {
+  return PEERS.filter(({ name }) => !without.includes(name))
+    .filter(({ name }) => bench.settings.mode === 'full' || quick === undefined || quick.includes(name))
+    .map(peer => ({ name: peer.name, peer, job }));
+}
+
+/** A GET of 100 bytes with a known token over 64 connections, with changes. */
+export function planOf(bench: Bench, changes: Partial<LoadPlan> = {}): LoadPlan {
+  return {
+    method: 'GET',
+    path: '/v1/things/7',
+    bodyBytes: 0,
+    headers: { Authorization: `Bearer ${bench.world.issuer.token('RS256')}` },
+    connections: 64,
+    expect: 'success',
+    ...changes,
+  };
+}
+
+export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []): Findings {
+  const { how, columns, rows, notes } = comparison;
+  return { how: `${what}; ${how}`, columns, rows, aims, notes };
+}

@@ -1,0 +1,87 @@
+import type { Bench } from '../bench.ts';
+import { type Comparison, compare, type Entrant } from '../measure/compare.ts';
+import { FORWARDING, type Job, PIPELINE, routePath } from '../peers/job.ts';
+import { acceptsJob, weir } from '../peers/weir.ts';
+import type { Aim } from '../report/result.ts';
+import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+
+const [PLAIN, KNOWN, FULL] = ['forwarding alone', 'and a known token', 'and two limits'];
+const [LOGGED, REDIS] = ['the same with the access log', 'the same with Redis'];
+const [TEN, MANY] = ['the same with 10 routes', 'the same with 10,000 routes'];
+
+export const steps: Scenario = {
+  id: 'steps',
+  title: 'What each part of Weir adds',
+  meaning: 'Which feature costs what, so that one knows what switching it on will mean.',
+  quick: true,
+  async run(bench) {
+    const store = await redisEntrant(bench);
+    const all = [...entrants(bench), ...store.entrants];
+    const comparison = await compare(bench, all, planOf(bench), { manyRounds: true });
+    const findings = findingsOf(comparison, 'GET, 100 bytes, 900-byte token', aimsOf(comparison));
+    return { ...findings, notes: [...findings.notes, ...store.notes] };
+  },
+};
+
+/** Many routes, beside those who have them, too. */
+export const manyRoutes: Scenario = {
+  id: 'routes',
+  title: '10,000 routes',
+  meaning: 'A table of routes that was generated. The request takes the one in the middle.',
+  quick: false,
+  async run(bench) {
+    const entrants = everyone(
+      bench,
+      { ...PIPELINE, routes: 10_000 },
+      { without: ['http-proxy-3', 'Fastify'] },
+    );
+    const comparison = await compare(bench, entrants, planOf(bench, { path: `${routePath(5_000)}/7` }));
+    return findingsOf(comparison, 'GET, 100 bytes, 900-byte token, two limits');
+  },
+};
+
+function entrants(bench: Bench): Entrant[] {
+  const entrant = (name: string, job: Job, path?: string): Entrant => ({
+    name,
+    peer: weir,
+    job,
+    ...(path === undefined ? {} : { path }),
+  });
+  const always = [
+    entrant(PLAIN, FORWARDING),
+    entrant(KNOWN, { ...FORWARDING, token: true }),
+    entrant(FULL, PIPELINE),
+    entrant(LOGGED, { ...PIPELINE, weir: { ...PIPELINE.weir, accessLog: true } }),
+  ];
+  if (bench.settings.mode === 'quick') return always;
+  return [
+    ...always,
+    entrant(TEN, { ...PIPELINE, routes: 10 }, `${routePath(5)}/7`),
+    entrant(MANY, { ...PIPELINE, routes: 10_000 }, `${routePath(5_000)}/7`),
+  ];
+}
+
+async function redisEntrant(bench: Bench): Promise<{ entrants: Entrant[]; notes: string[] }> {
+  const redis = bench.world.redisUrl;
+  if (redis === null)
+    return { entrants: [], notes: ['Redis is not installed: apt-get install redis-server'] };
+  const job: Job = { ...PIPELINE, weir: { ...PIPELINE.weir, redis } };
+  if (!(await acceptsJob(job, await bench.surroundings())))
+    return { entrants: [], notes: ['Redis: not in this version (weir check refuses the configuration).'] };
+  return { entrants: [{ name: REDIS, peer: weir, job }], notes: [] };
+}
+
+function aimsOf(comparison: Comparison): Aim[] {
+  const aim = (what: string, most: number | null, one: string, other: string): Aim => ({
+    what: `${what}, µs`,
+    most,
+    figure: comparison.difference(one, other),
+  });
+  return [
+    aim('a known token above plain forwarding', 2, KNOWN, PLAIN),
+    aim('the whole pipeline above plain forwarding', null, FULL, PLAIN),
+    aim('the access log above none', 5, LOGGED, FULL),
+    aim('10,000 routes above 10', 1, MANY, TEN),
+    aim('Redis above memory', 12, REDIS, FULL),
+  ];
+}

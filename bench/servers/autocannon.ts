@@ -1,0 +1,31 @@
+// One run of autocannon: takes what to send as JSON, prints what happened and what it cost as JSON.
+import autocannon from 'autocannon';
+import type { AutocannonAnswer } from '../load/autocannon.ts';
+import type { LoadPlan } from '../load/plan.ts';
+
+interface Question {
+  readonly plan: LoadPlan;
+  readonly port: number;
+  readonly seconds: number;
+}
+
+const { plan, port, seconds }: Question = JSON.parse(process.argv[2] ?? '');
+const type = plan.bodyBytes === 0 ? {} : { 'Content-Type': 'application/octet-stream' };
+const before = process.cpuUsage();
+const result = await autocannon({
+  url: `http://127.0.0.1:${port}${plan.path}`,
+  method: plan.method,
+  headers: { ...plan.headers, ...type },
+  ...(plan.bodyBytes === 0 ? {} : { body: '-'.repeat(plan.bodyBytes) }),
+  connections: plan.connections,
+  duration: seconds,
+  timeout: 30,
+});
+const spent = process.cpuUsage(before);
+const answer: AutocannonAnswer = {
+  requests: result.requests.total,
+  errors: result.errors + result.timeouts,
+  other: result.non2xx,
+  cpuMicroseconds: spent.user + spent.system,
+};
+console.log(JSON.stringify(answer));
