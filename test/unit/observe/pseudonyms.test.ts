@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { Pseudonyms } from '../../../src/observe/index.ts';
+import { Pseudonyms } from '../../../src/observe/pseudonyms.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const nameUnder = (key: Buffer, value: string) =>
