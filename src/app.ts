@@ -91,6 +91,7 @@ class RunningApp implements App {
         snapshot.store.kind === 'memory' ? [] : [new StoreMetrics(this.#metrics.registry), new StoreLog(log)],
       ),
     });
+    if (this.#identity !== null) this.#limiting.shareMarks(this.#identity.marks);
     limitMetrics.observe(() => this.#limiting.counts);
     const gateway = new Gateway({
       snapshot,

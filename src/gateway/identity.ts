@@ -13,12 +13,15 @@ export interface IdentityParts {
 export class Identity {
   readonly verifier: Verifier;
   readonly signIn: SignIn;
+  /** What was learnt of tokens that are not to be taken any more. */
+  readonly marks: NotBeforeMarks;
   readonly #provider: Provider;
   readonly #keys: KeySet;
 
   constructor(model: IdentityModel, { clock, random, listener }: IdentityParts) {
     const marks = new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
     marks.setIssuerMark(model.notBeforeS);
+    this.marks = marks;
     // The keys are fetched as soon as it is known where they are.
     this.#provider = new Provider(model.provider, {
       listener,

@@ -1,7 +1,7 @@
 import type { StoreModel } from '../config/index.ts';
 import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
-import { Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
+import { Board, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
 
 /** For Redis to be there at the start; then its policy decides. */
 const START_MS = 5_000;
@@ -20,6 +20,8 @@ export class SharedStore {
   readonly connection: RedisConnection;
   readonly health: Health;
   readonly limits: RedisStore;
+  /** What gateways tell each other. */
+  readonly board: Board;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   #waited = false;
@@ -35,6 +37,7 @@ export class SharedStore {
     this.connection = connection;
     this.health = health;
     this.#replicas = replicas;
+    this.board = new Board({ connection, health, clock, newId: () => randomKey().toString('base64url') });
     this.limits = new RedisStore({
       connection,
       health,
@@ -47,14 +50,15 @@ export class SharedStore {
     });
   }
 
-  /** Redis was reached, or has been waited for long enough. Stays true from then on. */
+  /** What the other gateways know was read, or Redis has been waited for long enough. Stays true from then on. */
   get isReady(): boolean {
-    return this.health.wasFound || (this.#waited && !this.#isStrict);
+    return this.board.isLoaded || (this.#waited && !this.#isStrict);
   }
 
   start(): void {
     this.connection.start();
     this.health.start();
+    this.board.start();
     this.#timer = setTimeout(() => {
       this.#waited = true;
       this.health.giveUpWaiting();
@@ -64,6 +68,7 @@ export class SharedStore {
 
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.board.stop();
     this.health.stop();
     this.#replicas.leave();
     this.connection.stop();
