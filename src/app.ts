@@ -111,6 +111,7 @@ class RunningApp implements App {
       serve: setup => this.#serve(setup),
       wait: setup => this.#reloads.waiting(setup.snapshot),
     });
+    this.#shareMarks(this.#succession.current);
     this.#gateway = new Gateway({
       setup: this.#succession.current,
       clock,
@@ -193,9 +194,14 @@ class RunningApp implements App {
     const { snapshot } = setup;
     this.#gateway.use(setup);
     this.#limiting.use(snapshot.limits);
+    this.#shareMarks(setup);
     this.#http.use(snapshot);
     this.#logging.use(snapshot.log);
     this.#reloads.applied(this.#eventOf(snapshot));
+  }
+
+  #shareMarks({ identity }: Setup): void {
+    if (identity !== null) this.#limiting.shareMarks(identity.marks);
   }
 
   #eventOf(snapshot: Snapshot): AppliedEvent {

@@ -4,7 +4,7 @@ export { type CheckBudget, VerificationBudget } from './budget.ts';
 export type { Caller } from './caller.ts';
 export type { Invalid, InvalidReason } from './invalid.ts';
 export { KeySet, type KeySetDependencies, type KeySetFetcher } from './key-set.ts';
-export { NotBeforeMarks } from './marks.ts';
+export { type AnonymousMark, NotBeforeMarks } from './marks.ts';
 export {
   type AccessTokenOptions,
   type BotRule,

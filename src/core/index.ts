@@ -1,5 +1,6 @@
 export type { AuthListener } from './auth-listener.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';
 export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
 export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from './events.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { VerificationBudget, Verifier } from '../auth/index.ts';
+import { type NotBeforeMarks, VerificationBudget, Verifier } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
 import { SignIn } from '../signin/index.ts';
 import { type IdentityParts, Issuer } from './issuer.ts';
@@ -36,6 +36,11 @@ export class Identity {
     const kin = this.#isIssuerNew ? null : before;
     this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(parts);
     this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(parts);
+  }
+
+  /** What was learnt of tokens that are not to be taken any more. */
+  get marks(): NotBeforeMarks {
+    return this.#issuer.marks;
   }
 
   /** From the first key set on; an issuer that goes away later takes nothing from the gateway's readiness. */

@@ -1,6 +1,8 @@
+import type { NotBeforeMarks } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, Random, StoreListener } from '../core/index.ts';
 import {
+  type AnonymousRestriction,
   IgnoredRefusals,
   InvalidRequests,
   type LimitStore,
@@ -9,6 +11,8 @@ import {
   type StoreCounts,
   WebhookNotFound,
 } from '../limits/index.ts';
+import { OffenceFeed } from '../redis/index.ts';
+import { announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
 
 /** How often what is over is forgotten. */
@@ -27,6 +31,8 @@ export class Limiting {
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
   readonly listener: LimitListener;
+  /** What all gateways together note of offenders. */
+  readonly #feed: OffenceFeed | null;
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor(
@@ -50,23 +56,29 @@ export class Limiting {
         ? null
         : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
     this.store = this.shared?.limits ?? this.memory;
-    this.restrictions = new Restrictions({ clock, listener });
-    this.invalidRequests = new InvalidRequests(this.restrictions, parts);
-    this.webhookNotFound = new WebhookNotFound(this.restrictions, parts);
-    this.ignoredRefusals = new IgnoredRefusals(this.restrictions, parts);
+    this.restrictions = this.#makeRestrictions(clock, listener);
+    this.#feed = this.#makeFeed(clock);
+    const counting = { ...parts, tally: this.#feed };
+    this.invalidRequests = new InvalidRequests(this.restrictions, counting);
+    this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
+    this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);
     this.use(model);
   }
 
   use(model: LimitsModel): void {
     this.memory.keysPerCaller = model.keysPerCaller;
-    if (this.shared !== null) {
-      this.shared.limits.keysPerCaller = model.keysPerCaller;
-      this.shared.limits.forgetRefusals();
-    }
+    if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
     this.restrictions.neverRestrict(key => isNeverRestricted(key, model));
+    // Numbers may have changed, and restrictions been lifted.
+    this.shared?.limits.forgetRefusals();
+  }
+
+  /** Marks that other gateways learn hold here too. Does nothing where there are none. */
+  shareMarks(marks: NotBeforeMarks): void {
+    if (this.shared !== null) shareMarks(this.shared.board, marks);
   }
 
   /** What the counters of this process hold, and what was done for want of room here and in the shared store. */
@@ -80,6 +92,7 @@ export class Limiting {
 
   start(): void {
     this.shared?.start();
+    this.#feed?.start();
     this.#sweeper = setInterval(() => {
       this.memory.sweep();
       this.restrictions.sweep();
@@ -89,7 +102,31 @@ export class Limiting {
 
   stop(): void {
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#feed?.stop();
     this.shared?.stop();
+  }
+
+  #makeRestrictions(clock: Clock, listener: LimitListener): Restrictions {
+    const board = this.shared?.board;
+    if (board === undefined) return new Restrictions({ clock, listener });
+    const announce = (restriction: AnonymousRestriction) => announceRestriction(board, restriction);
+    const restrictions = new Restrictions({ clock, listener, announce });
+    shareRestrictions(board, restrictions);
+    return restrictions;
+  }
+
+  #makeFeed(clock: Clock): OffenceFeed | null {
+    if (this.shared === null) return null;
+    const { connection, health } = this.shared;
+    return new OffenceFeed({
+      connection,
+      health,
+      clock,
+      exceeded: (offence, { restrictForMs }) => {
+        // Whoever restricted it first has said until when.
+        if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
+      },
+    });
   }
 }
 

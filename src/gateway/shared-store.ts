@@ -1,7 +1,7 @@
 import type { StoreModel } from '../config/index.ts';
 import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
-import { type FailurePolicy, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
+import { Board, type FailurePolicy, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
 
 /** For Redis to be there at the start; then its policy decides. */
 const START_MS = 5_000;
@@ -22,6 +22,8 @@ export class SharedStore {
   readonly limits: RedisStore;
   /** What decides while Redis does not. */
   readonly policy: FailurePolicy;
+  /** What gateways tell each other. */
+  readonly board: Board;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   #waited = false;
@@ -38,6 +40,7 @@ export class SharedStore {
     this.policy = policy;
     this.health = health;
     this.#replicas = replicas;
+    this.board = new Board({ connection, health, clock, newId: () => randomKey().toString('base64url') });
     this.limits = new RedisStore({
       connection,
       health,
@@ -50,14 +53,15 @@ export class SharedStore {
     });
   }
 
-  /** Redis was reached, or has been waited for long enough. Stays true from then on. */
+  /** What the other gateways know was read, or Redis has been waited for long enough. Stays true from then on. */
   get isReady(): boolean {
-    return this.health.wasFound || (this.#waited && !this.#isStrict);
+    return this.board.isLoaded || (this.#waited && !this.#isStrict);
   }
 
   start(): void {
     this.connection.start();
     this.health.start();
+    this.board.start();
     this.#timer = setTimeout(() => {
       this.#waited = true;
       this.health.giveUpWaiting();
@@ -67,6 +71,7 @@ export class SharedStore {
 
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.board.stop();
     this.health.stop();
     this.#replicas.leave();
     this.connection.stop();

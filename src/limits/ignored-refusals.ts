@@ -1,6 +1,5 @@
-import type { EventCounterOptions } from './event-counter.ts';
 import type { Limit } from './limit.ts';
-import { OffenceCounter } from './offence-counter.ts';
+import { OffenceCounter, type OffenceCounterOptions } from './offence-counter.ts';
 import { RefusalMemory } from './refusal-memory.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -24,11 +23,9 @@ export interface Refusal {
  */
 export class IgnoredRefusals extends OffenceCounter {
   readonly #memory: RefusalMemory;
-  readonly #restrictions: Restrictions;
 
-  constructor(restrictions: Restrictions, options: EventCounterOptions) {
-    super(options);
-    this.#restrictions = restrictions;
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'ignored_refusals', options);
     this.#memory = new RefusalMemory(options);
   }
 
@@ -37,12 +34,9 @@ export class IgnoredRefusals extends OffenceCounter {
    * Not where a decision says `sharedKey`: that key may have refused somebody else first.
    */
   note({ address, principal, limit, main, waitMs }: Refusal): void {
-    if (this.isOff || this.#restrictions.isExempt(address)) return;
+    if (this.isOff || this.isExempt(address)) return;
     const caller = principal ?? address;
     if (!this.#memory.note(limit, caller, main, waitMs)) return;
-    const restrictForMs = this.count(caller, '');
-    if (restrictForMs === 0) return;
-    if (principal === null) this.#restrictions.restrictAddress(address, 'ignored_refusals', restrictForMs);
-    else this.#restrictions.restrictPrincipal(principal, 'ignored_refusals', restrictForMs);
+    this.count(principal === null ? 'address' : 'principal', caller, '');
   }
 }

@@ -12,14 +12,17 @@ export {
   type LimitSet,
 } from './limit.ts';
 export { MemoryStore, type MemoryStoreOptions, type StoreCounts } from './memory-store.ts';
-export type { OffenceRule } from './offence-counter.ts';
+export type { OffenceCounterOptions, OffenceRule, OffenceTally } from './offence-counter.ts';
 export { parseQuota, type Quota, QuotaError } from './quota.ts';
 export {
+  type AnonymousRestriction,
+  RESTRICTED_KINDS,
+  RESTRICTION_REASONS,
+  type Restricted,
   type RestrictedKind,
   type Restriction,
   type RestrictionListener,
   type RestrictionReason,
-  Restrictions,
-  type RestrictionsOptions,
-} from './restrictions.ts';
+} from './restriction.ts';
+export { Restrictions, type RestrictionsOptions } from './restrictions.ts';
 export { WebhookNotFound } from './webhook-not-found.ts';

@@ -1,5 +1,4 @@
-import type { EventCounterOptions } from './event-counter.ts';
-import { OffenceCounter } from './offence-counter.ts';
+import { OffenceCounter, type OffenceCounterOptions } from './offence-counter.ts';
 import type { Restrictions } from './restrictions.ts';
 
 /**
@@ -7,19 +6,12 @@ import type { Restrictions } from './restrictions.ts';
  * it should have stopped calling (specification, section 7). Others who call the webhook are not touched.
  */
 export class WebhookNotFound extends OffenceCounter {
-  readonly #restrictions: Restrictions;
-
-  constructor(restrictions: Restrictions, options: EventCounterOptions) {
-    super(options);
-    this.#restrictions = restrictions;
+  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
+    super(restrictions, 'webhook_not_found', options);
   }
 
   /** The webhook was not there. `webhook`: the hash of the route's parameters; their values are secrets. */
   note(address: string, webhook: string): void {
-    if (this.#restrictions.isExempt(address)) return;
-    const restrictForMs = this.count(address, webhook);
-    if (restrictForMs > 0) {
-      this.#restrictions.restrictWebhook(address, webhook, 'webhook_not_found', restrictForMs);
-    }
+    if (!this.isExempt(address)) this.count('webhook', address, webhook);
   }
 }

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
+import { digestOf } from '../core/index.ts';
 import type { Limit } from '../limits/index.ts';
 
-/** Digits of base64url: 128 bits, so that no two callers ever share one. */
-const HASH_DIGITS = 22;
 const NAME_DIGITS = 11;
 /** In each of two generations. */
 const MOST_DIGESTS = 5_000;
@@ -64,10 +63,6 @@ export class Keys {
   }
 }
 
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, HASH_DIGITS);
-}
-
 /** Digests of callers and main values, which come again and again. Bounded: those not used for a while are made anew. */
 class Digests {
   #young = new Map<string, string>();
@@ -76,7 +71,7 @@ class Digests {
   of(text: string): string {
     const known = this.#young.get(text);
     if (known !== undefined) return known;
-    const made = this.#old.get(text) ?? digest(text);
+    const made = this.#old.get(text) ?? digestOf(text);
     if (this.#young.size >= MOST_DIGESTS) {
       this.#old = this.#young;
       this.#young = new Map();

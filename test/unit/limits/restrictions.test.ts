@@ -1,5 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type Restriction, type RestrictionListener, Restrictions } from '../../../src/limits/index.ts';
+import {
+  type Restriction,
+  type RestrictionListener,
+  type RestrictionReason,
+  Restrictions,
+} from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 
 let clock: FrozenClock;
@@ -24,6 +29,24 @@ class Ears implements RestrictionListener {
   }
 }
 
+function restrictAddress(by: Restrictions, key: string, reason: RestrictionReason, forMs: number): void {
+  by.restrict({ kind: 'address', key, webhook: '', reason }, forMs);
+}
+
+function restrictPrincipal(by: Restrictions, key: string, reason: RestrictionReason, forMs: number): void {
+  by.restrict({ kind: 'principal', key, webhook: '', reason }, forMs);
+}
+
+function restrictWebhook(
+  by: Restrictions,
+  key: string,
+  webhook: string,
+  reason: RestrictionReason,
+  forMs: number,
+): void {
+  by.restrict({ kind: 'webhook', key, webhook, reason }, forMs);
+}
+
 test('nobody is restricted at first', () => {
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
   expect(restrictions.principalWaitMs('user:a')).toBe(0);
@@ -31,7 +54,7 @@ test('nobody is restricted at first', () => {
 });
 
 test('an address is refused until its time is over', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 600_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
   expect(restrictions.addressWaitMs('192.0.2.2')).toBe(0);
   clock.advance(599_979);
@@ -41,14 +64,14 @@ test('an address is refused until its time is over', () => {
 });
 
 test('a step of the wall clock does not change how long', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 600_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   clock.stepWorld(3_600_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
 });
 
 test('a listener hears who is restricted, why, and when it is over', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 1_000);
-  restrictions.restrictPrincipal('user:a', 'ignored_refusals', 2_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictPrincipal(restrictions, 'user:a', 'ignored_refusals', 2_000);
   clock.advance(1_000);
   restrictions.sweep();
   expect(heard).toEqual([
@@ -63,7 +86,7 @@ test('a listener hears who is restricted, why, and when it is over', () => {
 });
 
 test('a release is heard once, whether a look or the sweep comes first', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   clock.advance(1_000);
   restrictions.addressWaitMs('192.0.2.1');
   restrictions.sweep();
@@ -78,18 +101,18 @@ test('a restriction tells its end in the time of the world', () => {
     released: () => {},
     noRoom: () => {},
   };
-  new Restrictions({ clock, listener }).restrictAddress('192.0.2.1', 'invalid_requests', 600_000);
+  restrictAddress(new Restrictions({ clock, listener }), '192.0.2.1', 'invalid_requests', 600_000);
   expect(ends).toEqual([1_700_000_600_000]);
 });
 
 test('a principal, an address and a webhook of the same text are apart', () => {
-  restrictions.restrictPrincipal('x', 'ignored_refusals', 1_000);
+  restrictPrincipal(restrictions, 'x', 'ignored_refusals', 1_000);
   expect(restrictions.addressWaitMs('x')).toBe(0);
   expect(restrictions.webhookWaitMs('x', 'abc')).toBe(0);
 });
 
 test('an address on one webhook is refused there only, and nobody else is', () => {
-  restrictions.restrictWebhook('192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(1_000);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'def')).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.2', 'abc')).toBe(0);
@@ -97,27 +120,27 @@ test('an address on one webhook is refused there only, and nobody else is', () =
 });
 
 test('a second restriction may make the first longer, never shorter', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 5_000);
-  restrictions.restrictAddress('192.0.2.1', 'ignored_refusals', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
+  restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 1_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
-  restrictions.restrictAddress('192.0.2.1', 'ignored_refusals', 9_000);
+  restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 9_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(9_000);
   expect(restrictions.size).toBe(1);
 });
 
 test('an address on the allow list is never restricted', () => {
   restrictions.neverRestrict(address => address === '192.0.2.1');
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 1_000);
-  restrictions.restrictWebhook('192.0.2.1', 'abc', 'webhook_not_found', 1_000);
-  restrictions.restrictAddress('192.0.2.2', 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
   expect(restrictions.size).toBe(1);
   expect(restrictions.isExempt('192.0.2.1')).toBe(true);
 });
 
 test('an address that comes onto the allow list is released', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 1_000);
-  restrictions.restrictAddress('192.0.2.2', 'invalid_requests', 1_000);
-  restrictions.restrictWebhook('192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
   restrictions.neverRestrict(address => address === '192.0.2.1');
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
@@ -126,21 +149,21 @@ test('an address that comes onto the allow list is released', () => {
 });
 
 test('when there is no room, one more is not made, and the ones that run stay', () => {
-  for (const n of [1, 2, 3, 4]) restrictions.restrictAddress(`192.0.2.${n}`, 'invalid_requests', 1_000);
+  for (const n of [1, 2, 3, 4]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
   expect(heard.at(-1)).toBe('no room for 192.0.2.4');
   expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([1_000, 1_000, 1_000, 0]);
 });
 
 test('one that is over makes room', () => {
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 1_000);
-  for (const n of [2, 3]) restrictions.restrictAddress(`192.0.2.${n}`, 'invalid_requests', 9_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  for (const n of [2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 9_000);
   clock.advance(1_000);
-  restrictions.restrictAddress('192.0.2.4', 'invalid_requests', 9_000);
+  restrictAddress(restrictions, '192.0.2.4', 'invalid_requests', 9_000);
   expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([0, 8_000, 8_000, 9_000]);
 });
 
 test('one that is held can be made longer when there is no room', () => {
-  for (const n of [1, 2, 3]) restrictions.restrictAddress(`192.0.2.${n}`, 'invalid_requests', 1_000);
-  restrictions.restrictAddress('192.0.2.1', 'invalid_requests', 5_000);
+  for (const n of [1, 2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
 });

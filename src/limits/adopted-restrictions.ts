@@ -1,0 +1,70 @@
+import {
+  type AnonymousRestriction,
+  RESTRICTED_KINDS,
+  type RestrictedKind,
+  type RestrictionReason,
+} from './restriction.ts';
+
+/** What another gateway announced. */
+export interface Adopted {
+  readonly reason: RestrictionReason;
+  /** By the monotonic clock. */
+  readonly untilMs: number;
+  readonly slackMs: number;
+}
+
+/** Restrictions of which only a digest is known: whom they are about has not come by. */
+export class AdoptedRestrictions {
+  readonly #kinds: Readonly<Record<RestrictedKind, Map<string, Adopted>>> = {
+    address: new Map(),
+    principal: new Map(),
+    webhook: new Map(),
+  };
+
+  get size(): number {
+    const { address, principal, webhook } = this.#kinds;
+    return address.size + principal.size + webhook.size;
+  }
+
+  isEmpty(kind: RestrictedKind): boolean {
+    return this.#kinds[kind].size === 0;
+  }
+
+  has(kind: RestrictedKind, digest: string): boolean {
+    return this.#kinds[kind].has(digest);
+  }
+
+  get(kind: RestrictedKind, digest: string): Adopted | undefined {
+    return this.#kinds[kind].get(digest);
+  }
+
+  /** The one that lasts longer stays. */
+  add(kind: RestrictedKind, digest: string, adopted: Adopted): void {
+    const before = this.#kinds[kind].get(digest);
+    if (before === undefined || before.untilMs < adopted.untilMs) this.#kinds[kind].set(digest, adopted);
+  }
+
+  delete(kind: RestrictedKind, digest: string): void {
+    this.#kinds[kind].delete(digest);
+  }
+
+  *running(nowMs: number): Generator<AnonymousRestriction> {
+    for (const kind of RESTRICTED_KINDS) {
+      for (const [digest, { reason, untilMs }] of this.#kinds[kind]) {
+        if (untilMs > nowMs) yield { kind, digest, reason, forMs: untilMs - nowMs };
+      }
+    }
+  }
+
+  /** Forgets those that are over. When the next one ends. */
+  sweep(nowMs: number): number {
+    let nextEndMs = Number.POSITIVE_INFINITY;
+    for (const kind of Object.values(this.#kinds)) {
+      for (const [digest, { untilMs, slackMs }] of kind) {
+        if (nowMs >= untilMs - slackMs) kind.delete(digest);
+        else nextEndMs = Math.min(nextEndMs, untilMs - slackMs);
+      }
+    }
+    return nextEndMs;
+  }
+}

@@ -1,0 +1,253 @@
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { ConfigPart } from '../support/gateway.ts';
+import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
+import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
+import { head } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { expectNoSecretIn, secret } from '../support/secrets.ts';
+import { redeem } from '../support/sign-in-client.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import type { Script } from '../support/wire/index.ts';
+
+/** By then every gateway knows what one has learnt. */
+const KNOWN_MS = 1_000;
+
+let redis: RedisServer;
+let issuer: TestIssuer;
+beforeEach(async () => {
+  redis = await startRedis();
+  issuer = await startIssuer();
+});
+afterEach(() => redis.close());
+
+const everything = { global: { user: '10000/1s', bot: '10000/1s', address: '10000/1s' } };
+const invalidRequests = { ...everything, invalid_requests: { limit: '8/60s', restrict_for: '60s' } };
+
+async function startReplica(
+  limits: ConfigPart,
+  more: {
+    readonly store?: ConfigPart;
+    readonly upstream?: Script;
+    readonly routes?: readonly ConfigPart[];
+  } = {},
+): Promise<LimitedGateway> {
+  const { store, routes = [], ...settings } = more;
+  const started: IdentityGateway = await startGatewayOf(issuer, {
+    ...settings,
+    limits,
+    routes: [{ path: '/open/**', authentication: 'none' }, ...routes],
+    // On a busy machine an answer may take its time.
+    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } },
+  });
+  await redisDecides(started.gateway);
+  return { ...started, issuer };
+}
+
+/** That both refuse this within a second from now, and by a restriction. */
+async function expectRestricted(fronts: readonly LimitedGateway[], target: string, ...lines: string[]) {
+  for (const front of fronts) {
+    await waitFor(
+      'the gateway refuses',
+      async () => (await askOnce(front, target, ...lines)).status === 429,
+      KNOWN_MS,
+    );
+    expect(refusalOf(await askOnce(front, target, ...lines))).toMatchObject({ code: 8 });
+  }
+}
+
+describe('what two gateways see of one offender is added up', () => {
+  test('ten invalid requests over two gateways, of which eight are borne, restrict the address at both', async () => {
+    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
+    for (const front of fronts) {
+      expect(statusesOf(await askTimes(front, 5, 'GET /a'))).toEqual(Array(5).fill(401));
+    }
+    await expectRestricted(fronts, 'GET /open/a');
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    const waits = [refusalOf(await askOnce(one, 'GET /a')), refusalOf(await askOnce(two, 'GET /a'))];
+    expect(Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']))).toBeLessThan(1);
+  });
+
+  test('eight are borne', async () => {
+    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
+    for (const front of fronts) await askTimes(front, 4, 'GET /a');
+    await sleep(KNOWN_MS);
+    for (const front of fronts) expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
+  });
+
+  test('calls of a webhook that is gone', async () => {
+    const limits = { ...everything, webhook_not_found: { limit: '4/60s', restrict_for: '60s' } };
+    const settings = {
+      upstream: (exchange =>
+        exchange.answer(exchange.request.target.startsWith('/hooks') ? 404 : 200)) as Script,
+      routes: [{ path: '/hooks/{id}/{token}', authentication: 'none', webhook: true }],
+    };
+    const fronts = [await startReplica(limits, settings), await startReplica(limits, settings)];
+    for (const front of fronts) {
+      expect(statusesOf(await askTimes(front, 3, 'POST /hooks/1/abc'))).toEqual([404, 404, 404]);
+    }
+    await expectRestricted(fronts, 'POST /hooks/1/abc');
+    for (const front of fronts) expect((await askOnce(front, 'POST /hooks/1/other')).status).toBe(404);
+  });
+
+  test('refusals that a caller does not wait for', async () => {
+    const limits = {
+      ...everything,
+      buckets: { one: { user: '1/60s' } },
+      routes: { '/one': 'one' },
+      ignored_refusals: { limit: '6/60s', restrict_for: '60s' },
+    };
+    const fronts = [await startReplica(limits), await startReplica(limits)];
+    const alice = issuer.bearer({ sub: 'alice' });
+    for (const front of fronts) await askTimes(front, 2, 'GET /one', alice);
+    await sleep(1_050);
+    for (const front of fronts) await askTimes(front, 4, 'GET /one', alice);
+    await expectRestricted(fronts, 'GET /a', alice);
+    for (const front of fronts) {
+      expect((await askOnce(front, 'GET /a', issuer.bearer({ sub: 'bob' }))).status).toBe(200);
+    }
+  });
+});
+
+describe('a restriction', () => {
+  test('is known to a new gateway before its first answer', async () => {
+    const first = await startReplica(invalidRequests);
+    await askTimes(first, 9, 'GET /a');
+    expect((await askOnce(first, 'GET /open/a')).status).toBe(429);
+    // Time for it to get to Redis.
+    await sleep(KNOWN_MS);
+    const later = await startReplica(invalidRequests);
+    expect((await askOnce(later, 'GET /open/a')).status).toBe(429);
+  });
+
+  test('of while Redis was away is known to the others after its return, and those that Redis has lost as well', async () => {
+    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    await askTimes(one, 9, 'GET /a');
+    await expectRestricted(fronts, 'GET /open/a');
+    await redis.kill();
+    for (const { gateway } of fronts) {
+      await waitFor('the outage shows', async () => {
+        await gateway.ask(head('GET /open/a'), { localAddress: '127.0.0.9' });
+        return (await storeIsUp(gateway)) === 0;
+      });
+    }
+    const client = await one.gateway.connect({ localAddress: '127.0.0.7' });
+    for (let i = 0; i < 9; i++) await client.ask(head('GET /a'));
+    const status = async (front: LimitedGateway, localAddress: string) =>
+      (await front.gateway.ask(head('GET /open/a'), { localAddress })).status;
+    expect([await status(one, '127.0.0.7'), await status(two, '127.0.0.7')]).toEqual([429, 200]);
+    await redis.start();
+    for (const { gateway } of fronts) await redisDecides(gateway);
+    await waitFor('the other knows', async () => (await status(two, '127.0.0.7')) === 429, KNOWN_MS);
+    const third = await startReplica(invalidRequests);
+    expect([await status(third, '127.0.0.1'), await status(third, '127.0.0.7')]).toEqual([429, 429]);
+    expect(await status(third, '127.0.0.9')).toBe(200);
+  });
+
+  test('does not hold at a gateway whose list says never', async () => {
+    const lenient = await startReplica({ ...invalidRequests, never_restrict: ['127.0.0.1'] });
+    const strict = await startReplica(invalidRequests);
+    await askTimes(strict, 9, 'GET /a');
+    expect((await askOnce(strict, 'GET /open/a')).status).toBe(429);
+    await sleep(KNOWN_MS);
+    expect((await askOnce(lenient, 'GET /open/a')).status).toBe(200);
+  });
+
+  test('gets to the other without a message as well: messages are only faster', async () => {
+    await redis.client.call('acl', 'setuser', 'default', 'resetchannels');
+    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
+    const [one, two] = fronts;
+    if (one === undefined || two === undefined) return;
+    await askTimes(one, 9, 'GET /a');
+    await expectRestricted([two], 'GET /open/a');
+  });
+});
+
+test('a not-before mark that one gateway learns refuses the older tokens at the other within a second', async () => {
+  const fronts = [await startReplica(everything), await startReplica(everything)];
+  const [one, two] = fronts;
+  if (one === undefined || two === undefined) return;
+  const mark = Math.floor(Date.now() / 1_000) - 60;
+  const old = issuer.bearer({ iat: mark - 1 });
+  const bobs = issuer.bearer({ iat: mark - 1, sub: 'bob' });
+  expect((await askOnce(two, 'GET /a', old)).status).toBe(200);
+  issuer.provider.token = scripts.tokens({
+    access_token: issuer.token({ sub: 'alice' }),
+    'not-before-policy': mark,
+  });
+  expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
+  await waitFor('it is refused', async () => (await askOnce(two, 'GET /a', old)).status === 401, KNOWN_MS);
+  expect((await askOnce(two, 'GET /a', bobs)).status).toBe(200);
+  expect((await askOnce(two, 'GET /a', issuer.bearer())).status).toBe(200);
+  const later = await startReplica(everything);
+  expect((await askOnce(later, 'GET /a', old)).status).toBe(401);
+});
+
+/** How often Redis did each command since the start. */
+async function commandCalls(): Promise<number> {
+  const info = await redis.client.info('commandstats');
+  const calls = [...info.matchAll(/cmdstat_(evalsha|eval|publish|incrby):calls=(\d+)/g)];
+  return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
+}
+
+test('20,000 requests with 401 cost a few hundred commands at most', async () => {
+  const limits = { global: 'off', invalid_requests: { limit: '60000/10m', restrict_for: '60s' } };
+  const { gateway } = await startReplica(limits);
+  const before = await commandCalls();
+  const startedAtMs = Date.now();
+  const clients = await Promise.all(Array.from({ length: 8 }, () => gateway.connect()));
+  const asked = clients.map(async client => {
+    for (let i = 0; i < 2_500; i++) expect((await client.ask(head('GET /a'))).status).toBe(401);
+  });
+  await Promise.all(asked);
+  await waitFor('all are counted', async () => {
+    const keys = await redis.client.keys('weir:invalid_requests:*');
+    const counts = await Promise.all(keys.map(key => redis.client.get(key)));
+    return counts.length === 1 && counts[0] === '20000';
+  });
+  const seconds = (Date.now() - startedAtMs) / 1_000;
+  // Four batches a second, of two commands each with the script's own; looks at the board and heartbeats go on besides.
+  expect((await commandCalls()) - before).toBeLessThan(100 + 20 * seconds);
+});
+
+test('what gateways tell each other holds no address, no principal, no token and no secret of a path', async () => {
+  const sent: string[] = [];
+  const monitor = await new Redis({ port: redis.port }).monitor();
+  onTestFinished(() => monitor.disconnect());
+  monitor.on('monitor', (_time: string, args: readonly string[]) => sent.push(args.join(' ')));
+  const hook = secret('webhook-token-in-the-path-4711');
+  const subject = secret('subject-of-the-principal-1234');
+  const limits = {
+    ...invalidRequests,
+    buckets: { one: { user: '1/60s' } },
+    routes: { '/one': 'one' },
+    ignored_refusals: { limit: '1/60s', restrict_for: '60s' },
+    webhook_not_found: { limit: '1/60s', restrict_for: '60s' },
+  };
+  const front = await startReplica(limits, {
+    upstream: exchange => exchange.answer(exchange.request.target.startsWith('/hooks') ? 404 : 200),
+    routes: [{ path: '/hooks/{id}/{token}', authentication: 'none', webhook: true }],
+  });
+  await askTimes(front, 3, `POST /hooks/1/${hook}`);
+  const bearer = issuer.bearer({ sub: subject });
+  await askTimes(front, 2, 'GET /one', bearer);
+  await sleep(1_050);
+  await askTimes(front, 3, 'GET /one', bearer);
+  issuer.provider.token = scripts.tokens({
+    access_token: issuer.token({ sub: subject }),
+    'not-before-policy': Math.floor(Date.now() / 1_000) - 60,
+  });
+  await redeem(front.gateway, 'a-code', 'https://app.example/callback');
+  await askTimes(front, 9, 'GET /a');
+  const topics = [/mark:/, /restriction:address:/, /restriction:principal:/, /restriction:webhook:/];
+  await waitFor('all of it was told', () => topics.every(topic => sent.some(line => topic.test(line))));
+  const told = sent.join('\n');
+  expectNoSecretIn('what Redis was told', told);
+  expect(told).not.toContain('127.0.0.');
+});
