@@ -82,17 +82,17 @@ class RunningApp implements App {
             ]),
           });
     const limitMetrics = new LimitMetrics(this.#metrics.registry);
+    // Without a shared store there is nothing to tell of one.
+    const storeMetrics = snapshot.store.kind === 'memory' ? null : new StoreMetrics(this.#metrics.registry);
     this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
       random: systemRandom,
       listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
-      // Without a shared store there is nothing to tell of one.
-      storeListener: new StoreListeners(
-        snapshot.store.kind === 'memory' ? [] : [new StoreMetrics(this.#metrics.registry), new StoreLog(log)],
-      ),
+      storeListener: new StoreListeners(storeMetrics === null ? [] : [storeMetrics, new StoreLog(log)]),
     });
     if (this.#identity !== null) this.#limiting.shareMarks(this.#identity.marks);
     limitMetrics.observe(() => this.#limiting.counts);
+    storeMetrics?.observe(() => this.#limiting.sharing);
     const gateway = new Gateway({
       snapshot,
       clock,

@@ -33,7 +33,7 @@ export interface BoardConnection {
 
 export interface BoardParts {
   readonly connection: BoardConnection;
-  readonly health: { readonly isShared: boolean; failed(error: RedisError): void };
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
   /** An id that no board had before. */
   readonly newId: () => string;
@@ -141,7 +141,7 @@ export class Board {
         await this.#send();
       }
     } catch (error) {
-      health.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
     }
     this.#syncing = false;
   }

@@ -82,6 +82,11 @@ export class Health {
     if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
   }
 
+  /** What no decision needs has failed: told, and no more. Whether Redis is there, beats and decisions find out. */
+  mention(error: RedisError): void {
+    this.#parts.listener.failed(error.failure, error.message);
+  }
+
   #lose(nowMs: number): void {
     this.#isShared = false;
     this.#lostAtMs = nowMs;

@@ -5,4 +5,4 @@ export { type FeedConnection, OffenceFeed, type OffenceFeedParts } from './offen
 export type { Credentials, FailurePolicy, RedisAddress, RedisOptions, RedisServers } from './options.ts';
 export { RedisStore, type RedisStoreParts } from './redis-store.ts';
 export { Replicas } from './replicas.ts';
-export { defineScript, type RedisScript } from './scripts.ts';
+export type { RedisScript } from './scripts.ts';
