@@ -99,18 +99,24 @@ export class Board {
     // What begins in one turn of the event loop goes out as one command.
     setImmediate(() => {
       this.#soon = false;
-      this.#wake();
+      this.look();
     });
   }
 
   start(): void {
-    const wake = () => this.#wake();
-    this.#parts.connection.subscribe(CHANNEL, wake, wake);
+    const look = () => this.look();
+    this.#parts.connection.subscribe(CHANNEL, look, look);
     this.#timer = setInterval(() => {
       const due = this.#parts.clock.monotonicMs() - this.#readAtMs >= READ_MS;
-      if (due || !this.#loaded || this.#outgoing.size > 0) this.#wake();
+      if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
     }, TICK_MS);
     this.#timer.unref();
+  }
+
+  /** Reads and posts at once what there is, if Redis is there. */
+  look(): void {
+    this.#again = true;
+    if (!this.#syncing) void this.#sync();
   }
 
   stop(): void {
@@ -124,11 +130,6 @@ export class Board {
     if (before !== undefined && before.value > fact.value) return;
     if (before?.value === fact.value && before.untilMs >= untilMs) return;
     this.#outgoing.set(fact.name, { ...fact, untilMs });
-  }
-
-  #wake(): void {
-    this.#again = true;
-    if (!this.#syncing) void this.#sync();
   }
 
   async #sync(): Promise<void> {

@@ -28,6 +28,7 @@ export class Health {
   readonly #parts: HealthParts;
   readonly #failures: number[] = [];
   #lostAtMs: number;
+  readonly #onFound: (() => void)[] = [];
   #everFound = false;
   #isShared = false;
   #lastCause = 'not reached yet';
@@ -50,6 +51,11 @@ export class Health {
   /** Redis has decided since the start. */
   get wasFound(): boolean {
     return this.#everFound;
+  }
+
+  /** Calls back whenever Redis decides from now on. */
+  onFound(listener: () => void): void {
+    this.#onFound.push(listener);
   }
 
   start(): void {
@@ -99,6 +105,7 @@ export class Health {
     this.#isShared = true;
     this.#parts.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
     this.#everFound = true;
+    for (const found of this.#onFound) found();
   }
 
   #next(afterMs: number): void {

@@ -5,7 +5,12 @@ import { loadText } from '../support/config-text.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
-const METRICS = ['src/observe/metrics.ts', 'src/observe/identity-metrics.ts', 'src/observe/limit-metrics.ts'];
+const METRICS = [
+  'src/observe/metrics.ts',
+  'src/observe/identity-metrics.ts',
+  'src/observe/limit-metrics.ts',
+  'src/observe/store-metrics.ts',
+];
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
