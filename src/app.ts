@@ -87,17 +87,17 @@ class RunningApp implements App {
     const { accessLog, pseudonyms } = this.#logging;
     this.#transports = new Transports(options => new ConnectionPool(options, clock, systemRandom));
     const limitMetrics = new LimitMetrics(registry);
+    // Without a shared store there is nothing to tell of one.
+    const storeMetrics = snapshot.store.kind === 'memory' ? null : new StoreMetrics(registry);
     this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
       limitKeys: snapshot.caps.limitKeys,
       random: systemRandom,
       listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
-      // Without a shared store there is nothing to tell of one.
-      storeListener: new StoreListeners(
-        snapshot.store.kind === 'memory' ? [] : [new StoreMetrics(this.#metrics.registry), new StoreLog(log)],
-      ),
+      storeListener: new StoreListeners(storeMetrics === null ? [] : [storeMetrics, new StoreLog(log)]),
     });
     limitMetrics.observe(() => this.#limiting.counts);
+    storeMetrics?.observe(() => this.#limiting.sharing);
     // 2. What changes with it.
     const record = new ReloadRecord(clock);
     this.#reloads = new ReloadListeners([record, new ReloadMetrics(registry, clock), new ReloadLog(log)]);

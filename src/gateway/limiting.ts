@@ -90,6 +90,15 @@ export class Limiting {
     };
   }
 
+  /** What is told to other gateways and heard of them. */
+  get sharing() {
+    return {
+      untold: this.shared?.board.outgoing ?? 0,
+      adopted: this.restrictions.adopted,
+      unshared: this.#feed?.left ?? 0,
+    };
+  }
+
   start(): void {
     this.shared?.start();
     this.#feed?.start();

@@ -41,6 +41,7 @@ export class SharedStore {
     this.health = health;
     this.#replicas = replicas;
     this.board = new Board({ connection, health, clock, newId: () => randomKey().toString('base64url') });
+    health.onFound(() => this.board.look());
     this.limits = new RedisStore({
       connection,
       health,

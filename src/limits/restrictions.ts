@@ -65,6 +65,11 @@ export class Restrictions {
     return address.size + principal.size + webhook.size + this.#adopted.size;
   }
 
+  /** Of these, those that other gateways announced and that have met nobody here yet. */
+  get adopted(): number {
+    return this.#adopted.size;
+  }
+
   /** The allow list from now on: addresses that are never restricted. Those that are on it are released at once. */
   neverRestrict(isOnList: (address: string) => boolean): void {
     this.#isOnList = isOnList;

@@ -1,8 +1,19 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DecidedBy, StoreFailure, StoreListener } from '../core/index.ts';
 
+/** What gateways tell each other; read at each scrape. Counts are since the start. */
+export interface SharingView {
+  /** Restrictions and marks that Redis was not told yet. */
+  readonly untold: number;
+  /** Restrictions that other gateways began and that nobody here has met. */
+  readonly adopted: number;
+  /** Offences that only this gateway has counted, for want of room. */
+  readonly unshared: number;
+}
+
 /** The metrics of the shared store of limits. */
 export class StoreMetrics implements StoreListener {
+  readonly #registry: Registry;
   readonly #decisions: Readonly<Record<DecidedBy, { inc(): void }>>;
   readonly #failures: Counter<'reason'>;
   readonly #up: Gauge;
@@ -13,6 +24,7 @@ export class StoreMetrics implements StoreListener {
 
   constructor(registry: Registry) {
     const registers = [registry];
+    this.#registry = registry;
     const decisions = new Counter({
       name: 'weir_store_decisions_total',
       help: 'Decisions about limits by who made them: redis, a known_refusal of it, or in its place local counters, open or closed.',
@@ -58,6 +70,36 @@ export class StoreMetrics implements StoreListener {
       help: 'Round trips to Redis, measured about once a second.',
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
       registers,
+    });
+  }
+
+  /** Registers what is asked of the sharing at each scrape. */
+  observe(sharing: () => SharingView): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: 'weir_store_untold',
+      help: 'Restrictions and not-before marks of this gateway that Redis was not told yet.',
+      registers,
+      collect() {
+        this.set(sharing().untold);
+      },
+    });
+    new Gauge({
+      name: 'weir_restrictions_adopted',
+      help: 'Restrictions that other gateways began and that have met nobody here yet.',
+      registers,
+      collect() {
+        this.set(sharing().adopted);
+      },
+    });
+    new Counter({
+      name: 'weir_store_unshared_offences_total',
+      help: 'Offences that only this gateway has counted, since too many offended at once.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(sharing().unshared);
+      },
     });
   }
 

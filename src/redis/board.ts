@@ -33,7 +33,7 @@ export interface BoardConnection {
 
 export interface BoardParts {
   readonly connection: BoardConnection;
-  readonly health: { readonly isShared: boolean; failed(error: RedisError): void };
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
   /** An id that no board had before. */
   readonly newId: () => string;
@@ -99,18 +99,24 @@ export class Board {
     // What begins in one turn of the event loop goes out as one command.
     setImmediate(() => {
       this.#soon = false;
-      this.#wake();
+      this.look();
     });
   }
 
   start(): void {
-    const wake = () => this.#wake();
-    this.#parts.connection.subscribe(CHANNEL, wake, wake);
+    const look = () => this.look();
+    this.#parts.connection.subscribe(CHANNEL, look, look);
     this.#timer = setInterval(() => {
       const due = this.#parts.clock.monotonicMs() - this.#readAtMs >= READ_MS;
-      if (due || !this.#loaded || this.#outgoing.size > 0) this.#wake();
+      if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
     }, TICK_MS);
     this.#timer.unref();
+  }
+
+  /** Reads and posts at once what there is, if Redis is there. */
+  look(): void {
+    this.#again = true;
+    if (!this.#syncing) void this.#sync();
   }
 
   stop(): void {
@@ -126,11 +132,6 @@ export class Board {
     this.#outgoing.set(fact.name, { ...fact, untilMs });
   }
 
-  #wake(): void {
-    this.#again = true;
-    if (!this.#syncing) void this.#sync();
-  }
-
   async #sync(): Promise<void> {
     const { health } = this.#parts;
     this.#syncing = true;
@@ -141,7 +142,7 @@ export class Board {
         await this.#send();
       }
     } catch (error) {
-      health.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
     }
     this.#syncing = false;
   }

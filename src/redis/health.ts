@@ -28,6 +28,7 @@ export class Health {
   readonly #parts: HealthParts;
   readonly #failures: number[] = [];
   #lostAtMs: number;
+  readonly #onFound: (() => void)[] = [];
   #everFound = false;
   #isShared = false;
   #lastCause = 'not reached yet';
@@ -55,6 +56,11 @@ export class Health {
   /** Redis has decided since the start. */
   get wasFound(): boolean {
     return this.#everFound;
+  }
+
+  /** Calls back whenever Redis decides from now on. */
+  onFound(listener: () => void): void {
+    this.#onFound.push(listener);
   }
 
   start(): void {
@@ -87,6 +93,11 @@ export class Health {
     if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
   }
 
+  /** What no decision needs has failed: told, and no more. Whether Redis is there, beats and decisions find out. */
+  mention(error: RedisError): void {
+    this.#parts.listener.failed(error.failure, error.message);
+  }
+
   #lose(nowMs: number): void {
     this.#isShared = false;
     this.#lostAtMs = nowMs;
@@ -99,6 +110,7 @@ export class Health {
     this.#isShared = true;
     this.#parts.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
     this.#everFound = true;
+    for (const found of this.#onFound) found();
   }
 
   #next(afterMs: number): void {

@@ -16,7 +16,7 @@ export interface FeedConnection {
 
 export interface OffenceFeedParts {
   readonly connection: FeedConnection;
-  readonly health: { readonly isShared: boolean; failed(error: RedisError): void };
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
   /** All gateways together saw more than is borne. May be told again. */
   readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
@@ -122,7 +122,7 @@ export class OffenceFeed implements OffenceTally {
       if (consumedPoints > rule.quota.units) exceeded(offence, rule);
     } catch (error) {
       const failure = error instanceof RedisError ? error : new RedisError('error', String(error));
-      health.failed(failure);
+      health.mention(failure);
       // Not what came too late: it may have been counted.
       if (failure.failure === 'disconnected') this.#putBack(pending);
     }

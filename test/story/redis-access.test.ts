@@ -8,15 +8,17 @@ import { decisionsBy, startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 /** What the reference of gateway.yaml says that the gateway needs, and no more. */
 const RIGHTS =
-  '~weir:* &weir:* -@all +@connection +eval +evalsha +get +set +del +@sortedset +pttl +pexpire +time +publish +subscribe';
+  '~weir:* &weir:* -@all +@connection +eval +evalsha +get +set +del +incrby +@sortedset +pttl +pexpire +time +publish +subscribe';
 const limits = {
   global: { address: '9/1h' },
   buckets: { things: { main: 'id', address: '2/1h', resource: '9/1h' } },
   routes: { '/things/{id}': 'things' },
+  invalid_requests: { limit: '1/60s', restrict_for: '60s' },
 };
 
 test('a Redis with TLS, that asks for a certificate, a user and a password, lets the gateway do all it needs', async () => {
@@ -57,6 +59,13 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   for (let i = 0; i < 3; i++) statuses.push((await gateway.ask(head('GET /things/1'))).status);
   expect(statuses).toEqual([200, 200, 429]);
   expect(await decisionsBy(gateway, 'redis')).toBe(3);
+  // Two refusals are one invalid request too many: what was counted and what came of it goes to Redis as well.
+  await gateway.ask(head('GET /things/1'));
+  const parts = ['weir:invalid_requests:', 'weir:{board}:values'];
+  await waitFor('the counts and the restriction are there', async () => {
+    const keys = await plain.client.keys('*');
+    return parts.every(part => keys.some(key => key.startsWith(part)));
+  });
   expect(await plain.client.call('acl', 'log')).toEqual([]);
 });
 

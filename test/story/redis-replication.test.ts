@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ConfigPart } from '../support/gateway.ts';
-import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
+import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
@@ -195,6 +195,55 @@ async function commandCalls(): Promise<number> {
   const calls = [...info.matchAll(/cmdstat_(evalsha|eval|publish|incrby):calls=(\d+)/g)];
   return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
 }
+
+test('two gateways on a Redis Cluster add up what they see of many offenders and tell each other', async () => {
+  const cluster = await startRedisCluster();
+  onTestFinished(() => cluster.close());
+  const [node] = cluster.servers;
+  const store = { redis: `redis://127.0.0.1:${node?.port}`, mode: 'cluster' };
+  const fronts = [
+    await startReplica(invalidRequests, { store }),
+    await startReplica(invalidRequests, { store }),
+  ];
+  const addresses = [1, 2, 3, 4, 5, 6].map(n => `127.0.1.${n}`);
+  for (const { gateway } of fronts) {
+    for (const localAddress of addresses) {
+      for (let i = 0; i < 5; i++) await gateway.ask(head('GET /a'), { localAddress });
+    }
+  }
+  for (const { gateway } of fronts) {
+    const statuses = async () =>
+      Promise.all(
+        addresses.map(
+          async localAddress => (await gateway.ask(head('GET /open/a'), { localAddress })).status,
+        ),
+      );
+    await waitFor(
+      'all are restricted',
+      async () => (await statuses()).every(status => status === 429),
+      KNOWN_MS,
+    );
+  }
+  expect((await fronts[0]?.gateway.ask(head('GET /open/a')))?.status).toBe(200);
+});
+
+test('with on_failure: closed a gateway is ready when Redis has told it what the others know, and not before', async () => {
+  const first = await startReplica(invalidRequests);
+  await askTimes(first, 9, 'GET /a');
+  await waitFor('it is told', async () => (await first.gateway.metric('weir_store_untold')).get('') === 0);
+  redis.freeze();
+  const { gateway } = await startIdentityGateway({
+    issuer: issuer.url,
+    limits: invalidRequests,
+    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, on_failure: 'closed' } },
+  });
+  // Any other policy would have decided after five.
+  await sleep(5_500);
+  expect(await gateway.admin('/readyz')).toMatchObject({ status: 503, text: 'waiting for Redis\n' });
+  redis.thaw();
+  await gateway.ready();
+  expect(refusalOf(await gateway.ask(head('GET /a')))).toMatchObject({ code: 8 });
+});
 
 test('20,000 requests with 401 cost a few hundred commands at most', async () => {
   const limits = { global: 'off', invalid_requests: { limit: '60000/10m', restrict_for: '60s' } };

@@ -38,6 +38,8 @@ async function settingsOf({ store, limits, config, clock }: RedisGatewaySettings
 export async function startRedisGateway(settings: RedisGatewaySettings): Promise<LocalGateway> {
   const gateway = await startGateway(await settingsOf(settings));
   await redisDecides(gateway);
+  // It has read what other gateways know, too.
+  await gateway.ready();
   return gateway;
 }
 
@@ -45,6 +47,8 @@ export async function startRedisGateway(settings: RedisGatewaySettings): Promise
 export async function startRedisGatewayProcess(settings: RedisGatewaySettings): Promise<GatewayProcess> {
   const gateway = await startGatewayProcess(await settingsOf(settings));
   await redisDecides(gateway);
+  // It has read what other gateways know, too.
+  await gateway.ready();
   return gateway;
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MARK_DEFAULTS, NotBeforeMarks } from '../../../src/auth/index.ts';
+import { type AnonymousMark, MARK_DEFAULTS, NotBeforeMarks } from '../../../src/auth/index.ts';
 import { START_S } from './fixture.ts';
 
 let nowS = START_S;
@@ -96,5 +96,52 @@ describe('the mark of a subject', () => {
     expect(evictions).toBe(50);
     expect(all.refuse('subject 49', 0)).toBe(false);
     expect(all.refuse('subject 50', 0)).toBe(true);
+  });
+});
+
+describe('a mark that another gateway learnt', () => {
+  function pair(changed: Partial<typeof MARK_DEFAULTS> = {}) {
+    const [first, second] = [marks(), marks(changed)];
+    const told: AnonymousMark[] = [];
+    first.announceTo(mark => {
+      told.push(mark);
+      second.adopt(mark.digest, mark.markS);
+    });
+    second.announceTo(() => expect.fail('what was adopted is not announced'));
+    return { first, second, told };
+  }
+
+  it('refuses here what it refuses there, and names nobody', () => {
+    const { first, second, told } = pair();
+    first.learn('ada', START_S - 100);
+    expect(told).toEqual([
+      { digest: expect.stringMatching(/^[\w-]{22}$/), markS: START_S - 100, forMs: 86_300_000 },
+    ]);
+    expect(second.refuse('ada', START_S - 101)).toBe(true);
+    expect(second.refuse('ada', START_S - 100)).toBe(false);
+    expect(second.refuse('bob', START_S - 101)).toBe(false);
+    expect(second.refuse(null, START_S - 101)).toBe(false);
+  });
+
+  it('only ever raises', () => {
+    const { first, second, told } = pair();
+    for (const markS of [START_S - 5, START_S - 9]) first.learn('ada', markS);
+    expect(told).toHaveLength(1);
+    second.adopt(told[0]?.digest ?? '', START_S - 20);
+    expect(second.refuse('ada', START_S - 6)).toBe(true);
+  });
+
+  it('can be told again, whoever learnt it', () => {
+    const { first, second } = pair();
+    first.learn('ada', START_S);
+    expect([...second.running()]).toEqual([...first.running()]);
+    expect([...second.running()]).toHaveLength(1);
+  });
+
+  it('takes no more room than those learnt here', () => {
+    const { first, second } = pair({ maxSubjects: 1 });
+    first.learn('ada', START_S);
+    first.learn('bob', START_S);
+    expect([second.refuse('ada', 0), second.refuse('bob', 0), evictions]).toEqual([false, true, 1]);
   });
 });

@@ -1,5 +1,6 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
+  type AnonymousRestriction,
   type Restriction,
   type RestrictionListener,
   type RestrictionReason,
@@ -166,4 +167,109 @@ test('one that is held can be made longer when there is no room', () => {
   for (const n of [1, 2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
+});
+
+describe('what gateways tell each other', () => {
+  const forTenSeconds = 10_000;
+
+  /** Two gateways, of which the second adopts what the first announces. */
+  function pair() {
+    const announced: AnonymousRestriction[] = [];
+    const deaf = { restricted: () => {}, released: () => {}, noRoom: () => {} };
+    const first = new Restrictions({ clock, listener: deaf, announce: each => announced.push(each) });
+    const second = new Restrictions({
+      clock,
+      listener: new Ears(),
+      announce: each => heard.push(`announced ${each.kind}`),
+      maxRestrictions: 3,
+    });
+    const tell = () => {
+      for (const each of announced.splice(0)) second.adopt(each);
+    };
+    return { first, second, announced, tell };
+  }
+
+  test('names nobody', () => {
+    const { first, announced } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    expect(announced).toEqual([
+      {
+        kind: 'address',
+        digest: expect.stringMatching(/^[\w-]{22}$/),
+        reason: 'invalid_requests',
+        forMs: forTenSeconds,
+      },
+    ]);
+  });
+
+  test('holds at the other, for whom it is meant alone, and is not announced again', () => {
+    const { first, second, tell } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
+    restrictWebhook(first, '192.0.2.2', 'abc', 'webhook_not_found', forTenSeconds);
+    tell();
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+    expect([second.principalWaitMs('user:a'), second.principalWaitMs('192.0.2.1')]).toEqual([10_000, 0]);
+    expect([second.webhookWaitMs('192.0.2.2', 'abc'), second.webhookWaitMs('192.0.2.2', 'abd')]).toEqual([
+      10_000, 0,
+    ]);
+    expect(heard).toEqual([
+      'restricted address 192.0.2.1 for invalid_requests',
+      'restricted principal user:a for ignored_refusals',
+      'restricted webhook 192.0.2.2 for webhook_not_found',
+    ]);
+    expect([second.size, second.adopted]).toEqual([3, 0]);
+  });
+
+  test('ends at the other as well, whether anybody came by or not', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect(second.addressWaitMs('192.0.2.1')).toBe(10_000);
+    clock.advance(forTenSeconds);
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 0]);
+    second.sweep();
+    expect(second.size).toBe(0);
+  });
+
+  test('does not hold for whom the own list exempts, also from a later list on', () => {
+    const { first, second, tell } = pair();
+    second.neverRestrict(address => address === '192.0.2.1');
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 10_000]);
+    second.neverRestrict(address => address === '192.0.2.2');
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+  });
+
+  test('that comes back to where it began changes nothing; a longer one prolongs it, without a word', () => {
+    const { first, second, announced, tell } = pair();
+    restrictAddress(second, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    const [told] = announced;
+    clock.advance(40);
+    tell();
+    expect(second.addressWaitMs('192.0.2.1')).toBe(9_960);
+    if (told !== undefined) second.adopt({ ...told, forMs: 20_000 });
+    expect([second.addressWaitMs('192.0.2.1'), second.size]).toEqual([20_000, 1]);
+    expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
+  });
+
+  test('can be told again as a whole, with what is left of it', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    second.addressWaitMs('192.0.2.1');
+    clock.advance(1_000);
+    const digests = (by: Restrictions) => [...by.running()].map(({ digest }) => digest).sort();
+    expect(digests(second)).toEqual(digests(first));
+    expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
+  });
+
+  test('finds no room beyond the most, and that is told', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2, 3, 4]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect([second.size, heard.length, heard[0]]).toEqual([3, 1, expect.stringMatching(/^no room for /)]);
+  });
 });
