@@ -120,11 +120,15 @@ export class Gateway {
   #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {
     for (let i = from; i < this.#gates.length; i++) {
       const verdict = this.#gates[i]?.(exchange) ?? null;
-      if (verdict instanceof Promise)
-        return verdict.then(awaited => awaited ?? this.#passGates(exchange, i + 1));
+      if (verdict instanceof Promise) return this.#passLater(exchange, verdict, i + 1);
       if (verdict !== null) return verdict;
     }
     return null;
+  }
+
+  /** A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. */
+  async #passLater(exchange: Exchange, verdict: Promise<Verdict>, from: number): Promise<Verdict> {
+    return (await verdict) ?? (exchange.over ? null : this.#passGates(exchange, from));
   }
 
   #conclude(exchange: Exchange, refusal: Verdict): void {

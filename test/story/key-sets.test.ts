@@ -351,6 +351,29 @@ describe('a token of an unknown key', () => {
     },
   );
 
+  test('whose sender leaves while its key is fetched takes no place at the upstream, and draws on no limit', async () => {
+    const { issuer, gateway, upstream } = await front({
+      tokens: QUICK.tokens,
+      provider: { timeout: '5s' },
+      api: { max_requests: 3 },
+      limits: { buckets: { all: { user: '10/60s' } }, routes: { '/**': 'all' } },
+    });
+    const { goOn, waiting } = await fetchBegins(issuer, gateway);
+    const leaving = [waiting, ...(await Promise.all([1, 2, 3, 4, 5].map(() => gateway.connect())))];
+    for (const client of leaving.slice(1)) await client.send(get(by(issuer, NEXT)));
+    const inFlight = async () => (await gateway.metric('weir_requests_in_flight')).get('');
+    await expect.poll(inFlight).toBe(leaving.length);
+    for (const client of leaving) client.reset();
+    await expect.poll(inFlight).toBe(0);
+    issuer.publish(issuer.key, NEXT);
+    goOn();
+    // The fetch has ended for those that left as for this one.
+    const answer = await gateway.ask(get(by(issuer, NEXT)));
+    expect(answer.status).toBe(200);
+    expect(header(answer, 'x-ratelimit-remaining')).toBe('9');
+    expect(upstream.requests).toHaveLength(1);
+  });
+
   test('that waits for a hanging issuer holds up nobody else', async () => {
     const { issuer, gateway } = await front({ tokens: QUICK.tokens, provider: { timeout: '5s' } });
     const { waiting } = await fetchBegins(issuer, gateway);
