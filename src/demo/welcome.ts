@@ -19,7 +19,7 @@ Weir's demo is running.
   backend   http://127.0.0.1:${backend.port}${insteadOf(backend)}
             a small API of channels and messages, in memory
   admin     http://127.0.0.1:${admin.port}${insteadOf(admin)}
-            the gateway's metrics and health
+            the gateway's metrics, health and status
 
 See a whole sign-in without a browser, request by request:
 
@@ -64,6 +64,7 @@ Or do it yourself, in another terminal:
     curl -o /dev/null ${api}/v1/download
 
   look at the gateway's own side
+    http://127.0.0.1:${admin.port}/status in a browser: what runs, what failed last, provider, store and upstreams
     curl http://127.0.0.1:${admin.port}/readyz
     curl http://127.0.0.1:${admin.port}/metrics
 

@@ -25,7 +25,7 @@ export function renderError(error: GatewayError): RenderedAnswer {
 
 /**
  * Whether an error tells the state of the request's bucket: a bucket's own refusal does, and what went wrong after the
- * request was admitted. What refuses for another reason does not (decisions: "Which answer carries what").
+ * request was admitted. What refuses for another reason says nothing of a bucket: nothing was drawn from one.
  */
 export function tellsRate(error: GatewayError): boolean {
   if (error instanceof RateLimitError) return error.scope !== 'global' && !error.byRestriction;

@@ -1,5 +1,4 @@
 import { type Invalid, readBearer, type Verdict as TokenVerdict } from '../auth/index.ts';
-import { addressKey } from '../http/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
@@ -21,7 +20,7 @@ export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
     setup.identity.verifier.refuse(token);
     return null;
   }
-  const verdict = setup.identity.verifier.verify(token, addressKey(exchange.clientAddress));
+  const verdict = setup.identity.verifier.verify(token, exchange.addressKey);
   if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
   return conclude(exchange, token, verdict);
 }

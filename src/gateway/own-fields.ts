@@ -15,7 +15,7 @@ export interface Answered {
 }
 
 export interface OwnFields {
-  /** Whether the answer tells the state of the bucket (decisions: "Which answer carries what"). */
+  /** Whether the answer tells the state of the bucket: see `tellsRate`. */
   readonly rate: boolean;
   /** Clients take a 429 without `Via` for one that came from before the service: that is what a restricted address gets. */
   readonly via: boolean;

@@ -31,7 +31,6 @@ export class RateLimitError extends GatewayError {
   readonly scope: 'user' | 'shared' | 'global';
   readonly byRestriction: boolean;
   readonly via: boolean;
-  readonly retryAfterMs: number;
 
   constructor(options: RateLimitErrorOptions) {
     const { message, global, scope, code = 'none' } = options;
@@ -50,7 +49,6 @@ export class RateLimitError extends GatewayError {
       ],
       retrySafe: true,
     });
-    this.retryAfterMs = retryAfterMs;
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;
     this.via = options.via ?? true;
@@ -102,16 +100,18 @@ export function bucketRefused(
   });
 }
 
+/** Answers to the restricted do not count against them, and say by their code that this is no ordinary limit. */
+const RESTRICTED = { byRestriction: true, code: 'code' } as const;
+
 /** An address that sent too many invalid requests, or ignored refusals. Without `Via`. */
 export function addressRestricted(retryAfterMs: number): RateLimitError {
-  const message = 'Your address is temporarily restricted: too many invalid requests came from it.';
+  const message = 'Your address is temporarily restricted: too many requests from it were refused.';
   return new RateLimitError({
+    ...RESTRICTED,
     message,
     retryAfterMs,
     global: true,
     scope: 'global',
-    byRestriction: true,
-    code: 'code',
     via: false,
   });
 }
@@ -119,25 +119,11 @@ export function addressRestricted(retryAfterMs: number): RateLimitError {
 /** A caller who did not wait as told. */
 export function callerRestricted(retryAfterMs: number): RateLimitError {
   const message = 'You are temporarily restricted: you kept on sending while you were told to wait.';
-  return new RateLimitError({
-    message,
-    retryAfterMs,
-    global: true,
-    scope: 'global',
-    byRestriction: true,
-    code: 'code',
-  });
+  return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: true, scope: 'global' });
 }
 
 /** An address that kept on calling a webhook which is not there. */
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';
-  return new RateLimitError({
-    message,
-    retryAfterMs,
-    global: false,
-    scope: 'shared',
-    byRestriction: true,
-    code: 'code',
-  });
+  return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: false, scope: 'shared' });
 }

@@ -34,6 +34,19 @@ export interface Decision {
   readonly resourceWindow: number;
 }
 
+/** Of a request that meets no limit. */
+export const NO_LIMIT: Decision = {
+  admitted: true,
+  role: null,
+  limit: 0,
+  remaining: 0,
+  resetAtMs: 0,
+  resetAfterMs: 0,
+  retryAfterMs: 0,
+  sharedKey: false,
+  resourceWindow: 0,
+};
+
 /**
  * Counts requests against their limits. All limits of one request are decided in one call: all are drawn on, or none.
  *

@@ -1,5 +1,5 @@
 export { BucketHash, type BucketHashing } from './bucket-hash.ts';
-export type { Decision, LimitStore } from './decision.ts';
+export { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
 export { EventCounter, type EventCounterOptions } from './event-counter.ts';
 export { IgnoredRefusals, type Refusal } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../core/index.ts';
 import { CounterTable } from './counter-table.ts';
-import type { Decision, LimitStore } from './decision.ts';
+import { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
 import { Draw } from './draw.ts';
 import type { Limit, LimitSet } from './limit.ts';
 import { Moment } from './moment.ts';
@@ -42,17 +42,7 @@ export class MemoryStore implements LimitStore {
   readonly #global: Draw;
   readonly #caller: Draw;
   readonly #resource: Draw;
-  readonly #decision: Numbers = {
-    admitted: true,
-    role: null,
-    limit: 0,
-    remaining: 0,
-    resetAtMs: 0,
-    resetAfterMs: 0,
-    retryAfterMs: 0,
-    sharedKey: false,
-    resourceWindow: 0,
-  };
+  readonly #decision: Numbers = { ...NO_LIMIT };
   #keysPerCaller: number;
   #callerOverflows = 0;
   #sharedOverflows = 0;

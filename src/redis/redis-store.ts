@@ -1,5 +1,12 @@
 import type { Clock, DecidedBy, StoreListener } from '../core/index.ts';
-import type { Decision, Limit, LimitSet, LimitStore, MemoryStore } from '../limits/index.ts';
+import {
+  type Decision,
+  type Limit,
+  type LimitSet,
+  type LimitStore,
+  type MemoryStore,
+  NO_LIMIT,
+} from '../limits/index.ts';
 import { type Answer, readAnswer } from './answer.ts';
 import { RedisError, type Reply } from './connection.ts';
 import { DividedLimits } from './divided-limits.ts';
@@ -251,16 +258,5 @@ function both(own: Decision, shared: Decision): Decision {
   return { ...own, resourceWindow: shared.resourceWindow };
 }
 
-const NO_LIMIT: Decision = {
-  admitted: true,
-  role: null,
-  limit: 0,
-  remaining: 0,
-  resetAtMs: 0,
-  resetAfterMs: 0,
-  retryAfterMs: 0,
-  sharedKey: false,
-  resourceWindow: 0,
-};
 const CLOSED: Decision = { ...NO_LIMIT, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
 const NONSENSE = new RedisError('error', 'the answer of the script is not one');

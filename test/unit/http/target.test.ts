@@ -9,7 +9,7 @@ function pathOf(target: string): string | null {
   return 'refused' in parsed ? null : parsed.path;
 }
 
-/** What decisions.md says of paths, once more and the slow way; null where it refuses. */
+/** The rules of paths, once more and the slow way; null where it refuses. */
 function referencePath(target: string): string | null {
   if (/[^\x21-\x7e]|#/.test(target)) return null;
   const sent = target.replace(/\?.*/, '');

@@ -6,7 +6,7 @@ export interface WrittenRoute {
   readonly methods: readonly string[] | null;
 }
 
-/** The index of the route that decisions.md gives the request to, by trying all; the second opinion for RouteTable. */
+/** The index of the route that takes the request by the rule of precedence, by trying all; the second opinion for RouteTable. */
 export function referenceFind(routes: readonly WrittenRoute[], method: string, path: string): number | null {
   const candidates = routes
     .map((route, index) => ({
