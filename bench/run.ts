@@ -3,57 +3,31 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { Bench, type Settings, type World } from './bench.ts';
+import { Bench, type World } from './bench.ts';
+import { readFlags } from './flags.ts';
 import { isWrkInstalled, WRK_INSTALL } from './load/wrk.ts';
 import { PEERS } from './peers/index.ts';
 import { versionOf } from './peers/peer.ts';
 import { RESULTS, writeReadme, writeResults } from './report/files.ts';
 import type { Machine, Report, Result } from './report/result.ts';
 import { textOf } from './report/text.ts';
-import { SCENARIOS } from './scenarios/index.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { startIssuer } from './world/issuer.ts';
 import { freePort, startNode } from './world/part.ts';
 import { startRedis } from './world/redis.ts';
 
-const { values: flags } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    write: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
-});
-const settings: Settings = {
-  mode: flags.quick ? 'quick' : 'full',
-  rounds: Number(flags.rounds ?? (flags.quick ? 3 : 5)),
-  seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
-};
+const { settings, scenarios, json, publish } = readFlags(process.argv.slice(2));
 
-const report = await runAll(chosenScenarios());
-if (flags.json) console.log(JSON.stringify(report, null, 2));
+const report = await runAll();
+if (json) console.log(JSON.stringify(report, null, 2));
 // A part of the scenarios, or a quick look, does not replace what is published unless it is told to.
-if (flags.write || (!flags.quick && flags.only === undefined)) {
+if (publish) {
   await writeResults(report, RESULTS);
   await writeReadme(report);
   console.error(`# written to ${RESULTS} and bench/README.md`);
 }
 
-function chosenScenarios(): readonly Scenario[] {
-  const { only } = flags;
-  if (only === undefined) return SCENARIOS.filter(({ quick }) => quick || !flags.quick);
-  const unknown = only.filter(id => !SCENARIOS.some(scenario => scenario.id === id));
-  if (unknown.length > 0)
-    throw new Error(
-      `no scenario ${unknown.join(', ')}; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`,
-    );
-  return SCENARIOS.filter(({ id }) => only.includes(id));
-}
-
-async function runAll(scenarios: readonly Scenario[]): Promise<Report> {
+async function runAll(): Promise<Report> {
   const machine = machineNow();
   const directory = await mkdtemp(join(tmpdir(), 'weir-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
@@ -65,7 +39,7 @@ async function runAll(scenarios: readonly Scenario[]): Promise<Report> {
   try {
     const world: World = { upstream, issuer, redisUrl: redis?.url ?? null, directory };
     const bench = new Bench(settings, world);
-    for (const scenario of scenarios) results.push(await runOne(bench, scenario, scenarios));
+    for (const scenario of scenarios) results.push(await runOne(bench, scenario));
   } finally {
     issuer.close();
     await Promise.all([upstream.stop(), redis?.stop()]);
@@ -74,8 +48,8 @@ async function runAll(scenarios: readonly Scenario[]): Promise<Report> {
 }
 
 /** A scenario that fails says so in the report, and the others go on. */
-async function runOne(bench: Bench, scenario: Scenario, all: readonly Scenario[]): Promise<Result> {
-  console.error(`# ${all.indexOf(scenario) + 1} of ${all.length}: ${scenario.title}`);
+async function runOne(bench: Bench, scenario: Scenario): Promise<Result> {
+  console.error(`# ${scenarios.indexOf(scenario) + 1} of ${scenarios.length}: ${scenario.title}`);
   const { id, title, meaning } = scenario;
   const findings = await scenario.run(bench).catch(async (error: unknown) => {
     await bench.stopAll();
@@ -84,7 +58,7 @@ async function runOne(bench: Bench, scenario: Scenario, all: readonly Scenario[]
     return { how: 'no figures', columns: [], rows: [], aims: [], notes };
   });
   const result = { id, title, meaning, ...findings, loadAverages: bench.takeLoadAverages() };
-  if (!flags.json) console.log(`\n${textOf(result)}\n`);
+  if (!json) console.log(`\n${textOf(result)}\n`);
   return result;
 }
 
