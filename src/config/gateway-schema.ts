@@ -201,7 +201,7 @@ export const gatewaySchema = z.strictObject({
       limit_keys: count(10_000_000)
         .prefault(1_000_000)
         .describe(
-          'Counters of limits held in memory, at about 100 bytes each; beyond it the least used give way, never an exhausted one. A change waits for a restart.',
+          'Counters of limits held in memory, at 80 to 90 bytes each; beyond it the least used give way, never an exhausted one. A change waits for a restart.',
         ),
     })
     .prefault({})

@@ -10,7 +10,7 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
   /** For the secret of the hash tables. */
   readonly random: Random;
-  /** Keys held at most, at about 100 to 200 bytes each. Default 1,000,000. */
+  /** Keys held at most, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /** Keys with a main value that one caller holds at most; its further values share one. Default 4,096. */
   readonly keysPerCaller?: number;
