@@ -5,7 +5,7 @@
 /** Rooms by floor, lowest first. A room is a folder of src/, or a file that stands alone in it. */
 const FLOORS = [
   ['core'],
-  ['http', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
+  ['http', 'http1', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
   ['config'],
   ['gateway'],
   ['server', 'admin'],
@@ -19,7 +19,7 @@ const NEIGHBOURS = {
   signin: ['http'],
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
   redis: ['limits'],
-  upstream: ['http'],
+  upstream: ['http', 'http1'],
   main: ['cli'],
 };
 

@@ -12,3 +12,14 @@ export function connectionTokens(value: string): readonly string[] {
     .map(token => token.trim())
     .filter(token => token !== '' && token !== 'close' && token !== 'keep-alive');
 }
+
+/** Whether a `Connection` value holds this option, given in lower case. RFC 9110, 7.6.1: their letter case says nothing. */
+export function hasToken(value: string, option: string): boolean {
+  return (
+    value === option ||
+    value
+      .toLowerCase()
+      .split(',')
+      .some(token => token.trim() === option)
+  );
+}

@@ -1,8 +1,9 @@
 export { AddressSet, addressKey, clientAddress, normalizeAddress } from './address.ts';
 export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { type CorsRules, corsFields, isPreflight, preflightFields } from './cors.ts';
+export { hasToken } from './connection-field.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
-export { type Framing, type Refusal, requestFraming } from './framing.ts';
+export { type Framing, type FramingFields, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';
 export { mainValue } from './main-value.ts';
 export { RequestHead } from './request-head.ts';

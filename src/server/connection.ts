@@ -1,77 +1,74 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { GatewayError } from '../core/index.ts';
-import { bodyTooLarge, clientTooSlow, type Exchange } from '../gateway/index.ts';
+import { GatewayError } from '../core/index.ts';
+import {
+  badRequest,
+  bodyTooLarge,
+  clientTooSlow,
+  type Exchange,
+  headTooLarge,
+} from '../gateway/index.ts';
+import { MalformedMessage } from '../http1/index.ts';
+import { answerHead } from './answer-head.ts';
+import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
-import { type ConnectionSide, NodeDownstream } from './node-downstream.ts';
-import { rawAnswer } from './raw-answer.ts';
+import type { RequestBody } from './request-body.ts';
+import { type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
 
 /**
- * While as many pipelined requests wait for their turn, nothing more is read. With fewer it is, for only so does the
- * gateway see that a client has gone.
+ * While so many bytes wait behind the current request, nothing more is read. With fewer it is, for only so does the gateway
+ * see that a client has gone.
  */
-const ENOUGH_WAITING = 16;
-/**
- * One read can bring many more than that. Those past this number are dropped, and the connection is closed after the last
- * that waited: the client may send the rest again on another (RFC 9112, 9.3.2).
- */
-const MAX_WAITING = 128;
-/** Node keeps what is dropped until the connection closes, so that so many cost it the connection at once. */
-const MAX_DROPPED = 256;
+const ENOUGH_WAITING_BYTES = 65_536;
 /** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
 /** And for no longer than this in all. */
 const LINGER_MOST_MS = 5_000;
 /** After a client has closed its side, an exchange may stand still for this long: it may have half-closed only. */
 const HALF_CLOSED_MS = 1_000;
-
 /** While draining, an idle connection is kept for this long: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
 
-interface Turn {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
+const NO_BYTES = Buffer.alloc(0);
 
 /**
- * A client's connection: serves one exchange at a time, in the order of the requests, and knows how long it has been
- * waiting for what.
+ * A client's connection: reads one request after the other, each when the one before is answered, and knows how long it has
+ * been waiting for what.
  */
 export class Connection implements ConnectionSide {
   readonly socket: Socket;
   readonly peer: string;
   readonly #state: ListenerState;
-  #current: { readonly exchange: Exchange; readonly downstream: NodeDownstream } | null = null;
-  #waiting: Turn[] = [];
-  #dropped = 0;
-  /** What answers the bytes after the current request, which are no request. */
-  #lastWords: GatewayError | null = null;
+  #current: { readonly exchange: Exchange; readonly downstream: Http1Downstream } | null = null;
+  /** The body that the next byte belongs to; its exchange may be over already. */
+  #body: RequestBody | null = null;
+  /** Bytes that have been read and not been looked at, or are the beginning of a head. */
+  #waiting: Buffer = NO_BYTES;
+  /** They are being looked at. */
+  #looking = false;
   /** Nothing that comes is served any more. */
   #closing = false;
   /** When the lingering began. */
   #lingersSince: number | null = null;
   #halfClosed = false;
+  /** When the head that is not complete began. For the first, when the connection did: a client that says nothing is slow, too. */
+  #headSince: number | null;
   /** When the present wait began, and the byte counts at that moment: a change means that it is over. */
   #since: number;
   #bytesRead = 0;
   #bytesWritten = 0;
-  /** Bytes that had been read when the connection last came to rest: more mean that a request has begun. */
-  #bytesReadAtRest = 0;
 
   constructor(socket: Socket, peer: string, state: ListenerState) {
     this.socket = socket;
     this.peer = peer;
     this.#state = state;
     this.#since = state.clock.monotonicMs();
-    // A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment.
-    socket.on('end', () => {
-      this.#halfClosed = true;
-      this.#rest();
-    });
-    // Node resumes whenever its parser has come to the end of a message, or a body is thrown away.
-    socket.on('resume', () => {
-      if (this.#enoughWaiting && this.#lingersSince === null) socket.pause();
-    });
+    this.#headSince = this.#since;
+    socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
+    socket.on('end', () => this.#onEnd());
+    socket.on('drain', () => this.#current?.exchange.terminal?.drained());
+    // 'close' follows, and says all there is to say.
+    socket.on('error', () => {});
+    socket.on('close', () => this.#over(false));
   }
 
   get draining(): boolean {
@@ -82,27 +79,18 @@ export class Connection implements ConnectionSide {
     return this.#state.keepAliveHint;
   }
 
-  /** A request whose head has been read. */
-  request(request: IncomingMessage, response: ServerResponse): void {
-    // Nothing is served behind what is none.
-    const free = this.#current === null && this.#waiting.length === 0 && this.#lastWords === null;
-    if (free && !this.#closing) this.#serve({ request, response });
-    else this.#queue({ request, response });
+  get date(): string {
+    return this.#state.date.at(this.#state.clock.epochMs());
   }
 
-  /** Bytes that are no request, or a request that is not finished in time. */
+  /** Answers with an error what is no request, or one that is not finished in time, and closes. */
   refuse(error: GatewayError): void {
     if (this.#closing) return;
-    const current = this.#current;
-    if (current === null) {
-      this.#sayLast(error);
-    } else if (current.downstream.requestComplete) {
-      // The fault lies in what follows the current request, which is served to its end.
-      this.#lastWords ??= error;
-    } else {
-      this.#closing = true;
-      this.#state.gateway.clientFault(current.exchange, error);
-    }
+    this.#closing = true;
+    this.#waiting = NO_BYTES;
+    if (this.#current !== null) this.#state.gateway.clientFault(this.#current.exchange, error);
+    else if (this.#body !== null) this.#linger();
+    else this.#sayLast(error);
   }
 
   /** From here on no answer keeps the connection. Its idle time counts anew. */
@@ -110,142 +98,222 @@ export class Connection implements ConnectionSide {
     if (this.#current === null && this.#lingersSince === null) this.#since = this.#state.clock.monotonicMs();
   }
 
-  drained(): void {
-    this.#current?.exchange.terminal?.drained();
+  answered(): void {
+    // In its own turn: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all
+    // is written by now.
+    if (this.socket.writableLength === 0) process.nextTick(overLater, this);
+    else this.socket.write(NO_BYTES, error => (error ? undefined : this.#over(true)));
   }
 
-  bodyTooLarge(downstream: NodeDownstream): void {
-    if (this.#current?.downstream !== downstream) return;
-    this.#closing = true;
-    this.#state.gateway.clientFault(this.#current.exchange, bodyTooLarge());
+  /** The answer has gone to the last byte. */
+  answerGone(): void {
+    this.#over(true);
   }
 
-  lingerAfter(): void {
-    this.#closing = true;
-    // What Node calls after a last answer.
-    this.socket.destroySoon = () => this.#linger();
+  bodyStarted(): void {
+    const downstream = this.#current?.downstream;
+    // RFC 9110, 10.1.1: who has begun to send the body is not waiting to be asked for it.
+    if (downstream?.expectsContinue && !downstream.answerBegun && this.#waiting.length === 0)
+      this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
+    this.#look();
+  }
+
+  bodyFlowChanged(): void {
+    this.#look();
+  }
+
+  bodyTooLarge(): void {
+    this.refuse(bodyTooLarge());
   }
 
   /** Looks whether something has taken too long. Called every second or so. */
   sweep(nowMs: number): void {
     this.#noteProgress(nowMs);
+    if (this.#current === null) this.#sweepIdle(nowMs);
+    else this.#sweepBusy(nowMs, this.#current);
+  }
+
+  #sweepIdle(nowMs: number): void {
+    const { timeouts, draining } = this.#state;
     const waitedMs = nowMs - this.#since;
-    const { timeouts, gateway } = this.#state;
-    if (this.#current !== null) gateway.review(this.#current.exchange);
     if (this.#lingersSince !== null) {
       if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MOST_MS) this.socket.destroy();
-    } else if (this.#current === null) {
-      if (waitedMs > this.#idleLimitMs()) this.socket.destroy();
-    } else if (this.#halfClosed) {
+    } else if (this.#body !== null) {
+      if (waitedMs > timeouts.clientBodyIdleMs) this.socket.destroy();
+    } else if (this.#headSince !== null && nowMs - this.#headSince > timeouts.clientHeaderMs) {
+      this.refuse(clientTooSlow());
+    } else if (this.#waiting.length === 0) {
+      // A connection is kept for a second more than was announced, so that a request sent in the last moment is served.
+      if (waitedMs > (draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + 1_000)) this.socket.destroy();
+    }
+  }
+
+  #sweepBusy(nowMs: number, current: { exchange: Exchange; downstream: Http1Downstream }): void {
+    const { timeouts, gateway } = this.#state;
+    const { exchange, downstream } = current;
+    const waitedMs = nowMs - this.#since;
+    gateway.review(exchange);
+    if (this.#halfClosed) {
       if (waitedMs >= HALF_CLOSED_MS) this.socket.destroy();
-    } else if (this.#current.downstream.awaitsReader) {
+    } else if (downstream.awaitsReader) {
       if (waitedMs > timeouts.clientReadMs) this.socket.destroy();
-    } else if (this.#current.downstream.awaitsClient) {
-      if (waitedMs > timeouts.clientBodyIdleMs) this.#bodyTooSlow(this.#current.exchange);
+    } else if (downstream.awaitsClient) {
+      if (waitedMs > timeouts.clientBodyIdleMs) this.refuse(clientTooSlow());
     } else {
       this.#since = nowMs;
     }
   }
 
-  #idleLimitMs(): number {
-    const { timeouts, draining } = this.#state;
-    // Bytes of a next request have come: Node's own timer watches over its head. What does not become one is refused
-    // by the parser, and a body that was to be discarded is waited for as long as any other.
-    if (this.socket.bytesRead !== this.#bytesReadAtRest)
-      return Math.max(timeouts.clientHeaderMs, timeouts.clientBodyIdleMs) + 1_000;
-    // A connection is kept for a second more than was announced, so that a request sent in the last moment is served.
-    return draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + 1_000;
-  }
-
+  /** Empty lines between requests are no progress. */
   #noteProgress(nowMs: number): void {
     const { bytesRead, bytesWritten } = this.socket;
     const taken = bytesWritten - this.socket.writableLength;
     if (bytesRead === this.#bytesRead && taken === this.#bytesWritten) return;
     this.#bytesRead = bytesRead;
     this.#bytesWritten = taken;
-    this.#since = nowMs;
+    if (this.#current !== null || this.#body !== null || this.#lingersSince !== null) this.#since = nowMs;
   }
 
-  /** A wait begins here. */
-  #rest(): void {
+  #onBytes(bytes: Buffer): void {
+    if (this.#closing) return;
+    this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]);
+    this.#look();
+  }
+
+  /** A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment. */
+  #onEnd(): void {
+    this.#halfClosed = true;
     this.#since = this.#state.clock.monotonicMs();
-    this.#bytesReadAtRest = this.socket.bytesRead;
+    const inside = this.#body?.done === false || (this.#current === null && this.#waiting.length > 0);
+    if (inside) this.refuse(notValid());
+    else if (this.#current === null) this.socket.end();
   }
 
-  #linger(): void {
-    // The parser would make an object of every request that it found, and Node would keep them all.
-    this.socket.removeAllListeners('data');
-    this.socket.on('data', () => {});
-    this.socket.resume();
-    this.#rest();
-    this.#lingersSince = this.#since;
-    this.socket.end();
-  }
-
-  #bodyTooSlow(exchange: Exchange): void {
-    this.#closing = true;
-    this.#state.gateway.clientFault(exchange, clientTooSlow());
-  }
-
-  /** The rest stays in the kernel's buffers, and behind dropped requests for good. */
-  get #enoughWaiting(): boolean {
-    return this.#waiting.length >= ENOUGH_WAITING || this.#dropped > 0;
-  }
-
-  #queue(turn: Turn): void {
-    const served = !this.#closing && this.#lastWords === null && this.#dropped === 0;
-    if (served && this.#waiting.length < MAX_WAITING) {
-      this.#waiting.push(turn);
-    } else if (++this.#dropped > MAX_DROPPED) {
-      this.socket.destroy();
+  /** Looks at the bytes that wait, as far as anybody wants them. */
+  #look(): void {
+    // What is found can lead here again.
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (!this.#closing && this.#waiting.length > 0 && this.#lookOnce());
+    } catch (error) {
+      if (error instanceof GatewayError) this.refuse(error);
+      else if (error instanceof MalformedMessage) this.refuse(notValid());
+      else throw error;
+    } finally {
+      this.#looking = false;
     }
-    if (this.#enoughWaiting) this.socket.pause();
+    this.#regulate();
   }
 
-  #serve({ request, response }: Turn): void {
-    const { gateway } = this.#state;
-    const downstream = new NodeDownstream(this, request, response);
+  /** False: nothing more is to be found for now. */
+  #lookOnce(): boolean {
+    if (this.#body !== null) return this.#lookAtBody(this.#body);
+    return this.#current === null && this.#lookAtHead();
+  }
+
+  #lookAtBody(body: RequestBody): boolean {
+    if (!body.flows) return false;
+    const bytes = this.#waiting;
+    this.#waiting = NO_BYTES;
+    const at = body.read(bytes);
+    if (!body.done) return false;
+    this.#body = null;
+    this.#keep(bytes.subarray(at));
+    if (this.#current === null) this.#rest();
+    return true;
+  }
+
+  #lookAtHead(): boolean {
+    const { headBytes, clock } = this.#state;
+    const bytes = withoutEmptyLines(this.#waiting);
+    this.#waiting = bytes;
+    if (bytes.length === 0) return false;
+    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes));
+    if (start === null) {
+      if (bytes.length >= headBytes) throw headTooLarge();
+      this.#headSince ??= clock.monotonicMs();
+      return false;
+    }
+    this.#keep(bytes.subarray(start.bytes));
+    this.#serve(start);
+    return true;
+  }
+
+  #keep(rest: Buffer): void {
+    if (!this.#closing) this.#waiting = rest.length === 0 ? NO_BYTES : rest;
+  }
+
+  /** Reads on, or stops to. */
+  #regulate(): void {
+    const wanted =
+      this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    if (wanted === this.socket.isPaused()) {
+      if (wanted) this.socket.resume();
+      else this.socket.pause();
+    }
+  }
+
+  #serve(start: RequestStart): void {
+    const { gateway, clock } = this.#state;
+    const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);
+    this.#headSince = null;
+    this.#since = clock.monotonicMs();
     this.#current = { exchange, downstream };
-    response.on('close', () => this.#over(response));
-    this.#since = this.#state.clock.monotonicMs();
+    this.#body = downstream.requestBody;
     gateway.run(exchange);
   }
 
-  #over(response: ServerResponse): void {
+  #over(delivered: boolean): void {
     const current = this.#current;
     if (current === null) return;
     this.#current = null;
-    this.#rest();
-    this.#state.gateway.over(current.exchange, response.writableFinished);
-    current.downstream.discardBody();
-    if (!current.downstream.keepsConnection) this.#closing = true;
-    if (!this.socket.destroyed && !this.#closing) this.#next();
+    this.#state.gateway.over(current.exchange, delivered);
+    if (this.socket.destroyed) return;
+    if (!current.downstream.keepsConnection) this.#end(current.downstream.lingers);
+    else {
+      this.#rest();
+      this.#body?.discard();
+      this.#look();
+      if (this.#halfClosed && this.#current === null && !this.#closing) this.#onEnd();
+    }
   }
 
-  #next(): void {
-    const turn = this.#waiting.shift();
-    if (turn !== undefined) {
-      // Those that were dropped cannot be answered, so the last of those that waited ends the connection.
-      if (this.#waiting.length === 0 && this.#dropped > 0 && this.#lastWords === null) {
-        turn.response.shouldKeepAlive = false;
-        this.lingerAfter();
-      }
-      this.#serve(turn);
-      if (!this.#enoughWaiting) this.socket.resume();
-    } else if (this.#lastWords !== null) {
-      this.#sayLast(this.#lastWords);
-    } else if (this.#halfClosed) {
-      this.socket.end();
-    }
+  /** A wait for the next request begins here. */
+  #rest(): void {
+    this.#since = this.#state.clock.monotonicMs();
+  }
+
+  #end(lingers: boolean): void {
+    this.#closing = true;
+    // A close with bytes that nobody has read resets the connection.
+    if (lingers || this.#waiting.length > 0) this.#linger();
+    else this.socket.destroySoon();
+    this.#waiting = NO_BYTES;
+  }
+
+  #linger(): void {
+    this.#closing = true;
+    this.#rest();
+    this.#lingersSince = this.#since;
+    this.#regulate();
+    this.socket.end();
   }
 
   /** Answers bytes that never became a request, and closes. */
   #sayLast(error: GatewayError): void {
-    this.#closing = true;
-    if (this.socket.writable)
-      this.socket.write(rawAnswer(this.#state.gateway.refuse(this.peer, error), this.#state.clock), 'latin1');
-    this.lingerAfter();
-    this.socket.destroySoon();
+    const { status, reason, fields, body } = this.#state.gateway.refuse(this.peer, error);
+    const terms = { date: this.date, keepAliveHint: null, chunked: false };
+    if (this.socket.writable) this.socket.write(answerHead(status, reason, fields, terms) + body, 'latin1');
+    this.#linger();
   }
+}
+
+function overLater(connection: Connection): void {
+  connection.answerGone();
+}
+
+function notValid(): GatewayError {
+  return badRequest('it is not valid HTTP/1.1');
 }

@@ -1,13 +1,17 @@
 import type { TimeoutsModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
+import type { DateField } from './date-field.ts';
 
 /** What the connections of a listener share. */
 export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: Clock;
+  readonly date: DateField;
   /** A reload may change them. */
   timeouts: TimeoutsModel;
+  /** Bytes of a request's head, its line included, at most. */
+  headBytes: number;
   /** Value of `Keep-Alive` on answers that keep their connection. */
   keepAliveHint: string;
   /** While draining, an answer is the last of its connection. */

@@ -1,6 +1,6 @@
 import type { Fields } from '../core/index.ts';
+import { MalformedMessage } from '../http1/index.ts';
 import type { AnswerHead } from './answer-head.ts';
-import { MalformedAnswer } from './malformed-answer.ts';
 
 /** What the fields of an answer say of its body and of the connection. */
 export interface AnswerFraming {
@@ -21,7 +21,7 @@ const TRANSFER_ENCODING_BYTES = 17;
 
 /**
  * Decides how the body of the answer to a request with this method is framed, by the rules of RFC 9112, 6.3 in their
- * order. Wherever that lets a recipient repair what a server got wrong, this throws MalformedAnswer instead: what is
+ * order. Wherever that lets a recipient repair what a server got wrong, this throws MalformedMessage instead: what is
  * repaired here could be read another way by the next.
  */
 export function answerFraming(method: string, head: AnswerHead): AnswerFraming {
@@ -67,7 +67,7 @@ class FramingFields {
     if (!this.chunked) return;
     // RFC 9112, 6.3, rule 3: a message with both may be an attempt at smuggling; who believes the one and who believes
     // the other see different answers.
-    if (this.contentLength !== null) throw new MalformedAnswer('both Content-Length and Transfer-Encoding');
+    if (this.contentLength !== null) throw new MalformedMessage('both Content-Length and Transfer-Encoding');
     this.fields = withoutTransferEncoding(fields);
   }
 
@@ -75,13 +75,13 @@ class FramingFields {
     switch (name) {
       case 'content-length':
         // RFC 9112, 6.3, rule 5 would let "5, 5" pass for 5, and two equal lines as well.
-        if (this.contentLength !== null) throw new MalformedAnswer('Content-Length came twice');
+        if (this.contentLength !== null) throw new MalformedMessage('Content-Length came twice');
         this.contentLength = readLength(value);
         break;
       case 'transfer-encoding':
         // RFC 9112, 7: the only coding that every recipient knows, and that we undo. 6.1: from HTTP/1.0 it is a fault.
         if (this.chunked || httpMinor === 0 || value.toLowerCase() !== 'chunked')
-          throw new MalformedAnswer('the only transfer coding accepted is chunked');
+          throw new MalformedMessage('the only transfer coding accepted is chunked');
         this.chunked = true;
         break;
       case 'connection':
@@ -96,7 +96,7 @@ class FramingFields {
 
 /** RFC 9110, 8.6: `1*DIGIT`. A zero in front is refused, since some read that as octal; so is more than 15 digits. */
 function readLength(value: string): number {
-  if (!/^(?:0|[1-9]\d{0,14})$/.test(value)) throw new MalformedAnswer('Content-Length is not a plain number');
+  if (!/^(?:0|[1-9]\d{0,14})$/.test(value)) throw new MalformedMessage('Content-Length is not a plain number');
   return Number(value);
 }
 

@@ -1,9 +1,6 @@
+import { type BodyDecoder, ChunkedBody, LengthBody, MalformedMessage, type PieceTaker } from '../http1/index.ts';
 import { answerFraming } from './answer-framing.ts';
 import { type AnswerHead, readAnswerHead } from './answer-head.ts';
-import type { BodyDecoder, PieceTaker } from './body-decoder.ts';
-import { ChunkedBody } from './chunked-body.ts';
-import { LengthBody } from './length-body.ts';
-import { MalformedAnswer } from './malformed-answer.ts';
 import type { Slab } from './slab.ts';
 import type { AnswerSink } from './transport.ts';
 import { UntilCloseBody } from './until-close-body.ts';
@@ -99,7 +96,7 @@ export class AnswerReader {
 
   /**
    * Takes what a read brought: the first `end` bytes of the slab. False: the sink has enough for now. Throws
-   * MalformedAnswer; the sink is not told.
+   * MalformedMessage; the sink is not told.
    */
   read(slab: Slab, end: number): boolean {
     this.#begun = true;
@@ -152,17 +149,17 @@ export class AnswerReader {
    * sender a packet, so that this is no lever.
    */
   #keepHead(bytes: Buffer, end: number): void {
-    if (end >= this.#maxHeadBytes) throw new MalformedAnswer('a head that is too large');
+    if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
     this.#headBytes = Buffer.from(bytes.subarray(0, end));
   }
 
   /** RFC 9110, 15.2: any number of interim answers may come before the final one, asked for or not. */
   #passInterim(head: AnswerHead): void {
     // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
-    if (head.status === 101) throw new MalformedAnswer('an upgrade that nobody asked for');
+    if (head.status === 101) throw new MalformedMessage('an upgrade that nobody asked for');
     // RFC 9110, 15.2: HTTP/1.0 knows no interim answers.
-    if (head.httpMinor === 0) throw new MalformedAnswer('an interim answer in HTTP/1.0');
-    if (++this.#interim > MAX_INTERIM) throw new MalformedAnswer('too many interim answers');
+    if (head.httpMinor === 0) throw new MalformedMessage('an interim answer in HTTP/1.0');
+    if (++this.#interim > MAX_INTERIM) throw new MalformedMessage('too many interim answers');
     this.#headBytes = NO_BYTES;
     const { close, fields } = answerFraming(this.#method, head);
     if (close) this.#close = true;

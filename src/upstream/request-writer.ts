@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { chunkSize, LAST_CHUNK } from '../http1/index.ts';
 import { requestHead } from './request-head.ts';
 import type { BodyLength, BodySink, BodySource, UpstreamRequest } from './transport.ts';
 
 /** Pieces up to this size are written as a string, together with what frames them: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;
-const LAST_CHUNK = '0\r\n\r\n';
 
 export interface RequestWriterOwner {
   /** The last byte of the request is written. */
@@ -76,7 +76,7 @@ export class RequestWriter implements BodySink {
       this.fail();
       return;
     }
-    if (this.#length === 'chunked') this.#socket.write(this.#takeHead() + LAST_CHUNK, 'latin1');
+    if (this.#length === 'chunked') this.#socket.write(`${this.#takeHead()}${LAST_CHUNK}\r\n`, 'latin1');
     this.#over = true;
     this.#owner.requestSent();
   }
@@ -99,12 +99,12 @@ export class RequestWriter implements BodySink {
 
   #writeString(bytes: Buffer): boolean {
     const text = bytes.toString('latin1');
-    const framed = this.#length === 'chunked' ? `${chunkSize(bytes)}${text}\r\n` : text;
+    const framed = this.#length === 'chunked' ? `${chunkSize(bytes.length)}${text}\r\n` : text;
     return this.#socket.write(this.#takeHead() + framed, 'latin1');
   }
 
   #writeBytes(bytes: Buffer): boolean {
-    const before = this.#takeHead() + (this.#length === 'chunked' ? chunkSize(bytes) : '');
+    const before = this.#takeHead() + (this.#length === 'chunked' ? chunkSize(bytes.length) : '');
     if (before === '') return this.#socket.write(bytes);
     this.#socket.cork();
     this.#socket.write(before, 'latin1');
@@ -113,9 +113,4 @@ export class RequestWriter implements BodySink {
     this.#socket.uncork();
     return more;
   }
-}
-
-/** RFC 9112, 7.1. */
-function chunkSize(bytes: Buffer): string {
-  return `${bytes.length.toString(16)}\r\n`;
 }

@@ -1,4 +1,4 @@
-import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
+import { type BodyDecoder, NO_FIELDS, type PieceTaker } from '../http1/index.ts';
 
 /** A body that ends where the connection does (RFC 9112, 6.3, rule 8): never done by itself. */
 export class UntilCloseBody implements BodyDecoder {

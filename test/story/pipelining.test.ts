@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
-import { header, NoAnswer, type Script, startUpstream } from '../support/wire/index.ts';
+import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
 async function front(script?: Script, path = '/**') {
   const upstream = await startUpstream(script);
@@ -33,26 +33,13 @@ test('requests sent in one go are served one at a time and answered in their ord
   expect(upstream.requests.map(request => request.body.toString())).toEqual(['', 'hello', 'ab', '']);
 });
 
-test('all of 129 requests are served, of which 128 wait', async () => {
-  const { client } = await front(echo);
-  const targets = Array.from({ length: 129 }, (_, i) => `/${i + 1}`);
+test('however many are sent in one go, all are served in turn', async () => {
+  const { upstream, client } = await front(echo);
+  const targets = Array.from({ length: 2_000 }, (_, i) => `/${i + 1}`);
   await client.send(targets.map(target => head(`GET ${target}`)).join(''));
   for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
   expect((await client.ask(head('GET /after'))).body.toString()).toBe('/after');
-});
-
-test('of more than 128 that wait the rest is dropped, and the connection ends after those', async () => {
-  const { upstream, client } = await front(echo);
-  await client.send(Array.from({ length: 380 }, (_, i) => head(`GET /${i + 1}`)).join(''));
-  const answers = [];
-  for (;;) {
-    const answer = await client.answer().catch((error: NoAnswer) => error);
-    if (answer instanceof NoAnswer) break;
-    answers.push(answer.body.toString());
-  }
-  expect(answers).toEqual(Array.from({ length: 129 }, (_, i) => `/${i + 1}`));
-  expect(upstream.requests).toHaveLength(129);
-  expect(client.end).toBe('close');
+  expect(upstream.requests).toHaveLength(2_001);
 });
 
 test('nothing is served behind a request that closes the connection', async () => {

@@ -1,5 +1,5 @@
 import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
-import { MalformedAnswer } from '../../../src/upstream/malformed-answer.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import type { AnswerSink, Taken } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';
@@ -34,7 +34,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
     }
     if (!reader.over) reader.ended();
   } catch (error) {
-    if (!(error instanceof MalformedAnswer)) throw error;
+    if (!(error instanceof MalformedMessage)) throw error;
     collector.reading.outcome = 'refused';
   }
   slab.letGo();

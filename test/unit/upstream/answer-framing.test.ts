@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerFraming } from '../../../src/upstream/answer-framing.ts';
-import { MalformedAnswer } from '../../../src/upstream/malformed-answer.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 
 function framing(fields: readonly string[], { method = 'GET', status = 200, httpMinor = 1 } = {}) {
   return answerFraming(method, { httpMinor, status, reason: '', fields: [...fields], bytes: 0 });
@@ -50,7 +50,7 @@ describe('the length of a body is decided by RFC 9112, 6.3', () => {
       value => [`a length of ${JSON.stringify(value)}`, ['Content-Length', value], {}] as const,
     ),
   ] as const)('is refused: %s', (_, fields, message) => {
-    expect(() => framing(fields, message)).toThrow(MalformedAnswer);
+    expect(() => framing(fields, message)).toThrow(MalformedMessage);
   });
 });
 

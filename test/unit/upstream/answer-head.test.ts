@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnswerHead, readAnswerHead } from '../../../src/upstream/answer-head.ts';
-import { MalformedAnswer } from '../../../src/upstream/malformed-answer.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 
 function read(text: string): AnswerHead | null {
   const bytes = Buffer.from(text, 'latin1');
@@ -44,12 +44,12 @@ describe('a status line', () => {
     ['an empty line before it', '\r\nHTTP/1.1 200 OK'],
     ['a blank before it', ' HTTP/1.1 200 OK'],
   ])('is refused with %s', (_, line) => {
-    expect(() => read(`${line}\r\n\r\n`)).toThrow(MalformedAnswer);
+    expect(() => read(`${line}\r\n\r\n`)).toThrow(MalformedMessage);
   });
 
   test('is refused with a control byte in the reason, whichever', () => {
     for (const byte of [...all(0, 9), ...all(10, 32), '\x7f']) {
-      expect(() => read(`HTTP/1.1 200 O${byte}K\r\n\r\n`), JSON.stringify(byte)).toThrow(MalformedAnswer);
+      expect(() => read(`HTTP/1.1 200 O${byte}K\r\n\r\n`), JSON.stringify(byte)).toThrow(MalformedMessage);
     }
   });
 });
@@ -78,7 +78,7 @@ describe('a field', () => {
       const line = `X${character}Y: v`;
       if (token.test(character)) expect(fieldsOf(line)).toEqual([`X${character}Y`, 'v']);
       else if (character === ':') expect(fieldsOf(line)).toEqual(['X', 'Y: v']);
-      else expect(() => fieldsOf(line), JSON.stringify(character)).toThrow(MalformedAnswer);
+      else expect(() => fieldsOf(line), JSON.stringify(character)).toThrow(MalformedMessage);
     }
   });
 
@@ -87,7 +87,7 @@ describe('a field', () => {
       const lines = `X: a${character}b`;
       if (character === '\t' || (character >= ' ' && character !== '\x7f'))
         expect(fieldsOf(lines)).toEqual(['X', `a${character}b`]);
-      else expect(() => fieldsOf(lines), JSON.stringify(character)).toThrow(MalformedAnswer);
+      else expect(() => fieldsOf(lines), JSON.stringify(character)).toThrow(MalformedMessage);
     }
   });
 
@@ -103,7 +103,7 @@ describe('a field', () => {
     ['a bare CR', 'A: b\rB: c'],
     ['two CR', 'A: b\r\r\nB: c'],
   ])('is refused with %s', (_, lines) => {
-    expect(() => fieldsOf(lines)).toThrow(MalformedAnswer);
+    expect(() => fieldsOf(lines)).toThrow(MalformedMessage);
   });
 
   test('is refused as the 501st', () => {
@@ -125,9 +125,9 @@ describe('the end of a head', () => {
   });
 
   test('is a CR and an LF', () => {
-    expect(() => read(`HTTP/1.1 200 OK\r\nA: b\r\n\rX`)).toThrow(MalformedAnswer);
-    expect(() => read(`HTTP/1.1 200 OK\r\nA: b\r\n\n`)).toThrow(MalformedAnswer);
-    expect(() => read(`HTTP/1.1 200 OK\n\n`)).toThrow(MalformedAnswer);
+    expect(() => read(`HTTP/1.1 200 OK\r\nA: b\r\n\rX`)).toThrow(MalformedMessage);
+    expect(() => read(`HTTP/1.1 200 OK\r\nA: b\r\n\n`)).toThrow(MalformedMessage);
+    expect(() => read(`HTTP/1.1 200 OK\n\n`)).toThrow(MalformedMessage);
   });
 
   test.each([
@@ -139,6 +139,6 @@ describe('the end of a head', () => {
     ['a control byte in a value', 'HTTP/1.1 200 OK\r\nA: \0'],
     ['a blank in a name', 'HTTP/1.1 200 OK\r\nA '],
   ])('is not waited for where no byte could make it an answer: %s', (_, text) => {
-    expect(() => read(text)).toThrow(MalformedAnswer);
+    expect(() => read(text)).toThrow(MalformedMessage);
   });
 });

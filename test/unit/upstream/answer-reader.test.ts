@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
-import { MalformedAnswer } from '../../../src/upstream/malformed-answer.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
 
@@ -210,7 +210,7 @@ describe('interim answers', () => {
     ['101: an upgrade was not offered', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
     ['in HTTP/1.0, which knows none', 'HTTP/1.0 103 Early\r\n\r\n'],
   ])('are refused: %s', (_, bytes) => {
-    expect(() => read(bytes)).toThrow(MalformedAnswer);
+    expect(() => read(bytes)).toThrow(MalformedMessage);
   });
 });
 

@@ -1,8 +1,5 @@
 import { COLON, CR, isBlank, LF, TEXT, TOKEN } from './byte-classes.ts';
-import { MalformedAnswer } from './malformed-answer.ts';
-
-/** Lines of a field section; more are no answer but an attack on whoever has to look through them. */
-const MAX_FIELDS = 500;
+import { MalformedMessage } from './malformed-message.ts';
 
 /** What `readFields` and `lineEnd` return when the bytes at hand are in order so far and do not reach the end. */
 export const INCOMPLETE = -1;
@@ -15,6 +12,7 @@ export const INCOMPLETE = -1;
  * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
  *
  * @param text the same bytes as a latin-1 string, from which names and values are cut
+ * @param mostFields more are refused
  */
 export function readFields(
   bytes: Uint8Array,
@@ -22,6 +20,7 @@ export function readFields(
   end: number,
   text: string,
   fields: string[],
+  mostFields: number,
 ): number {
   for (;;) {
     if (bytes[at] === CR && at < end) return lineEnd(bytes, at, end);
@@ -31,7 +30,7 @@ export function readFields(
     while (at < end && TOKEN[bytes[at] as number] === 1) at++;
     if (at === end) return INCOMPLETE;
     const colon = at;
-    if (colon === name || bytes[colon] !== COLON) throw new MalformedAnswer('a field name that is none');
+    if (colon === name || bytes[colon] !== COLON) throw new MalformedMessage('a field name that is none');
     // RFC 9112, 5.1: blanks around the value are no part of it.
     at++;
     while (at < end && isBlank(bytes[at])) at++;
@@ -41,7 +40,7 @@ export function readFields(
     while (valueEnd > value && isBlank(bytes[valueEnd - 1])) valueEnd--;
     at = lineEnd(bytes, at, end);
     if (at === INCOMPLETE) return INCOMPLETE;
-    if (fields.length === 2 * MAX_FIELDS) throw new MalformedAnswer('too many fields');
+    if (fields.length === 2 * mostFields) throw new MalformedMessage('too many fields');
     fields.push(text.slice(name, colon), text.slice(value, valueEnd));
   }
 }
@@ -52,8 +51,8 @@ export function readFields(
  */
 export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   if (at < end && bytes[at] !== CR)
-    throw new MalformedAnswer('a control byte, or a line that does not end in CRLF');
+    throw new MalformedMessage('a control byte, or a line that does not end in CRLF');
   if (at + 1 >= end) return INCOMPLETE;
-  if (bytes[at + 1] !== LF) throw new MalformedAnswer('a CR without LF');
+  if (bytes[at + 1] !== LF) throw new MalformedMessage('a CR without LF');
   return at + 2;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ChunkedBody } from '../../../src/upstream/chunked-body.ts';
-import { MalformedAnswer } from '../../../src/upstream/malformed-answer.ts';
+import { ChunkedBody } from '../../../src/http1/chunked-body.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 
 /** What the pieces, each in one read, decode to; `behind` is what is left of the last. */
 function decode(...pieces: string[]) {
@@ -87,8 +87,8 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     ['a length as a trailer (RFC 9110, 6.5.1)', '0\r\nContent-Length: 5\r\n\r\n'],
     ['a coding as a trailer', '0\r\ntransfer-encoding: chunked\r\n\r\n'],
   ])('is refused with %s', (_, bytes) => {
-    expect(() => decode(bytes)).toThrow(MalformedAnswer);
-    expect(() => decode(...bytes)).toThrow(MalformedAnswer);
+    expect(() => decode(bytes)).toThrow(MalformedMessage);
+    expect(() => decode(...bytes)).toThrow(MalformedMessage);
   });
 
   test('has trailers, as they came', () => {
@@ -101,7 +101,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
 
   test('bounds its trailers also where they come in one read with much behind them', () => {
     expect(() => decode(`0\r\n${'A: b\r\n'.repeat(300)}X: ${'y'.repeat(60_000)}\r\n\r\n`)).toThrow(
-      MalformedAnswer,
+      MalformedMessage,
     );
     expect(decode(`0\r\n\r\n${'y'.repeat(60_000)}`).behind).toHaveLength(60_000);
   });

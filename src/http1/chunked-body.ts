@@ -2,12 +2,13 @@ import type { Fields } from '../core/index.ts';
 import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
 import { CR, HEX, LF, SEMICOLON, TEXT } from './byte-classes.ts';
 import { INCOMPLETE, readFields } from './field-section.ts';
-import { MalformedAnswer } from './malformed-answer.ts';
+import { MalformedMessage } from './malformed-message.ts';
 
 /** Digits of a chunk size, zeros in front included: RFC 9112, 7.1 demands that a recipient guards against overflow. */
 const MAX_SIZE_DIGITS = 12;
 const MAX_EXTENSION_BYTES = 256;
 const MAX_TRAILER_BYTES = 8_192;
+const MAX_TRAILER_FIELDS = 500;
 const NO_BYTES = Buffer.alloc(0);
 
 /** RFC 9112, 7.1.1, without the "bad" blanks that a sender must not make. */
@@ -99,32 +100,32 @@ export class ChunkedBody implements BodyDecoder {
   }
 
   #readDigit(value: number): void {
-    if (++this.#digits > MAX_SIZE_DIGITS) throw new MalformedAnswer('a chunk size of too many digits');
+    if (++this.#digits > MAX_SIZE_DIGITS) throw new MalformedMessage('a chunk size of too many digits');
     this.#size = this.#size * 16 + value;
   }
 
   /** A size needs a digit; behind it stand the end of the line or extensions, nothing else. */
   #endSize(byte: number): void {
     if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
-      throw new MalformedAnswer('a chunk size that is none');
+      throw new MalformedMessage('a chunk size that is none');
     this.#place = byte === CR ? 'size LF' : 'extension';
     this.#extension = byte === CR ? '' : ';';
   }
 
   #extend(byte: number): void {
     if (TEXT[byte] !== 1 || this.#extension.length === MAX_EXTENSION_BYTES)
-      throw new MalformedAnswer('a chunk extension that is none, or too long');
+      throw new MalformedMessage('a chunk extension that is none, or too long');
     this.#extension += String.fromCharCode(byte);
   }
 
   #endExtension(): void {
-    if (!EXTENSIONS.test(this.#extension)) throw new MalformedAnswer('a chunk extension that is none');
+    if (!EXTENSIONS.test(this.#extension)) throw new MalformedMessage('a chunk extension that is none');
     this.#place = 'size LF';
   }
 
   #expect(byte: number, expected: number, next: Place): void {
     if (byte !== expected)
-      throw new MalformedAnswer('a chunk that is longer than its size, or a line without CRLF');
+      throw new MalformedMessage('a chunk that is longer than its size, or a line without CRLF');
     this.#place = next;
   }
 
@@ -136,15 +137,15 @@ export class ChunkedBody implements BodyDecoder {
       bytes.subarray(at, Math.min(end, at + MAX_TRAILER_BYTES)),
     ]);
     const fields: string[] = [];
-    const behind = readFields(section, 0, section.length, section.toString('latin1'), fields);
+    const behind = readFields(section, 0, section.length, section.toString('latin1'), fields, MAX_TRAILER_FIELDS);
     if (behind === INCOMPLETE) {
-      if (section.length >= MAX_TRAILER_BYTES) throw new MalformedAnswer('trailers that are too long');
+      if (section.length >= MAX_TRAILER_BYTES) throw new MalformedMessage('trailers that are too long');
       this.#trailerBytes = section;
       return end;
     }
     for (let i = 0; i < fields.length; i += 2) {
       if (NEVER_TRAILERS.has((fields[i] as string).toLowerCase()))
-        throw new MalformedAnswer('a field that is no trailer');
+        throw new MalformedMessage('a field that is no trailer');
     }
     this.trailers = fields;
     this.#place = 'done';

@@ -11,7 +11,7 @@ export interface BodyDecoder {
   readonly trailers: Fields;
   /**
    * Takes what belongs to the body from `bytes` between `at` and `end`. Returns the position behind that: `end`, unless
-   * the body is done. Throws MalformedAnswer.
+   * the body is done. Throws MalformedMessage.
    */
   decode(bytes: Uint8Array, at: number, end: number): number;
 }

@@ -1,0 +1,214 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Fields, firstValue } from '../core/index.ts';
+import type { Downstream } from '../gateway/index.ts';
+import { chunkSize, LAST_CHUNK } from '../http1/index.ts';
+import type { BodySource, Taken } from '../upstream/index.ts';
+import { answerHead, interimAnswer } from './answer-head.ts';
+import { RequestBody, type RequestBodyOwner } from './request-body.ts';
+import type { RequestStart } from './request-start.ts';
+import { RequestTerms } from './request-terms.ts';
+
+/** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
+const DISCARD_MAX_BYTES = 65_536;
+/** A piece up to this size is framed as a chunk by copying it: one write of one string is cheaper than three. */
+const STRING_MAX_BYTES = 16_384;
+
+/** What an exchange needs of the connection it is on. */
+export interface ConnectionSide extends RequestBodyOwner {
+  readonly socket: Socket;
+  readonly peer: string;
+  /** The answer under way is the last one. */
+  readonly draining: boolean;
+  /** Value of `Keep-Alive` on answers that keep the connection. */
+  readonly keepAliveHint: string;
+  /** Value of `Date`, now. */
+  readonly date: string;
+  /** The last byte of the answer has been written. */
+  answered(): void;
+}
+
+/** One request of HTTP/1.1 or HTTP/1.0 and its answer. */
+export class Http1Downstream implements Downstream {
+  readonly method: string;
+  readonly target: string;
+  readonly httpMinor: number;
+  readonly fields: Fields;
+  readonly scheme = 'http';
+  readonly peer: string;
+  /** Null: it has none, or nobody can tell where it ends. */
+  readonly requestBody: RequestBody | null;
+  answerBegun = false;
+  /** Another request may follow on the connection. */
+  keepsConnection = false;
+  /**
+   * The answer is the last one, and the client may still be sending: closing at once would reset the connection and could
+   * take the answer from it (RFC 9112, 9.6).
+   */
+  lingers = false;
+  readonly #connection: ConnectionSide;
+  readonly #terms: RequestTerms;
+  #chunked = false;
+  /** The answer ends where the connection does (HTTP/1.0 without a length). */
+  #closeDelimited = false;
+
+  constructor(connection: ConnectionSide, start: RequestStart) {
+    this.method = start.method;
+    this.target = start.target;
+    this.httpMinor = start.httpMinor;
+    this.fields = start.fields;
+    this.peer = connection.peer;
+    this.#connection = connection;
+    this.#terms = new RequestTerms(start);
+    const { framing } = this.#terms;
+    this.requestBody =
+      framing === 0 || typeof framing === 'object' ? null : new RequestBody(framing, connection);
+  }
+
+  get bytesReceived(): number {
+    return this.requestBody?.bytes ?? 0;
+  }
+
+  /** Whether the whole request has been read, so that nothing of it can hold up the connection. */
+  get requestComplete(): boolean {
+    return this.requestBody === null ? this.#terms.framing === 0 : this.requestBody.done;
+  }
+
+  /** The client waits to be asked for the body, and nothing of it has come. */
+  get expectsContinue(): boolean {
+    return this.#terms.expectsContinue;
+  }
+
+  /** The client has to send, and does not wait for the upstream to take. */
+  get awaitsClient(): boolean {
+    const body = this.requestBody;
+    return body?.started === true && !body.paused && !body.done;
+  }
+
+  /** Whether something written has not been taken by the client's side yet. */
+  get awaitsReader(): boolean {
+    return this.answerBegun && this.#connection.socket.writableLength > 0;
+  }
+
+  body(maxBytes: number | null): BodySource {
+    if (this.requestBody === null) throw new Error('a request without a body was asked for it');
+    return this.requestBody.limit(maxBytes);
+  }
+
+  answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
+    const { socket } = this.#connection;
+    if (socket.destroyed) return;
+    // Whatever was refused so, more may have been sent behind it.
+    this.lingers = close;
+    this.#decide(close, this.#lacksLength(fields));
+    const head = this.#head(status, reason, fields, false);
+    socket.write(this.method === 'HEAD' ? head : head + body, 'latin1');
+    this.#connection.answered();
+  }
+
+  info(status: number, fields: Fields): void {
+    this.#connection.socket.write(interimAnswer(status, STATUS_CODES[status] ?? '', fields), 'latin1');
+  }
+
+  head(status: number, reason: string, fields: Fields): void {
+    const { socket } = this.#connection;
+    if (socket.destroyed) return;
+    const lacksLength = this.#lacksLength(fields);
+    this.#closeDelimited = lacksLength;
+    this.#decide(false, lacksLength);
+    this.#chunked =
+      this.httpMinor === 1 &&
+      mayHaveBody(this.method, status) &&
+      firstValue(fields, 'content-length') === undefined;
+    // The first piece of the body mostly comes within this turn of the event loop, and leaves in the same write.
+    socket.cork();
+    process.nextTick(uncork, socket);
+    socket.write(this.#head(status, reason, fields, this.#chunked), 'latin1');
+  }
+
+  write(chunk: Buffer, taken: Taken | null): boolean {
+    const { socket } = this.#connection;
+    // What is written to a destroyed socket becomes an error of it that says nothing new.
+    if (socket.destroyed) return false;
+    if (!this.#chunked) writeBytes(socket, chunk, taken);
+    else if (chunk.length > 0) writeChunk(socket, chunk, taken);
+    return socket.writableLength < socket.writableHighWaterMark;
+  }
+
+  end(trailers: Fields): void {
+    const { socket } = this.#connection;
+    if (socket.destroyed) return;
+    if (this.#chunked) socket.write(lastChunk(trailers), 'latin1');
+    this.#connection.answered();
+  }
+
+  abort(): void {
+    // The end of a close-delimited answer looks like its whole; only a reset tells the client otherwise.
+    if (this.#closeDelimited) this.#connection.socket.resetAndDestroy();
+    else this.#connection.socket.destroy();
+  }
+
+  #head(status: number, reason: string, fields: Fields, chunked: boolean): string {
+    this.answerBegun = true;
+    const { date, keepAliveHint } = this.#connection;
+    const hint = this.keepsConnection ? keepAliveHint : null;
+    return answerHead(status, reason, fields, { date, keepAliveHint: hint, chunked });
+  }
+
+  /** What becomes of the connection behind the answer that begins. */
+  #decide(close: boolean, closeDelimited: boolean): void {
+    const complete = this.requestComplete;
+    this.keepsConnection =
+      !close && !closeDelimited && this.#terms.persistent && !this.#connection.draining && this.#isInOrder();
+    if (!this.keepsConnection && !complete) this.lingers = true;
+  }
+
+  /** Whether it is certain where the next request begins, and that one comes soon. */
+  #isInOrder(): boolean {
+    if (this.requestComplete) return true;
+    // A client that was not asked for its body may send it or not (RFC 9110, 10.1.1).
+    if (this.expectsContinue && this.requestBody?.started !== true) return false;
+    const { framing } = this.#terms;
+    return typeof framing === 'number' && framing <= DISCARD_MAX_BYTES;
+  }
+
+  /** HTTP/1.0 has no chunks, so that such an answer ends with the connection, even where it has no body. */
+  #lacksLength(fields: Fields): boolean {
+    return this.httpMinor === 0 && firstValue(fields, 'content-length') === undefined;
+  }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
+}
+
+/** RFC 9112, 6.3, rule 1: for these the head is all, whatever its fields say. */
+function mayHaveBody(method: string, status: number): boolean {
+  return method !== 'HEAD' && status !== 204 && status !== 304;
+}
+
+function writeBytes(socket: Socket, bytes: Buffer, taken: Taken | null): void {
+  if (taken === null) socket.write(bytes);
+  else socket.write(bytes, taken);
+}
+
+/** RFC 9112, 7.1. */
+function writeChunk(socket: Socket, bytes: Buffer, taken: Taken | null): void {
+  if (bytes.length <= STRING_MAX_BYTES) {
+    socket.write(`${chunkSize(bytes.length)}${bytes.toString('latin1')}\r\n`, 'latin1');
+    taken?.();
+    return;
+  }
+  socket.cork();
+  socket.write(chunkSize(bytes.length), 'latin1');
+  writeBytes(socket, bytes, taken);
+  socket.write('\r\n', 'latin1');
+  socket.uncork();
+}
+
+/** RFC 9112, 7.1.2. */
+function lastChunk(trailers: Fields): string {
+  let section = LAST_CHUNK;
+  for (let i = 0; i + 1 < trailers.length; i += 2) section += `${trailers[i]}: ${trailers[i + 1]}\r\n`;
+  return `${section}\r\n`;
+}

@@ -1,0 +1,87 @@
+import type { Framing } from '../http/index.ts';
+import { type BodyDecoder, ChunkedBody, LengthBody } from '../http1/index.ts';
+import type { BodySink, BodySource } from '../upstream/index.ts';
+
+export interface RequestBodyOwner {
+  /** Somebody takes the body from now on. */
+  bodyStarted(): void;
+  /** More of the body is wanted, or no more for now. */
+  bodyFlowChanged(): void;
+  /** It outgrew what the route accepts, after its framing had let it in. */
+  bodyTooLarge(): void;
+}
+
+/** The body of a request: found in the bytes that its connection reads, counted, bounded, and read only when someone takes it. */
+export class RequestBody implements BodySource {
+  readonly #decoder: BodyDecoder;
+  readonly #owner: RequestBodyOwner;
+  #maxBytes = Number.POSITIVE_INFINITY;
+  #sink: BodySink | null = null;
+  #discarded = false;
+  started = false;
+  paused = false;
+  /** That have been handed on. */
+  bytes = 0;
+
+  constructor(framing: Framing, owner: RequestBodyOwner) {
+    const take = (bytes: Uint8Array, from: number, to: number) => this.#take(bytes as Buffer, from, to);
+    this.#decoder = framing === 'chunked' ? new ChunkedBody(take) : new LengthBody(framing, take);
+    this.#owner = owner;
+  }
+
+  /** Its last byte has been read. */
+  get done(): boolean {
+    return this.#decoder.done;
+  }
+
+  /** The bytes of the body are wanted now. */
+  get flows(): boolean {
+    return (this.started && !this.paused) || this.#discarded;
+  }
+
+  /** Null: no bound. */
+  limit(maxBytes: number | null): this {
+    this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
+    return this;
+  }
+
+  /** Takes what of the bytes belongs to the body; returns the position behind that. Throws MalformedMessage. */
+  read(bytes: Buffer): number {
+    const at = this.#decoder.decode(bytes, 0, bytes.length);
+    // Trailers of a request are dropped: nobody has asked for them (RFC 9110, 6.5.1).
+    if (this.#decoder.done) this.#sink?.end();
+    return at;
+  }
+
+  start(sink: BodySink): void {
+    this.started = true;
+    this.#sink = sink;
+    this.#owner.bodyStarted();
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.#owner.bodyFlowChanged();
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.#owner.bodyFlowChanged();
+  }
+
+  /** Lets what is still to come go nowhere. */
+  discard(): void {
+    this.#sink = null;
+    this.#discarded = true;
+    this.#owner.bodyFlowChanged();
+  }
+
+  #take(bytes: Buffer, from: number, to: number): void {
+    if (this.#sink === null) return;
+    this.bytes += to - from;
+    if (this.bytes > this.#maxBytes) {
+      this.#sink = null;
+      this.#owner.bodyTooLarge();
+    } else if (!this.#sink.chunk(bytes.subarray(from, to))) this.pause();
+  }
+}

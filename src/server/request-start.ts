@@ -1,0 +1,101 @@
+import { METHODS } from 'node:http';
+import { versionNotSupported } from '../gateway/index.ts';
+import {
+  CR,
+  INCOMPLETE,
+  LF,
+  lineEnd,
+  MalformedMessage,
+  readFields,
+  SPACE,
+  TEXT,
+  TOKEN,
+} from '../http1/index.ts';
+
+/** The request line of a request and its fields, as they came. */
+export interface RequestStart {
+  readonly method: string;
+  /** In whatever form it came; every character is one byte. */
+  readonly target: string;
+  /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
+  readonly httpMinor: number;
+  readonly fields: string[];
+  /** Bytes of the head, its empty line included. */
+  readonly bytes: number;
+}
+
+/**
+ * Reads the head of a request from the first `end` bytes; null: they are the beginning of one. Throws MalformedMessage, or
+ * the GatewayError for another version, as soon as no further byte could make it one.
+ *
+ * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, and the line ends in CRLF. Section 3 lets a reader
+ * take other blanks for the two spaces, and section 2.2 a lone LF for the end of the line: who does so can be made to see
+ * another request than who does not.
+ */
+export function readRequestStart(bytes: Buffer, end: number): RequestStart | null {
+  let at = 0;
+  while (at < end && TOKEN[bytes[at] as number] === 1) at++;
+  const methodEnd = at;
+  if (methodEnd > LONGEST_METHOD) throw new MalformedMessage('a method that there is not');
+  if (at === end) return null;
+  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line that is none');
+  // What a target may hold is decided where it is read, in words that help its sender.
+  const target = at;
+  while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
+  const targetEnd = at;
+  if (at === end) return null;
+  if (targetEnd === target) throw new MalformedMessage('a request line without a target');
+  const text = bytes.toString('latin1', 0, textEnd(bytes, at, end));
+  const method = KNOWN_METHODS.get(text.slice(0, methodEnd));
+  if (method === undefined) throw new MalformedMessage('a method that there is not');
+  const versionEnd = readVersion(bytes, at, end);
+  if (versionEnd === INCOMPLETE) return null;
+  at = lineEnd(bytes, versionEnd, end);
+  if (at === INCOMPLETE) return null;
+  const fields: string[] = [];
+  at = readFields(bytes, at, end, text, fields, Number.POSITIVE_INFINITY);
+  if (at === INCOMPLETE) return null;
+  const httpMinor = (bytes[versionEnd - 1] as number) - DIGIT_0;
+  return { method, target: text.slice(target, targetEnd), httpMinor, fields, bytes: at };
+}
+
+/** The bytes behind empty lines before a request: RFC 9112, 2.2, since clients have sent such behind a body. */
+export function withoutEmptyLines(bytes: Buffer): Buffer {
+  let at = 0;
+  while (bytes[at] === CR || bytes[at] === LF) at++;
+  return at === 0 ? bytes : bytes.subarray(at);
+}
+
+/** The methods that Node knows, which are those that routes can name: by themselves, so that a request keeps no copy of one. */
+const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
+const LONGEST_METHOD = Math.max(...METHODS.map(method => method.length));
+const VERSION = Buffer.from(' HTTP/1.');
+const DIGIT_0 = 0x30;
+const HEAD_END = Buffer.from('\r\n\r\n');
+/** Behind a head that is as long stands a body, or there is none: nobody wants that as a string. */
+const MAY_HAVE_BODY_BYTES = 4_096;
+
+/** The position behind the version. */
+function readVersion(bytes: Buffer, at: number, end: number): number {
+  for (let i = 0; i < VERSION.length; i++, at++) {
+    if (at === end) return INCOMPLETE;
+    if (bytes[at] !== VERSION[i]) throw otherVersion(bytes, at - i);
+  }
+  if (at === end) return INCOMPLETE;
+  const minor = (bytes[at] as number) - DIGIT_0;
+  if (minor !== 0 && minor !== 1) throw otherVersion(bytes, at - VERSION.length);
+  return at + 1;
+}
+
+/** HTTP/0.9 has a request line without a version. RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
+function otherVersion(bytes: Buffer, at: number): Error {
+  const line = bytes.toString('latin1', at, at + VERSION.length + 1);
+  if (/^(?:\r\n| HTTP\/\d)/.test(line)) return versionNotSupported();
+  return new MalformedMessage('a request line that is none');
+}
+
+function textEnd(bytes: Buffer, at: number, end: number): number {
+  if (end - at <= MAY_HAVE_BODY_BYTES) return end;
+  const headEnd = bytes.indexOf(HEAD_END, at);
+  return headEnd < 0 ? end : Math.min(end, headEnd + HEAD_END.length);
+}
