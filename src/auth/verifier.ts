@@ -73,10 +73,7 @@ export class Verifier {
     const tokenHash = hash('sha256', token, 'base64url');
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {
-      if (this.isStillValid(known)) {
-        this.#listener.tokenKnown();
-        return known;
-      }
+      if (this.accepts(known)) return known;
       // Why it is not is found out anew below.
       this.#callers.delete(tokenHash);
     }
@@ -90,11 +87,15 @@ export class Verifier {
     return refusal;
   }
 
-  /** Whether the caller's token would be accepted again now: for those who remember a caller with its token. */
-  isStillValid(caller: Caller): boolean {
-    return (
-      this.#clock.epochMs() < caller.expiresAtMs && this.#keys.holds(caller.key) && !this.isRevoked(caller)
-    );
+  /**
+   * Whether the token that this caller was found by is accepted again now, which is announced: for those who remember a
+   * caller with its token.
+   */
+  accepts(caller: Caller): boolean {
+    const accepted =
+      this.#clock.epochMs() < caller.expiresAtMs && this.#keys.holds(caller.key) && !this.isRevoked(caller);
+    if (accepted) this.#listener.tokenKnown();
+    return accepted;
   }
 
   /** Whether the caller's token came before a not-before mark, which also ends streams that outlive their token. */

@@ -14,11 +14,7 @@ export interface RenderedAnswer {
 
 /** The error object of the contract (`code` from google.rpc.Code, `message`, `details`), or the rate-limit body. */
 export function renderError(error: GatewayError): RenderedAnswer {
-  const body = asciiJson(
-    error instanceof RateLimitError
-      ? error.body
-      : { code: error.rpcCode, message: error.message, details: error.details },
-  );
+  const body = error instanceof RateLimitError ? error.body : errorObject(error);
   const fields = jsonFields(body, error.fields);
   return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
 }
@@ -35,6 +31,10 @@ export function tellsRate(error: GatewayError): boolean {
 /** Exactly `application/json`: clients of this header family compare for equality. */
 function jsonFields(body: string, more: Fields): string[] {
   return ['Content-Type', 'application/json', 'Content-Length', String(body.length), ...more];
+}
+
+function errorObject({ rpcCode, message, details }: GatewayError): string {
+  return asciiJson({ code: rpcCode, message, details });
 }
 
 /** JSON in ASCII, so that a character is a byte whatever encoding writes it. */

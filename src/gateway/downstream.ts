@@ -1,5 +1,6 @@
 import type { Fields } from '../core/index.ts';
 import type { BodySource, Taken } from '../upstream/index.ts';
+import type { ConnectionMemory } from './connection-memory.ts';
 
 /**
  * The client's side of an exchange, as a listener offers it: one request, and the way to answer it. The gateway knows
@@ -15,6 +16,7 @@ export interface Downstream {
   readonly scheme: 'http' | 'https';
   /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
   readonly peer: string;
+  readonly memory: ConnectionMemory;
   /** Bytes of the request's body that have been read. */
   readonly bytesReceived: number;
   /** The request's body; `maxBytes` null: no limit. Called at most once, and only where the framing says there is one. */

@@ -1,4 +1,4 @@
-import { type Invalid, readBearer, type Verdict as TokenVerdict } from '../auth/index.ts';
+import { type Caller, type Invalid, readBearer, type Verdict as TokenVerdict, type Verifier } from '../auth/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
@@ -15,14 +15,32 @@ export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
     return null;
   if (setup.identity === null || snapshot.identity === null)
     throw new Error('a route wants tokens, but nobody can check them');
-  const token = readBearer(authorization, snapshot.identity.schemes);
+  const { verifier } = setup.identity;
+  const { schemes } = snapshot.identity;
+  if (isKnown(exchange, authorization, verifier, schemes)) return null;
+  const token = readBearer(authorization, schemes);
   if (typeof token !== 'string') {
-    setup.identity.verifier.refuse(token);
+    verifier.refuse(token);
     return null;
   }
-  const verdict = setup.identity.verifier.verify(token, exchange.addressKey);
+  const verdict = verifier.verify(token, exchange.addressKey);
   if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
   return conclude(exchange, token, verdict);
+}
+
+/** Clients bring the same token with one request after the other: found good on this connection, it is looked at no more. */
+function isKnown(
+  exchange: Exchange,
+  authorization: string,
+  verifier: Verifier,
+  schemes: readonly string[],
+): boolean {
+  const known = exchange.downstream.memory.knownToken;
+  if (known === null || known.authorization !== authorization) return false;
+  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller)) return false;
+  exchange.caller = known.caller;
+  exchange.token = known.token;
+  return true;
 }
 
 function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Invalid): Verdict {
@@ -31,6 +49,7 @@ function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Inv
     case 'user':
       exchange.caller = verdict;
       exchange.token = token;
+      remember(exchange, token, verdict);
       return null;
     case 'invalid':
       return null;
@@ -40,6 +59,15 @@ function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Inv
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }
+}
+
+function remember(exchange: Exchange, token: string, caller: Caller): void {
+  const { setup, snapshot, head, downstream } = exchange;
+  const authorization = head?.authorization ?? null;
+  if (setup.identity === null || snapshot.identity === null || authorization === null) return;
+  const { verifier } = setup.identity;
+  const { schemes } = snapshot.identity;
+  downstream.memory.knownToken = { verifier, schemes, authorization, token, caller };
 }
 
 /** The spec's rule 5.2: no valid token, no passage, where the route requires one. */

@@ -1,4 +1,5 @@
 export type { RenderedAnswer } from './answers.ts';
+export { ConnectionMemory } from './connection-memory.ts';
 export type { Downstream } from './downstream.ts';
 export type { Exchange } from './exchange.ts';
 export { Gateway } from './gateway.ts';
@@ -10,7 +11,6 @@ export {
   bodyTooLarge,
   clientTooSlow,
   headTooLarge,
-  methodNotSupported,
   overloaded,
   versionNotSupported,
 } from './problems.ts';

@@ -1,16 +1,7 @@
 import { GatewayError, RpcCode } from '../core/index.ts';
 
-/** Body of a 429, as the specification's section 2 gives it; `details` only where it has to read as the error object too. */
-export interface RateLimitBody {
-  readonly message: string;
-  /** Seconds, to the millisecond, rounded up. */
-  readonly retry_after: number;
-  readonly global: boolean;
-  readonly code?: number;
-  readonly details?: readonly never[];
-}
-
 export interface RateLimitErrorOptions {
+  /** In ASCII, without characters that JSON escapes. */
   readonly message: string;
   readonly retryAfterMs: number;
   /** Everything that the sender does is refused, not one bucket. */
@@ -25,9 +16,20 @@ export interface RateLimitErrorOptions {
   readonly via?: boolean;
 }
 
+/** Members at the end of the body. */
+const CODE = {
+  none: '',
+  code: `,"code":${RpcCode.resourceExhausted}`,
+  'error-object': `,"code":${RpcCode.resourceExhausted},"details":[]`,
+} as const;
+
 /** A refusal for now: 429 with the rate-limit body in place of the error object. */
 export class RateLimitError extends GatewayError {
-  readonly body: RateLimitBody;
+  /**
+   * JSON in ASCII, as the specification's section 2 gives it: `message`, `retry_after` in seconds to the millisecond, `global`,
+   * and where it has to read as the error object too, `code` and `details`.
+   */
+  readonly body: string;
   readonly scope: 'user' | 'shared' | 'global';
   readonly byRestriction: boolean;
   readonly via: boolean;
@@ -52,13 +54,7 @@ export class RateLimitError extends GatewayError {
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;
     this.via = options.via ?? true;
-    this.body = {
-      message,
-      retry_after: retryAfterMs / 1_000,
-      global,
-      ...(code === 'none' ? {} : { code: RpcCode.resourceExhausted }),
-      ...(code === 'error-object' ? { details: [] } : {}),
-    };
+    this.body = `{"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}${CODE[code]}}`;
   }
 }
 

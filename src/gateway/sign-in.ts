@@ -20,9 +20,7 @@ function serveAuthorizeUrl(exchange: Exchange, method: string, signIn: SignIn): 
     exchange.answerError(wrongMethod('GET, HEAD'));
     return;
   }
-  const answer = signIn.authorizeUrl();
-  if (answer instanceof GatewayError) exchange.answerError(answer);
-  else send(exchange, answer);
+  reply(exchange, signIn.authorizeUrl());
 }
 
 function serveAuth(exchange: Exchange, method: string, signIn: SignIn): void {
@@ -60,15 +58,19 @@ function readWhole(body: BodySource, then: (body: Buffer) => void): void {
 function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
   signIn.redeem(body).then(
     answer => {
-      if (!exchange.over) send(exchange, answer);
+      if (!exchange.over) reply(exchange, answer);
     },
-    (error: unknown) => {
-      if (!exchange.over) exchange.answerError(error instanceof GatewayError ? error : internalFault(error));
+    (fault: unknown) => {
+      if (!exchange.over) exchange.answerError(internalFault(fault));
     },
   );
 }
 
-function send(exchange: Exchange, answer: SignInAnswer): void {
+function reply(exchange: Exchange, answer: SignInAnswer | GatewayError): void {
+  if (answer instanceof GatewayError) {
+    exchange.answerError(answer);
+    return;
+  }
   const fields = [...answer.fields, 'Content-Length', String(answer.body.length)];
   addOwnFields(fields, exchange, { rate: true, via: true });
   exchange.outcome = 'answered';

@@ -1,18 +1,20 @@
 import type { Socket } from 'node:net';
-import { GatewayError } from '../core/index.ts';
+import type { GatewayError } from '../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
+  ConnectionMemory,
   clientTooSlow,
   type Exchange,
   headTooLarge,
+  versionNotSupported,
 } from '../gateway/index.ts';
 import { MalformedMessage } from '../http1/index.ts';
 import { answerHead } from './answer-head.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { RequestBody } from './request-body.ts';
-import { type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
+import { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
 
 /**
  * While so many bytes wait behind the current request, nothing more is read. With fewer it is, for only so does the gateway
@@ -37,6 +39,7 @@ const NO_BYTES = Buffer.alloc(0);
 export class Connection implements ConnectionSide {
   readonly socket: Socket;
   readonly peer: string;
+  readonly memory = new ConnectionMemory();
   readonly #state: ListenerState;
   #current: { readonly exchange: Exchange; readonly downstream: Http1Downstream } | null = null;
   /** The body that the next byte belongs to; its exchange may be over already. */
@@ -197,9 +200,8 @@ export class Connection implements ConnectionSide {
     try {
       while (!this.#closing && this.#waiting.length > 0 && this.#lookOnce());
     } catch (error) {
-      if (error instanceof GatewayError) this.refuse(error);
-      else if (error instanceof MalformedMessage) this.refuse(notValid());
-      else throw error;
+      if (!(error instanceof MalformedMessage)) throw error;
+      this.refuse(error instanceof OtherVersion ? versionNotSupported() : notValid());
     } finally {
       this.#looking = false;
     }
@@ -231,8 +233,8 @@ export class Connection implements ConnectionSide {
     if (bytes.length === 0) return false;
     const start = readRequestStart(bytes, Math.min(bytes.length, headBytes));
     if (start === null) {
-      if (bytes.length >= headBytes) throw headTooLarge();
-      this.#headSince ??= clock.monotonicMs();
+      if (bytes.length >= headBytes) this.refuse(headTooLarge());
+      else this.#headSince ??= clock.monotonicMs();
       return false;
     }
     this.#keep(bytes.subarray(start.bytes));
@@ -255,11 +257,11 @@ export class Connection implements ConnectionSide {
   }
 
   #serve(start: RequestStart): void {
-    const { gateway, clock } = this.#state;
+    const { gateway } = this.#state;
     const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);
     this.#headSince = null;
-    this.#since = clock.monotonicMs();
+    this.#since = exchange.startedAtMs;
     this.#current = { exchange, downstream };
     this.#body = downstream.requestBody;
     gateway.run(exchange);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Fields, firstValue } from '../core/index.ts';
-import type { Downstream } from '../gateway/index.ts';
+import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
 import { chunkSize, LAST_CHUNK } from '../http1/index.ts';
 import type { BodySource, Taken } from '../upstream/index.ts';
 import { answerHead, interimAnswer } from './answer-head.ts';
@@ -18,6 +18,7 @@ const STRING_MAX_BYTES = 16_384;
 export interface ConnectionSide extends RequestBodyOwner {
   readonly socket: Socket;
   readonly peer: string;
+  readonly memory: ConnectionMemory;
   /** The answer under way is the last one. */
   readonly draining: boolean;
   /** Value of `Keep-Alive` on answers that keep the connection. */
@@ -36,6 +37,7 @@ export class Http1Downstream implements Downstream {
   readonly fields: Fields;
   readonly scheme = 'http';
   readonly peer: string;
+  readonly memory: ConnectionMemory;
   /** Null: it has none, or nobody can tell where it ends. */
   readonly requestBody: RequestBody | null;
   answerBegun = false;
@@ -58,6 +60,7 @@ export class Http1Downstream implements Downstream {
     this.httpMinor = start.httpMinor;
     this.fields = start.fields;
     this.peer = connection.peer;
+    this.memory = connection.memory;
     this.#connection = connection;
     this.#terms = new RequestTerms(start);
     const { framing } = this.#terms;

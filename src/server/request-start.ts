@@ -1,5 +1,4 @@
 import { METHODS } from 'node:http';
-import { versionNotSupported } from '../gateway/index.ts';
 import {
   CR,
   INCOMPLETE,
@@ -26,7 +25,7 @@ export interface RequestStart {
 
 /**
  * Reads the head of a request from the first `end` bytes; null: they are the beginning of one. Throws MalformedMessage, or
- * the GatewayError for another version, as soon as no further byte could make it one.
+ * the OtherVersion among them, as soon as no further byte could make it one.
  *
  * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, and the line ends in CRLF. Section 3 lets a reader
  * take other blanks for the two spaces, and section 2.2 a lone LF for the end of the line: who does so can be made to see
@@ -59,6 +58,9 @@ export function readRequestStart(bytes: Buffer, end: number): RequestStart | nul
   return { method, target: text.slice(target, targetEnd), httpMinor, fields, bytes: at };
 }
 
+/** A request of another version of HTTP. */
+export class OtherVersion extends MalformedMessage {}
+
 /** The bytes behind empty lines before a request: RFC 9112, 2.2, since clients have sent such behind a body. */
 export function withoutEmptyLines(bytes: Buffer): Buffer {
   let at = 0;
@@ -90,7 +92,7 @@ function readVersion(bytes: Buffer, at: number, end: number): number {
 /** HTTP/0.9 has a request line without a version. RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
 function otherVersion(bytes: Buffer, at: number): Error {
   const line = bytes.toString('latin1', at, at + VERSION.length + 1);
-  if (/^(?:\r\n| HTTP\/\d)/.test(line)) return versionNotSupported();
+  if (/^(?:\r\n| HTTP\/\d)/.test(line)) return new OtherVersion('a version that is not 1.0 or 1.1');
   return new MalformedMessage('a request line that is none');
 }
 

@@ -75,18 +75,16 @@ export class SignIn {
   }
 
   /**
-   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Rejects with a `GatewayError`, never with anything
-   * else. There is no way to cancel it: once begun it runs to its end, at most the provider's timeout, with or without
+   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. There is no way to cancel it: once begun it runs to its end, at most the provider's timeout, with or without
    * anybody who waits for it.
    */
-  async redeem(body: Buffer): Promise<SignInAnswer> {
+  async redeem(body: Buffer): Promise<SignInAnswer | GatewayError> {
     const startedMs = this.#parts.clock.monotonicMs();
     const ended = await this.#redeem(body);
     const error = ended.outcome === 'success' ? null : ended.error;
     const durationMs = this.#parts.clock.monotonicMs() - startedMs;
     this.#parts.listener.redeemed({ outcome: ended.outcome, durationMs, error });
-    if (ended.outcome === 'success') return ended.answer;
-    throw ended.error;
+    return ended.outcome === 'success' ? ended.answer : ended.error;
   }
 
   async #redeem(body: Buffer): Promise<Ended> {

@@ -65,13 +65,8 @@ export function openSignInRoom(
     discovered,
     marks,
     async redeem(body) {
-      try {
-        const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)));
-        return JSON.parse(answer.body.toString('utf8'));
-      } catch (error) {
-        if (error instanceof GatewayError) return error;
-        throw error;
-      }
+      const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)));
+      return answer instanceof GatewayError ? answer : JSON.parse(answer.body.toString('utf8'));
     },
     ready: () => ready,
     everythingSaid: () =>

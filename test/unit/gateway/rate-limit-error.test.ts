@@ -13,18 +13,18 @@ const NO_STORE = ['Cache-Control', 'no-store'];
 test('a global refusal has three fields of the family and no others', () => {
   const error = globallyRefused(1_234);
   expect(error.fields).toEqual(['Retry-After', '2', ...GLOBAL, ...NO_STORE]);
-  expect(error.body).toEqual({ message: expect.any(String), retry_after: 1.234, global: true });
+  expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 1.234, global: true });
 });
 
 test("a bucket's refusal leaves its scope to the bucket headers", () => {
   const error = bucketRefused(1, 'shared', false);
   expect(error.fields).toEqual(['Retry-After', '1', ...NO_STORE]);
-  expect(error.body).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
+  expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
 });
 
 test('on an anonymous endpoint it reads as the error object too', () => {
-  expect(bucketRefused(1_000, 'user', true).body).toMatchObject({ code: 8, details: [], retry_after: 1 });
-  expect(globallyRefused(1_000, true).body).toMatchObject({ code: 8, details: [], global: true });
+  expect(JSON.parse(bucketRefused(1_000, 'user', true).body)).toMatchObject({ code: 8, details: [], retry_after: 1 });
+  expect(JSON.parse(globallyRefused(1_000, true).body)).toMatchObject({ code: 8, details: [], global: true });
 });
 
 describe('restrictions', () => {
@@ -36,13 +36,13 @@ describe('restrictions', () => {
 
   test('say code 8', () => {
     for (const made of [addressRestricted, callerRestricted, webhookRestricted])
-      expect(made(1_000).body.code).toBe(8);
+      expect(JSON.parse(made(1_000).body).code).toBe(8);
   });
 
   test('of a webhook are shared and not global', () => {
     const error = webhookRestricted(1_000);
     expect(error.fields).toEqual(['Retry-After', '1', 'X-RateLimit-Scope', 'shared', ...NO_STORE]);
-    expect(error.body.global).toBe(false);
+    expect(JSON.parse(error.body).global).toBe(false);
   });
 
   test('are marked, so that they do not count against their sender', () => {
@@ -62,5 +62,10 @@ test.each([
 ])('a wait of %d ms is %i s in the header and %d in the body', (ms, header, body) => {
   const error = globallyRefused(ms);
   expect(error.fields.slice(0, 2)).toEqual(['Retry-After', String(header)]);
-  expect(error.body.retry_after).toBe(body);
+  expect(JSON.parse(error.body).retry_after).toBe(body);
+});
+
+test('every body is ASCII, so that a character of it is a byte', () => {
+  for (const made of [addressRestricted, callerRestricted, webhookRestricted, globallyRefused])
+    expect(made(1_234).body).toMatch(/^[\x20-\x7e]+$/);
 });
