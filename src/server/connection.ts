@@ -30,6 +30,9 @@ const HALF_CLOSED_MS = 1_000;
 /** While draining, an idle connection is kept for this long: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
 
+/** A wait that no sweep has seen yet: it counts from the sweep that does, so that most waits never ask what time it is. */
+const NOT_SEEN = -1;
+
 const NO_BYTES = Buffer.alloc(0);
 
 /**
@@ -55,8 +58,8 @@ export class Connection implements ConnectionSide {
   #halfClosed = false;
   /** When the head that is not complete began. For the first, when the connection did: a client that says nothing is slow, too. */
   #headSince: number | null;
-  /** When the present wait began, and the byte counts at that moment: a change means that it is over. */
-  #since: number;
+  /** When the present wait began, or `NOT_SEEN`, and the byte counts at that moment: a change means that it is over. */
+  #since = NOT_SEEN;
   #bytesRead = 0;
   #bytesWritten = 0;
 
@@ -64,8 +67,7 @@ export class Connection implements ConnectionSide {
     this.socket = socket;
     this.peer = peer;
     this.#state = state;
-    this.#since = state.clock.monotonicMs();
-    this.#headSince = this.#since;
+    this.#headSince = state.clock.monotonicMs();
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
     socket.on('drain', () => this.#current?.exchange.terminal?.drained());
@@ -98,7 +100,7 @@ export class Connection implements ConnectionSide {
 
   /** From here on no answer keeps the connection. Its idle time counts anew. */
   drain(): void {
-    if (this.#current === null && this.#lingersSince === null) this.#since = this.#state.clock.monotonicMs();
+    if (this.#current === null && this.#lingersSince === null) this.#since = NOT_SEEN;
   }
 
   answered(): void {
@@ -131,6 +133,7 @@ export class Connection implements ConnectionSide {
 
   /** Looks whether something has taken too long. Called every second or so. */
   sweep(nowMs: number): void {
+    if (this.#since === NOT_SEEN) this.#since = nowMs;
     this.#noteProgress(nowMs);
     if (this.#current === null) this.#sweepIdle(nowMs);
     else this.#sweepBusy(nowMs, this.#current);
@@ -186,7 +189,7 @@ export class Connection implements ConnectionSide {
   /** A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
-    this.#since = this.#state.clock.monotonicMs();
+    this.#since = NOT_SEEN;
     const inside = this.#body?.done === false || (this.#current === null && this.#waiting.length > 0);
     if (inside) this.refuse(notValid());
     else if (this.#current === null) this.socket.end();
@@ -222,7 +225,7 @@ export class Connection implements ConnectionSide {
     if (!body.done) return false;
     this.#body = null;
     this.#keep(bytes.subarray(at));
-    if (this.#current === null) this.#rest();
+    if (this.#current === null) this.#since = NOT_SEEN;
     return true;
   }
 
@@ -261,7 +264,7 @@ export class Connection implements ConnectionSide {
     const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);
     this.#headSince = null;
-    this.#since = exchange.startedAtMs;
+    this.#since = NOT_SEEN;
     this.#current = { exchange, downstream };
     this.#body = downstream.requestBody;
     gateway.run(exchange);
@@ -275,16 +278,11 @@ export class Connection implements ConnectionSide {
     if (this.socket.destroyed) return;
     if (!current.downstream.keepsConnection) this.#end(current.downstream.lingers);
     else {
-      this.#rest();
+      this.#since = NOT_SEEN;
       this.#body?.discard();
       this.#look();
       if (this.#halfClosed && this.#current === null && !this.#closing) this.#onEnd();
     }
-  }
-
-  /** A wait for the next request begins here. */
-  #rest(): void {
-    this.#since = this.#state.clock.monotonicMs();
   }
 
   #end(lingers: boolean): void {
@@ -297,8 +295,8 @@ export class Connection implements ConnectionSide {
 
   #linger(): void {
     this.#closing = true;
-    this.#rest();
-    this.#lingersSince = this.#since;
+    this.#since = NOT_SEEN;
+    this.#lingersSince = this.#state.clock.monotonicMs();
     this.#regulate();
     this.socket.end();
   }

@@ -42,7 +42,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
   }
 
   send(request: UpstreamRequest, sink: AnswerSink): TransportCall {
-    return (this.#takeIdle() ?? this.#open()).carry(request, sink);
+    return (this.#idle.pop() ?? this.#open()).carry(request, sink);
   }
 
   close(): Promise<void> {
@@ -68,14 +68,6 @@ export class ConnectionPool implements Transport, ConnectionShare {
     const idle = this.#idle;
     this.#idle = [];
     for (const connection of idle) connection.close();
-  }
-
-  #takeIdle(): Connection | null {
-    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
-      if (!connection.old) return connection;
-      connection.close();
-    }
-    return null;
   }
 
   #open(): Connection {

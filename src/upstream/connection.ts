@@ -11,6 +11,9 @@ import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from
 /** A server's keep-alive time is kept less this, since its closing and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
+/** A wait that no sweep has seen yet: it counts from the sweep that does, so that most waits never ask what time it is. */
+const NOT_SEEN = -1;
+
 /** What the connections of a pool share. */
 export interface ConnectionShare {
   readonly options: UpstreamOptions;
@@ -60,8 +63,10 @@ export class Connection implements RequestWriterOwner {
   #carried = 0;
   #bornAt: number;
   readonly #maxAgeMs: number;
-  /** When the present wait began. */
-  #since: number;
+  /** Past its age: it takes no further request. */
+  #old = false;
+  /** When the present wait began, or `NOT_SEEN`. */
+  #since = NOT_SEEN;
   #idleMs: number;
   #closeWhenIdle = false;
 
@@ -72,7 +77,6 @@ export class Connection implements RequestWriterOwner {
     this.#answer = new AnswerReader(options.maxHeadBytes);
     this.#slab = slabs.take();
     this.#bornAt = clock.monotonicMs();
-    this.#since = this.#bornAt;
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
     this.#idleMs = options.keepAliveMs;
     this.#socket = connect(options, {
@@ -91,11 +95,6 @@ export class Connection implements RequestWriterOwner {
     return this.#connected && this.#phase !== 'closed';
   }
 
-  /** Past its age: it takes no further request. */
-  get old(): boolean {
-    return this.#share.clock.monotonicMs() - this.#bornAt > this.#maxAgeMs;
-  }
-
   /** Sends the request as soon as the connection stands. To be called on a new or idle connection. */
   carry(request: UpstreamRequest, sink: AnswerSink): TransportCall {
     const call = new Call(this, request, sink);
@@ -109,7 +108,7 @@ export class Connection implements RequestWriterOwner {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
     // While nothing was read, the upstream had no chance: its time begins anew.
-    this.#since = this.#share.clock.monotonicMs();
+    this.#since = NOT_SEEN;
     this.#socket.resume();
   }
 
@@ -140,13 +139,15 @@ export class Connection implements RequestWriterOwner {
   /** Looks whether something has taken too long. Called now and then. */
   sweep(nowMs: number): void {
     const { options } = this.#share;
+    if (this.#since === NOT_SEEN) this.#since = nowMs;
     const waitedMs = nowMs - this.#since;
+    this.#old = nowMs - this.#bornAt > this.#maxAgeMs;
     switch (this.#phase) {
       case 'connecting':
         if (waitedMs > options.connectTimeoutMs) this.#fail('connect', new Error('the connect timed out'));
         break;
       case 'idle':
-        if (waitedMs >= this.#idleMs) this.close();
+        if (waitedMs >= this.#idleMs || this.#old) this.close();
         break;
       case 'waiting':
         this.#sweepWaiting(nowMs);
@@ -160,7 +161,7 @@ export class Connection implements RequestWriterOwner {
 
   requestSent(): void {
     this.#requestSent = true;
-    this.#since = this.#share.clock.monotonicMs();
+    this.#since = NOT_SEEN;
   }
 
   requestBroken(): void {
@@ -199,7 +200,7 @@ export class Connection implements RequestWriterOwner {
       this.requestSent();
     } else {
       this.#requestSent = false;
-      this.#since = this.#share.clock.monotonicMs();
+      this.#since = NOT_SEEN;
       this.#writer = new RequestWriter(this.#socket, request, request.body, this);
       this.#writer.start();
     }
@@ -223,7 +224,7 @@ export class Connection implements RequestWriterOwner {
     if (this.#answer.over) this.#onAnswered();
     else if (this.#answer.inBody) {
       this.#phase = 'answering';
-      this.#since = this.#share.clock.monotonicMs();
+      this.#since = NOT_SEEN;
     }
     return !this.#paused;
   }
@@ -241,18 +242,18 @@ export class Connection implements RequestWriterOwner {
 
   #onAnswered(): void {
     const { close, keepAliveMs } = this.#answer;
-    const { options, clock } = this.#share;
+    const { options } = this.#share;
     this.#call = null;
     this.#writer?.stop();
     this.#writer = null;
     if (keepAliveMs !== null) this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, options.maxAgeMs);
     // An answer before the end of its request leaves the upstream inside that request: nothing can follow on it.
-    if (!this.#requestSent || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.old) {
+    if (!this.#requestSent || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
       this.close();
       return;
     }
     this.#phase = 'idle';
-    this.#since = clock.monotonicMs();
+    this.#since = NOT_SEEN;
     this.#share.idle(this);
   }
 

@@ -210,7 +210,7 @@ describe('a connection is not used again', () => {
   test('when it is older than it may be', async () => {
     const { upstream, pool } = await front(answerOk, { maxAgeMs: 50 });
     await expectServed(pool);
-    await sleep(60);
+    await sleep(400);
     await expectServed(pool);
     expect(upstream.connections).toHaveLength(2);
   });
