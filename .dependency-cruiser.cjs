@@ -19,7 +19,7 @@ const NEIGHBOURS = {
   signin: ['http'],
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
   redis: ['limits'],
-  upstream: ['http', 'http1'],
+  upstream: ['http1'],
   main: ['cli'],
 };
 

@@ -1,4 +1,10 @@
-import { type Caller, type Invalid, readBearer, type Verdict as TokenVerdict, type Verifier } from '../auth/index.ts';
+import {
+  type Caller,
+  type Invalid,
+  readBearer,
+  type Verdict as TokenVerdict,
+  type Verifier,
+} from '../auth/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
@@ -37,7 +43,8 @@ function isKnown(
 ): boolean {
   const known = exchange.downstream.memory.knownToken;
   if (known === null || known.authorization !== authorization) return false;
-  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller)) return false;
+  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
+    return false;
   exchange.caller = known.caller;
   exchange.token = known.token;
   return true;

@@ -23,11 +23,16 @@ export function requestFraming(fields: FramingFields, httpMinor: number): Framin
   if (fields.transferEncoding !== null) return chunkedFraming(fields, fields.transferEncoding, httpMinor);
   if (fields.contentLength === null || fields.contentLength === '0') return 0;
   // At most 15 digits: exact as a number.
-  if (!/^[1-9]\d{0,14}$/.test(fields.contentLength)) return { refused: 'Content-Length is not a plain number' };
+  if (!/^[1-9]\d{0,14}$/.test(fields.contentLength))
+    return { refused: 'Content-Length is not a plain number' };
   return Number(fields.contentLength);
 }
 
-function chunkedFraming(fields: FramingFields, transferEncoding: string, httpMinor: number): Framing | Refusal {
+function chunkedFraming(
+  fields: FramingFields,
+  transferEncoding: string,
+  httpMinor: number,
+): Framing | Refusal {
   if (fields.contentLength !== null) return { refused: 'both Content-Length and Transfer-Encoding' };
   if (httpMinor === 0) return { refused: 'Transfer-Encoding in an HTTP/1.0 request' };
   if (transferEncoding.toLowerCase() !== 'chunked')

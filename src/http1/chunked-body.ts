@@ -137,7 +137,14 @@ export class ChunkedBody implements BodyDecoder {
       bytes.subarray(at, Math.min(end, at + MAX_TRAILER_BYTES)),
     ]);
     const fields: string[] = [];
-    const behind = readFields(section, 0, section.length, section.toString('latin1'), fields, MAX_TRAILER_FIELDS);
+    const behind = readFields(
+      section,
+      0,
+      section.length,
+      section.toString('latin1'),
+      fields,
+      MAX_TRAILER_FIELDS,
+    );
     if (behind === INCOMPLETE) {
       if (section.length >= MAX_TRAILER_BYTES) throw new MalformedMessage('trailers that are too long');
       this.#trailerBytes = section;

@@ -1,5 +1,5 @@
 export { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
-export { CR, isBlank, LF, SPACE, TEXT, TOKEN } from './byte-classes.ts';
+export { CR, LF, SPACE, TEXT, TOKEN } from './byte-classes.ts';
 export { chunkSize, LAST_CHUNK } from './chunk-writing.ts';
 export { ChunkedBody } from './chunked-body.ts';
 export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';

@@ -251,8 +251,7 @@ export class Connection implements ConnectionSide {
 
   /** Reads on, or stops to. */
   #regulate(): void {
-    const wanted =
-      this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    const wanted = this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();

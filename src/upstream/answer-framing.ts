@@ -96,7 +96,8 @@ class FramingFields {
 
 /** RFC 9110, 8.6: `1*DIGIT`. A zero in front is refused, since some read that as octal; so is more than 15 digits. */
 function readLength(value: string): number {
-  if (!/^(?:0|[1-9]\d{0,14})$/.test(value)) throw new MalformedMessage('Content-Length is not a plain number');
+  if (!/^(?:0|[1-9]\d{0,14})$/.test(value))
+    throw new MalformedMessage('Content-Length is not a plain number');
   return Number(value);
 }
 

@@ -1,4 +1,10 @@
-import { type BodyDecoder, ChunkedBody, LengthBody, MalformedMessage, type PieceTaker } from '../http1/index.ts';
+import {
+  type BodyDecoder,
+  ChunkedBody,
+  LengthBody,
+  MalformedMessage,
+  type PieceTaker,
+} from '../http1/index.ts';
 import { answerFraming } from './answer-framing.ts';
 import { type AnswerHead, readAnswerHead } from './answer-head.ts';
 import type { Slab } from './slab.ts';

@@ -1,5 +1,5 @@
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import type { AnswerSink, Taken } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';

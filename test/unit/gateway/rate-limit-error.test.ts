@@ -23,7 +23,11 @@ test("a bucket's refusal leaves its scope to the bucket headers", () => {
 });
 
 test('on an anonymous endpoint it reads as the error object too', () => {
-  expect(JSON.parse(bucketRefused(1_000, 'user', true).body)).toMatchObject({ code: 8, details: [], retry_after: 1 });
+  expect(JSON.parse(bucketRefused(1_000, 'user', true).body)).toMatchObject({
+    code: 8,
+    details: [],
+    retry_after: 1,
+  });
   expect(JSON.parse(globallyRefused(1_000, true).body)).toMatchObject({ code: 8, details: [], global: true });
 });
 

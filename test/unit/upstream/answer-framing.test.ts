@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { answerFraming } from '../../../src/upstream/answer-framing.ts';
 import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { answerFraming } from '../../../src/upstream/answer-framing.ts';
 
 function framing(fields: readonly string[], { method = 'GET', status = 200, httpMinor = 1 } = {}) {
   return answerFraming(method, { httpMinor, status, reason: '', fields: [...fields], bytes: 0 });

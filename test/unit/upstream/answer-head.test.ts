@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AnswerHead, readAnswerHead } from '../../../src/upstream/answer-head.ts';
 import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { type AnswerHead, readAnswerHead } from '../../../src/upstream/answer-head.ts';
 
 function read(text: string): AnswerHead | null {
   const bytes = Buffer.from(text, 'latin1');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
 
