@@ -251,7 +251,10 @@ export class Connection implements ConnectionSide {
 
   /** Reads on, or stops to. */
   #regulate(): void {
-    const wanted = this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    // Before a head is complete all that waits is its beginning, which has a bound of its own, and only more bytes help.
+    const isHead = this.#current === null && this.#body === null;
+    const waitsFor = isHead || this.#body?.flows === true || this.#closing;
+    const wanted = waitsFor || this.#waiting.length < ENOUGH_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();
