@@ -80,3 +80,44 @@ describe('a head', () => {
         ]);
   });
 });
+
+describe('a client that closes its side', () => {
+  const BODY = `${START}Content-Length: 5\r\n\r\nhello`;
+  const CHUNKED = `${START}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`;
+
+  test.each(['prompt', 'tardy', 'hasty'] as const)('is answered, when it is served: %s', async manner => {
+    for (const request of [GET, BODY, CHUNKED, GET + BODY, BODY + BODY + GET]) {
+      const conversation = new Conversation({ manner });
+      conversation.wire.bring(Buffer.from(request));
+      await conversation.ends();
+      const count = manner === 'hasty' && request === CHUNKED ? 1 : request.split(' HTTP/').length - 1;
+      expect(conversation.statuses, request).toEqual(Array(count).fill(200));
+      expect(conversation.wire.writableEnded).toBe(true);
+      expect(conversation.gateway.allOver).toBe(true);
+      expect(conversation.gateway.refusal).toBeNull();
+    }
+  });
+
+  test.each(['prompt', 'tardy'] as const)(
+    'inside a request has not sent one, when it is served: %s',
+    async manner => {
+      for (const request of [BODY, CHUNKED, GET.repeat(2) + GET])
+        for (let end = request.length - 9; end < request.length; end++) {
+          const conversation = new Conversation({ manner });
+          conversation.wire.bring(Buffer.from(request.slice(0, end)));
+          await conversation.ends();
+          expect(conversation.statuses.at(-1), request.slice(0, end)).toBe(400);
+          expect(conversation.wire.writableEnded).toBe(true);
+        }
+    },
+  );
+
+  test('between requests is not answered', async () => {
+    for (const before of ['', '\r\n', GET]) {
+      const conversation = await new Conversation().brings(before);
+      await conversation.ends();
+      expect(conversation.statuses).toEqual(before === GET ? [200] : []);
+      expect(conversation.wire.writableEnded).toBe(true);
+    }
+  });
+});
