@@ -6,20 +6,18 @@ const NONE: readonly string[] = [];
  */
 export function connectionTokens(value: string): readonly string[] {
   if (value === 'keep-alive' || value === 'close' || value === 'Keep-Alive') return NONE;
-  return value
-    .toLowerCase()
-    .split(',')
-    .map(token => token.trim())
-    .filter(token => token !== '' && token !== 'close' && token !== 'keep-alive');
+  return membersOf(value).filter(token => token !== '' && token !== 'close' && token !== 'keep-alive');
 }
 
 /** Whether a `Connection` value holds this option, given in lower case. RFC 9110, 7.6.1: their letter case says nothing. */
 export function hasToken(value: string, option: string): boolean {
-  return (
-    value === option ||
-    value
-      .toLowerCase()
-      .split(',')
-      .some(token => token.trim() === option)
-  );
+  return value === option || membersOf(value).includes(option);
+}
+
+/** RFC 9110, 5.6.3: only spaces and tabs are blanks; what else JavaScript would trim (0xa0) is a part of the member. */
+function membersOf(value: string): string[] {
+  return value
+    .toLowerCase()
+    .split(',')
+    .map(member => member.replace(/^[ \t]+|[ \t]+$/g, ''));
 }

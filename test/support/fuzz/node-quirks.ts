@@ -37,7 +37,7 @@ function says(request: SeenRequest, option: string): boolean {
       field
         .toLowerCase()
         .split(',')
-        .some(token => token.trim() === option),
+        .some(token => token.replace(/^[ \t]+|[ \t]+$/g, '') === option),
   );
 }
 
