@@ -45,12 +45,15 @@ export async function fuzzRequests({ seed, cases, onCase }: RequestFuzz): Promis
   for (; done < cases && findings.length < MAX_FINDINGS; done++) {
     onCase?.(done);
     const random = new Random(seed + done);
-    const bytes = wireRequests(random);
+    const { bytes, plain } = wireRequests(random);
     const [node, ours] = await Promise.all([readRequestsWithNode(bytes), readRequestsWithOurs([bytes])]);
     const disagreement = requestsDisagreement(ours, node);
     const quirk = disagreement === null ? null : nodeQuirk(disagreement, node);
     if (quirk !== null) count(quirks, quirk);
-    const wrong = (quirk === null ? disagreement : null) ?? (await changeWithDelivery(bytes, ours, random));
+    const wrong =
+      (quirk === null ? disagreement : null) ??
+      overstrictness(ours, plain) ??
+      (await changeWithDelivery(bytes, ours, random));
     if (wrong !== null)
       findings.push(
         `case ${done} of seed ${seed}: ${wrong}: ${JSON.stringify(bytes.toString('latin1').slice(0, 2_000))} ${JSON.stringify([ours, node]).slice(0, 4_000)}`,
@@ -61,6 +64,13 @@ export async function fuzzRequests({ seed, cases, onCase }: RequestFuzz): Promis
   }
   Error.stackTraceLimit = stackTraceLimit;
   return { cases: done, accepted, refused, stricter, quirks, findings };
+}
+
+/** A reader may refuse what others take, but not what is in order. What the gateway's own rules turn away was read. */
+function overstrictness({ outcome, requests }: RequestsReading, plain: boolean): string | null {
+  if (!plain || outcome === 'between' || outcome === 'closed') return null;
+  const turnedAway = outcome === 'refused' && (requests.at(-1)?.turnedAway ?? null) !== null;
+  return turnedAway ? null : 'a refusal of what is in order';
 }
 
 function count(counts: Record<string, number>, what: string): void {

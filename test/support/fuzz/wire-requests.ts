@@ -11,16 +11,33 @@ const EMPTY_LINES = ['\r\n', '\r\n', '\r\n\r\n', '\n', '\r\r\n'];
 /** What a target of visible characters is made of, without those that the gateway refuses in a path. */
 const PATH_CHARACTERS = 'abcXYZ019-._~!$&\'()*+,;=:@[]{}|^`"<>';
 
+/** What a client sends on a connection. */
+export interface WireRequests {
+  readonly bytes: Buffer;
+  /** Nothing was changed, and every target is made of visible characters: no reader can but accept it. */
+  readonly plain: boolean;
+}
+
 /** One to three requests on one connection, mostly valid, sometimes mutated. The same for the same random numbers. */
-export function wireRequests(random: Random): Buffer {
+export function wireRequests(random: Random): WireRequests {
   let text = random.chance(0.05) ? random.pick(EMPTY_LINES) : '';
   for (let count = 1 + random.below(3); count > 0; count--) {
     text += request(random);
     if (random.chance(0.08)) text += random.pick(EMPTY_LINES);
   }
   const bytes = Buffer.from(text, 'latin1');
-  if (random.chance(0.6)) return bytes;
-  return random.chance(0.7) ? woundFraming(bytes, random) : mutate(bytes, random);
+  if (random.chance(0.59)) return { bytes, plain: true };
+  if (random.chance(0.02)) return { bytes: withAnyTarget(bytes, random), plain: false };
+  return { bytes: random.chance(0.7) ? woundFraming(bytes, random) : mutate(bytes, random), plain: false };
+}
+
+/** A first target of a few bytes, whichever. */
+function withAnyTarget(bytes: Buffer, random: Random): Buffer {
+  const target = random.bytes(1 + random.below(4)).toString('latin1');
+  return Buffer.from(
+    bytes.toString('latin1').replace(/ [^ ]* HTTP/, () => ` ${target} HTTP`),
+    'latin1',
+  );
 }
 
 function request(random: Random): string {
@@ -49,7 +66,6 @@ function methodAndTarget(random: Random): { method: string; target: string } {
   if (form === 0) return { method: 'CONNECT', target: 'a.test:443' };
   if (form === 1) return { method: 'OPTIONS', target: '*' };
   if (form < 8) return { method, target: `http://a.test${path(random)}` };
-  if (form === 8) return { method, target: random.bytes(1 + random.below(4)).toString('latin1') };
   return { method, target: path(random) };
 }
 

@@ -28,6 +28,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
   test.each([
     ['none', '0\r\n\r\n', ''],
     ['one', '5\r\nhello\r\n0\r\n\r\n', 'hello'],
+    ['more chunks than a size may have digits', `${'1\r\nx\r\n'.repeat(50)}0\r\n\r\n`, 'x'.repeat(50)],
     ['several', '1\r\nh\r\n4\r\nello\r\n0\r\n\r\n', 'hello'],
     ['a size in capitals', `A\r\n${'x'.repeat(10)}\r\n0\r\n\r\n`, 'x'.repeat(10)],
     ['a size in small letters', `1f\r\n${'x'.repeat(31)}\r\n0\r\n\r\n`, 'x'.repeat(31)],

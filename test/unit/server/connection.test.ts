@@ -12,8 +12,12 @@ class Conversation {
   readonly gateway: RecordingGateway;
   readonly wire = new MemorySocket();
 
-  constructor({ headBytes = 16_384, manner = 'prompt' as Manner } = {}) {
-    this.gateway = new RecordingGateway(manner);
+  constructor({
+    headBytes = 16_384,
+    manner = 'prompt' as Manner,
+    gateway = new RecordingGateway(manner),
+  } = {}) {
+    this.gateway = gateway;
     new Connection(this.wire.asSocket, '127.0.0.1', listenerState(this.gateway.asGateway, headBytes));
   }
 
@@ -112,6 +116,18 @@ describe('behind a request', () => {
     expect((await new Conversation({ manner: 'hasty' }).brings(head, 'hello')).statuses).toEqual([200]);
     const older = head.replace('HTTP/1.1', 'HTTP/1.0');
     expect((await new Conversation().brings(older, 'hello')).statuses).toEqual([200]);
+  });
+
+  test('a body is not asked for behind the beginning of the answer: that would be in the midst of it', async () => {
+    class EarlyGateway extends RecordingGateway {
+      override run({ downstream }: Parameters<RecordingGateway['run']>[0]): void {
+        downstream.head(200, '', ['Content-Length', '0']);
+        downstream.body(null).start({ chunk: () => true, end: () => downstream.end([]), fail() {} });
+      }
+    }
+    const conversation = new Conversation({ gateway: new EarlyGateway('prompt') });
+    await conversation.brings(`${START}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`, 'hello');
+    expect(conversation.statuses).toEqual([200]);
   });
 
   test('a body that nobody took is skipped, and the request behind it is served', async () => {
