@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { ownString } from '../core/index.ts';
 
 const DIGITS = 22;
 /** Names kept for values that come again, twice: the current ones, and those of the generation before. */
@@ -34,7 +35,7 @@ export class Pseudonyms {
       this.#older = this.#recent;
       this.#recent = new Map();
     }
-    this.#recent.set(value, name);
+    this.#recent.set(ownString(value), name);
     return name;
   }
 
