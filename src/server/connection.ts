@@ -47,6 +47,8 @@ export class Connection implements ConnectionSide {
   #current: { readonly exchange: Exchange; readonly downstream: Http1Downstream } | null = null;
   /** The body that the next byte belongs to; its exchange may be over already. */
   #body: RequestBody | null = null;
+  /** The last request that was read. */
+  #before: RequestStart | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   /** They are being looked at. */
@@ -234,12 +236,13 @@ export class Connection implements ConnectionSide {
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
     if (bytes.length === 0) return false;
-    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes));
+    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes), this.#before);
     if (start === null) {
       if (bytes.length >= headBytes) this.refuse(headTooLarge());
       else this.#headSince ??= clock.monotonicMs();
       return false;
     }
+    this.#before = start;
     this.#keep(bytes.subarray(start.bytes));
     this.#serve(start);
     return true;
