@@ -192,9 +192,7 @@ export class Connection implements ConnectionSide {
   #onEnd(): void {
     this.#halfClosed = true;
     this.#since = NOT_SEEN;
-    const inside = this.#body?.done === false || (this.#current === null && this.#waiting.length > 0);
-    if (inside) this.refuse(notValid());
-    else if (this.#current === null) this.socket.end();
+    this.#look();
   }
 
   /** Looks at the bytes that wait, as far as anybody wants them. */
@@ -211,6 +209,18 @@ export class Connection implements ConnectionSide {
       this.#looking = false;
     }
     this.#regulate();
+    if (this.#halfClosed && !this.#closing) this.#lookAtEnd();
+  }
+
+  /** No byte will come any more. Those that wait may be the rest of a body that nobody takes yet, so that nothing is wrong. */
+  #lookAtEnd(): void {
+    const waits = this.#waiting.length > 0;
+    if (this.#body !== null) {
+      if (!waits) this.refuse(notValid());
+    } else if (this.#current === null) {
+      if (waits) this.refuse(notValid());
+      else this.socket.end();
+    }
   }
 
   /** False: nothing more is to be found for now. */
@@ -254,7 +264,10 @@ export class Connection implements ConnectionSide {
 
   /** Reads on, or stops to. */
   #regulate(): void {
-    const wanted = this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    // Before a head is complete all that waits is its beginning, which has a bound of its own, and only more bytes help.
+    const isHead = this.#current === null && this.#body === null;
+    const waitsFor = isHead || this.#body?.flows === true || this.#closing;
+    const wanted = waitsFor || this.#waiting.length < ENOUGH_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();
@@ -283,7 +296,6 @@ export class Connection implements ConnectionSide {
       this.#since = NOT_SEEN;
       this.#body?.discard();
       this.#look();
-      if (this.#halfClosed && this.#current === null && !this.#closing) this.#onEnd();
     }
   }
 

@@ -112,7 +112,7 @@ function readVersion(bytes: Buffer, at: number, end: number): number {
 /** HTTP/0.9 has a request line without a version. RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
 function otherVersion(bytes: Buffer, at: number): Error {
   const line = bytes.toString('latin1', at, at + VERSION.length + 1);
-  if (/^(?:\r\n| HTTP\/\d)/.test(line)) return new OtherVersion('a version that is not 1.0 or 1.1');
+  if (/^(?:\r| HTTP\/\d)/.test(line)) return new OtherVersion('a version that is not 1.0 or 1.1');
   return new MalformedMessage('a request line that is none');
 }
 

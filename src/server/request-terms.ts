@@ -17,12 +17,14 @@ export class RequestTerms {
   /** The client waits to be asked for its body (RFC 9110, 10.1.1). HTTP/1.0 knows no such thing. */
   expectsContinue = false;
   /** The client would send another request on this connection (RFC 9112, 9.3). */
-  persistent: boolean;
+  readonly persistent: boolean;
   /** How the body is framed, or why nobody can tell. */
   readonly framing: Framing | Refusal;
 
-  constructor({ fields, httpMinor }: RequestStart) {
-    this.persistent = httpMinor === 1;
+  #close = false;
+  #keepAlive = false;
+
+  constructor({ fields, httpMinor }: Pick<RequestStart, 'fields' | 'httpMinor'>) {
     let doubled = false;
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;
@@ -31,7 +33,7 @@ export class RequestTerms {
           if (httpMinor === 1 && name.toLowerCase() === 'expect') this.expectsContinue = true;
           break;
         case CONNECTION_BYTES:
-          if (name.toLowerCase() === 'connection') this.#readConnection(fields[i + 1] as string, httpMinor);
+          if (name.toLowerCase() === 'connection') this.#readConnection(fields[i + 1] as string);
           break;
         case CONTENT_LENGTH_BYTES:
           if (name.toLowerCase() !== 'content-length') break;
@@ -45,13 +47,14 @@ export class RequestTerms {
           break;
       }
     }
+    // RFC 9112, 9.3: `close` counts before all else, in whichever line; an older client says so where it wants to go on.
+    this.persistent = !this.#close && (httpMinor === 1 || this.#keepAlive);
     this.framing = doubled ? DOUBLED : requestFraming(this, httpMinor);
   }
 
-  #readConnection(value: string, httpMinor: number): void {
-    if (hasToken(value, 'close')) this.persistent = false;
-    // RFC 9112, 9.3: an older client says so where it wants to go on.
-    else if (httpMinor === 0 && hasToken(value, 'keep-alive')) this.persistent = true;
+  #readConnection(value: string): void {
+    if (hasToken(value, 'close')) this.#close = true;
+    else if (hasToken(value, 'keep-alive')) this.#keepAlive = true;
   }
 }
 

@@ -4,10 +4,9 @@ import { readWithNode } from './read-with-node.ts';
 import { readWithOurs } from './read-with-ours.ts';
 import { readWithUndici } from './read-with-undici.ts';
 import { type Reading, without } from './reading.ts';
+import { splitAt, splits } from './splits.ts';
 import { wireAnswer } from './wire-answers.ts';
 
-/** Messages up to this length are small. */
-const SMALL_BYTES = 160;
 const MAX_FINDINGS = 10;
 /** Node's client does not take a coding with a tab behind it for chunked, though that is no part of it (RFC 9112, 5.1). */
 const TAB_BEHIND_CODING = /transfer-encoding:.*\t *\r/i;
@@ -59,7 +58,7 @@ export async function fuzzReader({
       );
     };
     const ours = readWithOurs(splitAt(bytes, readEnds(bytes)), method);
-    for (const ends of splits(bytes, done % everySplitOfOneIn === 0, random)) {
+    for (const ends of splits(bytes, done % everySplitOfOneIn === 0, random, readEnds(bytes))) {
       const wrong = difference(ours, readWithOurs(splitAt(bytes, ends), method));
       if (wrong !== null) note(`split at ${ends}, another ${wrong}`);
     }
@@ -127,28 +126,9 @@ function sameFields(ours: Reading, other: Reading): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Every split of a small message into two, or some, and byte by byte or in several pieces. */
-function* splits(bytes: Buffer, every: boolean, random: Random): Generator<number[]> {
-  if (every && bytes.length <= SMALL_BYTES) for (let at = 1; at < bytes.length; at++) yield [at];
-  else for (let count = 4; count > 0; count--) yield [...readEnds(bytes), random.below(bytes.length)];
-  if (random.chance(0.1) && bytes.length < 1_000) yield Array.from(bytes.keys());
-  const cuts = Array.from({ length: 3 }, () => random.below(bytes.length));
-  yield [...readEnds(bytes), ...cuts];
-}
-
 /** No read brings more than a slab holds. */
 function readEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
   for (let at = SLAB_BYTES; at < bytes.length; at += SLAB_BYTES) ends.push(at);
   return ends;
-}
-
-function splitAt(bytes: Buffer, ends: readonly number[]): Buffer[] {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const end of [...ends].sort((a, b) => a - b)) {
-    if (end > at) pieces.push(bytes.subarray(at, end));
-    at = Math.max(at, end);
-  }
-  return [...pieces, bytes.subarray(at)];
 }

@@ -1,0 +1,80 @@
+import { MalformedMessage } from '../../../src/http1/index.ts';
+import { Connection } from '../../../src/server/connection.ts';
+import { RequestBody } from '../../../src/server/request-body.ts';
+import { readRequestStart, withoutEmptyLines } from '../../../src/server/request-start.ts';
+import { RequestTerms } from '../../../src/server/request-terms.ts';
+import { listenerState } from '../listener-state.ts';
+import { MemorySocket } from '../memory-socket.ts';
+import { type Manner, RecordingGateway } from './recording-gateway.ts';
+import type { RequestsReading } from './request-reading.ts';
+
+const HEAD_BYTES = 1_048_576;
+const NOBODY = { bodyStarted() {}, bodyFlowChanged() {}, bodyTooLarge() {} };
+
+export interface Delivery {
+  /** Default `prompt`. */
+  readonly manner?: Manner;
+  /** Whether something else may happen before the next piece comes. Default: no. */
+  readonly pauses?: () => boolean;
+  /**
+   * Whether the connection ends with the last piece, or only when all has been served. Default: the latter. Only that tells
+   * what is not complete from what is refused.
+   */
+  readonly endsAtOnce?: boolean;
+}
+
+/** What the gateway's connections make of bytes that come in these pieces, before the connection ends. */
+export async function readRequestsWithOurs(
+  pieces: readonly Buffer[],
+  { manner = 'prompt', pauses = () => false, endsAtOnce = false }: Delivery = {},
+): Promise<RequestsReading> {
+  const gateway = new RecordingGateway(manner);
+  const wire = new MemorySocket();
+  new Connection(wire.asSocket, '127.0.0.1', listenerState(gateway.asGateway, HEAD_BYTES));
+  await turn();
+  for (const piece of pieces) {
+    if (wire.destroyed) break;
+    wire.bring(piece);
+    if (pauses()) await turn();
+  }
+  if (endsAtOnce) wire.push(null);
+  do await turn();
+  while (gateway.busy > 0);
+  const { refusal, requests } = gateway;
+  const closed = wire.writableEnded && !endsAtOnce;
+  if (!endsAtOnce) wire.push(null);
+  await turn();
+  const inside = gateway.refusal !== null;
+  wire.destroy();
+  await turn();
+  if (!gateway.allOver) throw new Error('a connection has gone and its exchange has not');
+  const turnedAway = requests.at(-1)?.turnedAway ?? null;
+  const status = refusal?.status ?? 0;
+  if (refusal !== null || turnedAway !== null)
+    return { requests, outcome: 'refused', why: turnedAway ?? whyRefused(Buffer.concat(pieces)), status };
+  return { requests, outcome: closed ? 'closed' : inside ? 'inside' : 'between', why: '', status };
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}
+
+/** What a connection does not tell: why the bytes are no requests. The same parts, without the connection. */
+function whyRefused(bytes: Buffer): string {
+  try {
+    for (let rest = withoutEmptyLines(bytes); rest.length > 0; rest = withoutEmptyLines(rest)) {
+      const start = readRequestStart(rest, rest.length);
+      if (start === null) return 'nothing';
+      const { framing } = new RequestTerms(start);
+      if (typeof framing === 'object') return framing.refused;
+      rest = rest.subarray(start.bytes);
+      if (framing === 0) continue;
+      const body = new RequestBody(framing, NOBODY);
+      rest = rest.subarray(body.read(rest));
+    }
+    return 'nothing';
+  } catch (error) {
+    if (error instanceof MalformedMessage) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+import type { Fields, GatewayError } from '../../../src/core/index.ts';
+import type { RenderedAnswer } from '../../../src/gateway/answers.ts';
+import { Exchange } from '../../../src/gateway/exchange.ts';
+import { findRoute } from '../../../src/gateway/find-route.ts';
+import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
+import type { Gateway } from '../../../src/gateway/index.ts';
+import { readHead } from '../../../src/gateway/read-head.ts';
+import type { Setup } from '../../../src/gateway/setup.ts';
+import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
+import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
+import type { BodySource } from '../../../src/upstream/index.ts';
+import { stillClock } from '../still-clock.ts';
+import type { SeenRequest } from './request-reading.ts';
+
+/**
+ * How a request is served.
+ * - `prompt`: its body is taken at once, and it is answered with the body's last byte
+ * - `tardy`: its body is taken later and in single pieces, and it is answered later
+ * - `hasty`: it is answered at once, and its body is not taken
+ */
+export type Manner = 'prompt' | 'tardy' | 'hasty';
+
+const SETUP = {
+  snapshot: {
+    trustedProxies: new AddressSet([]),
+    forwarding: new ForwardingRules([]),
+    caps: { fields: Number.POSITIVE_INFINITY },
+    cors: null,
+    routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },
+  },
+} as unknown as Setup;
+const STATE = {
+  nextRequestId: () => 'id',
+  listener: { untrustedForwarding() {} },
+} as unknown as GatewayState;
+const EMPTY: Fields = ['Content-Length', '0'];
+
+interface Entry extends Exchange {
+  readonly downstream: Http1Downstream;
+}
+
+/**
+ * Stands where the gateway stands and writes down what connections hand to it. What of a request is judged by its bytes
+ * alone (its head, its target) the gateway's own gates judge; there are no others, and no upstream.
+ */
+export class RecordingGateway {
+  readonly #manner: Manner;
+  readonly #entries: {
+    readonly exchange: Entry;
+    body: string;
+    taken: boolean;
+    over: boolean;
+    why: string | null;
+  }[] = [];
+  /** Steps that are still to come. */
+  busy = 0;
+  /** The last refusal of what is no request, or no longer one. */
+  refusal: GatewayError | null = null;
+
+  constructor(manner: Manner) {
+    this.#manner = manner;
+  }
+
+  /** For whoever takes a gateway and uses of it only what is here. */
+  get asGateway(): Gateway {
+    return this as unknown as Gateway;
+  }
+
+  get requests(): SeenRequest[] {
+    return this.#entries.map(({ exchange, body, taken, why }) => {
+      const { method, target, httpMinor, fields, requestComplete, keepsConnection } = exchange.downstream;
+      const seen = { method, target, version: `1.${httpMinor}`, fields, trailers: [], turnedAway: why };
+      return { ...seen, body: taken ? body : null, complete: requestComplete, persistent: keepsConnection };
+    });
+  }
+
+  /** Whether each exchange was told that it is over. */
+  get allOver(): boolean {
+    return this.#entries.every(({ over }) => over);
+  }
+
+  accept(downstream: Http1Downstream): Exchange {
+    const exchange = new Exchange(downstream, SETUP, this.#entries.length, stillClock) as Entry;
+    this.#entries.push({ exchange, body: '', taken: false, over: false, why: null });
+    return exchange;
+  }
+
+  run(exchange: Entry): void {
+    const { downstream } = exchange;
+    const refused = readHead(exchange, STATE) ?? findRoute(exchange);
+    if (refused !== null && !(refused instanceof Promise)) {
+      this.#entryOf(exchange).why = refused.message;
+      downstream.answer(refused.status, '', EMPTY, '', refused.close);
+      return;
+    }
+    if ((exchange.bodyLength === 0) !== (downstream.requestBody === null))
+      throw new Error('the gates and the connection disagree whether there is a body');
+    if (this.#manner === 'hasty' || exchange.bodyLength === 0) this.#later(() => this.#answer(exchange));
+    else this.#later(() => this.#takeBody(exchange, downstream.body(null)));
+  }
+
+  clientFault({ downstream }: Entry, error: GatewayError): void {
+    this.refusal ??= error;
+    if (!downstream.answerBegun) downstream.answer(error.status, '', EMPTY, '', error.close);
+    else downstream.abort();
+  }
+
+  refuse(_peer: string, error: GatewayError): RenderedAnswer {
+    this.refusal ??= error;
+    return { status: error.status, reason: '', fields: [...EMPTY], body: '', close: true };
+  }
+
+  over(exchange: Exchange): void {
+    const entry = this.#entryOf(exchange);
+    if (entry.over) throw new Error('an exchange that was over is over again');
+    entry.over = true;
+  }
+
+  #takeBody(exchange: Entry, body: BodySource): void {
+    const entry = this.#entryOf(exchange);
+    entry.taken = true;
+    body.start({
+      chunk: bytes => {
+        entry.body += bytes.toString('latin1');
+        if (this.#manner === 'tardy') this.#later(() => body.resume());
+        return this.#manner !== 'tardy';
+      },
+      end: () => this.#later(() => this.#answer(exchange)),
+      fail: () => {},
+    });
+  }
+
+  #answer(exchange: Entry): void {
+    if (!this.#entryOf(exchange).over && !exchange.downstream.answerBegun)
+      exchange.downstream.answer(200, '', EMPTY, '', false);
+  }
+
+  #later(step: () => void): void {
+    if (this.#manner === 'prompt') {
+      step();
+      return;
+    }
+    this.busy++;
+    setImmediate(() => {
+      this.busy--;
+      step();
+    });
+  }
+
+  #entryOf(exchange: Exchange) {
+    const entry = this.#entries.find(candidate => candidate.exchange === exchange);
+    if (entry === undefined) throw new Error('an exchange that nobody began');
+    return entry;
+  }
+}

@@ -1,0 +1,100 @@
+import { Random } from '../random.ts';
+import { nodeQuirk } from './node-quirks.ts';
+import { readRequestsWithNode } from './read-requests-with-node.ts';
+import { readRequestsWithOurs } from './read-requests-with-ours.ts';
+import { requestsDifference, requestsDisagreement } from './request-differences.ts';
+import type { RequestsReading } from './request-reading.ts';
+import { someCuts, splitAt } from './splits.ts';
+import { wireRequests } from './wire-requests.ts';
+
+/** Bytes up to so many are also read one by one. */
+const SMALL_BYTES = 1_000;
+const MAX_FINDINGS = 10;
+
+export interface RequestFuzz {
+  readonly seed: number;
+  readonly cases: number;
+  /** Told before each case how many are done. */
+  readonly onCase?: (done: number) => void;
+}
+
+export interface RequestFuzzResult {
+  readonly cases: number;
+  /** Cases of which every byte belongs to a request that our connections and Node's server accept and read as the same. */
+  readonly accepted: number;
+  /** Cases that ours refused. */
+  readonly refused: number;
+  /** Of these, those that Node's server did not refuse, by our reason. */
+  readonly stricter: Readonly<Record<string, number>>;
+  /** Disagreements in which Node's server is wrong, by what is wrong with it. */
+  readonly quirks: Readonly<Record<string, number>>;
+  readonly findings: readonly string[];
+}
+
+/**
+ * Gives the same bytes to our connections and to Node's own server. Ours may refuse what Node takes. What it takes must be
+ * the same requests to Node, and the same however the bytes come and whenever they are served.
+ */
+export async function fuzzRequests({ seed, cases, onCase }: RequestFuzz): Promise<RequestFuzzResult> {
+  const findings: string[] = [];
+  const stricter: Record<string, number> = {};
+  const quirks: Record<string, number> = {};
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  let [done, accepted, refused] = [0, 0, 0];
+  for (; done < cases && findings.length < MAX_FINDINGS; done++) {
+    onCase?.(done);
+    const random = new Random(seed + done);
+    const bytes = wireRequests(random);
+    const [node, ours] = await Promise.all([readRequestsWithNode(bytes), readRequestsWithOurs([bytes])]);
+    const disagreement = requestsDisagreement(ours, node);
+    const quirk = disagreement === null ? null : nodeQuirk(disagreement, node);
+    if (quirk !== null) count(quirks, quirk);
+    const wrong = (quirk === null ? disagreement : null) ?? (await changeWithDelivery(bytes, ours, random));
+    if (wrong !== null)
+      findings.push(
+        `case ${done} of seed ${seed}: ${wrong}: ${JSON.stringify(bytes.toString('latin1').slice(0, 2_000))} ${JSON.stringify([ours, node]).slice(0, 4_000)}`,
+      );
+    if (ours.outcome === 'refused') refused++;
+    if (ours.outcome === 'refused' && node.outcome !== 'refused') count(stricter, ours.why);
+    if (isWhole(ours) && isWhole(node) && ours.requests.length === node.requests.length) accepted++;
+  }
+  Error.stackTraceLimit = stackTraceLimit;
+  return { cases: done, accepted, refused, stricter, quirks, findings };
+}
+
+function count(counts: Record<string, number>, what: string): void {
+  counts[what] = 1 + (counts[what] ?? 0);
+}
+
+function isWhole({ outcome, requests }: RequestsReading): boolean {
+  return (outcome === 'between' || outcome === 'closed') && requests.length > 0;
+}
+
+/** What changes when the same bytes come in pieces, are served late or early, or the client closes its side at once; null: nothing. */
+async function changeWithDelivery(
+  bytes: Buffer,
+  ours: RequestsReading,
+  random: Random,
+): Promise<string | null> {
+  const cut = () => splitAt(bytes, someCuts(bytes, random));
+  const pauses = () => random.chance(0.3);
+  const readings: [string, Promise<RequestsReading>][] = [
+    ['in pieces', readRequestsWithOurs(cut(), { pauses })],
+  ];
+  if (random.chance(0.1) && bytes.length < SMALL_BYTES)
+    readings.push(['byte by byte', readRequestsWithOurs(splitAt(bytes, Array.from(bytes.keys())))]);
+  if (random.chance(0.2))
+    readings.push(['served late', readRequestsWithOurs(cut(), { pauses, manner: 'tardy' })]);
+  if (random.chance(0.1))
+    readings.push(['served early', readRequestsWithOurs(cut(), { pauses, manner: 'hasty' })]);
+  if (random.chance(0.2)) {
+    const manner = random.pick(['prompt', 'tardy'] as const);
+    readings.push(['half-closed', readRequestsWithOurs(cut(), { manner, endsAtOnce: true })]);
+  }
+  for (const [how, reading] of readings) {
+    const wrong = requestsDifference(ours, await reading, how);
+    if (wrong !== null) return `${how}, another ${wrong}: ${JSON.stringify(await reading).slice(0, 2_000)}`;
+  }
+  return null;
+}

@@ -1,0 +1,17 @@
+import type { Gateway } from '../../src/gateway/index.ts';
+import { DateField } from '../../src/server/date-field.ts';
+import type { ListenerState } from '../../src/server/listener-state.ts';
+import { stillClock } from './still-clock.ts';
+
+/** What connections share where nothing else is said: no time goes by. */
+export function listenerState(gateway: Gateway, headBytes: number): ListenerState {
+  return {
+    gateway,
+    clock: stillClock,
+    date: new DateField(),
+    timeouts: { clientHeaderMs: 10_000, clientBodyIdleMs: 10_000, clientReadMs: 10_000, keepAliveMs: 10_000 },
+    headBytes,
+    keepAliveHint: 'timeout=10',
+    draining: false,
+  };
+}

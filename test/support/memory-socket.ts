@@ -1,0 +1,43 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+/**
+ * The server's end of a connection that exists in memory alone: what a test pushes is read from it, and what is written to
+ * it is kept. It pauses, ends and closes as a socket does that lets its other end close first.
+ */
+export class MemorySocket extends Duplex {
+  bytesRead = 0;
+  bytesWritten = 0;
+  /** Latin-1. */
+  written = '';
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: () => void): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+    this.bytesWritten += bytes.length;
+    this.written += bytes.toString('latin1');
+    done();
+  }
+
+  /** The other end sends. */
+  bring(bytes: Buffer): void {
+    this.bytesRead += bytes.length;
+    this.push(bytes);
+  }
+
+  destroySoon(): void {
+    if (this.writableFinished) this.destroy();
+    else this.once('finish', () => this.destroy());
+    this.end();
+  }
+
+  resetAndDestroy(): this {
+    return this.destroy();
+  }
+
+  /** For whoever takes a socket and uses of it only what is here. */
+  get asSocket(): Socket {
+    return this as unknown as Socket;
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { Connection } from '../../../src/server/connection.ts';
+import { type Manner, RecordingGateway } from '../../support/fuzz/recording-gateway.ts';
+import { listenerState } from '../../support/listener-state.ts';
+import { MemorySocket } from '../../support/memory-socket.ts';
+
+const START = 'POST / HTTP/1.1\r\nHost: a.test\r\n';
+const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n';
+
+/** A connection that is fed by hand. */
+class Conversation {
+  readonly gateway: RecordingGateway;
+  readonly wire = new MemorySocket();
+
+  constructor({ headBytes = 16_384, manner = 'prompt' as Manner } = {}) {
+    this.gateway = new RecordingGateway(manner);
+    new Connection(this.wire.asSocket, '127.0.0.1', listenerState(this.gateway.asGateway, headBytes));
+  }
+
+  /** Each piece comes by itself, and all that can happen happens. */
+  async brings(...pieces: string[]): Promise<this> {
+    for (const piece of pieces) {
+      this.wire.bring(Buffer.from(piece, 'latin1'));
+      await this.settled();
+    }
+    return this;
+  }
+
+  async ends(): Promise<this> {
+    this.wire.push(null);
+    await this.settled();
+    return this;
+  }
+
+  async settled(): Promise<void> {
+    do await new Promise(resolve => setImmediate(resolve));
+    while (this.gateway.busy > 0);
+  }
+
+  /** Statuses of the answers in their order, interim ones included. */
+  get statuses(): number[] {
+    return [...this.wire.written.matchAll(/HTTP\/1\.1 (\d+) /g)].map(match => Number(match[1]));
+  }
+}
+
+describe('a head', () => {
+  const ofBytes = (bytes: number): string => `${START}X: ${'x'.repeat(bytes - START.length - 7)}\r\n\r\n`;
+
+  test('may be as large as its cap and no byte larger, in whatever pieces it comes', async () => {
+    for (const cap of [1_024, 16_384, 100_000, 1_048_576]) {
+      expect(ofBytes(cap)).toHaveLength(cap);
+      for (const cut of [1, 1_000, cap - 1]) {
+        const [whole, larger] = [ofBytes(cap), ofBytes(cap + 1)];
+        const fits = await new Conversation({ headBytes: cap }).brings(whole.slice(0, cut), whole.slice(cut));
+        expect(fits.statuses, `${cap} in two`).toEqual([200]);
+        const over = await new Conversation({ headBytes: cap }).brings(
+          larger.slice(0, cut),
+          larger.slice(cut),
+        );
+        expect(over.statuses, `${cap} and one, in two`).toEqual([431]);
+      }
+    }
+  });
+
+  test('is read on to its end where it is larger than what may wait behind a request', async () => {
+    const head = ofBytes(300_000);
+    const pieces = head.match(/.{1,30000}/gs) ?? [];
+    expect((await new Conversation({ headBytes: 1_048_576 }).brings(...pieces)).statuses).toEqual([200]);
+  });
+
+  test('of another version is answered 505, one that is none 400, wherever it is split', async () => {
+    for (const [head, status] of [
+      ['GET /\r\n', 505],
+      ['GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],
+      ['GET / FTP/1.1\r\n', 400],
+    ] as const)
+      for (let at = 1; at < head.length; at++)
+        expect((await new Conversation().brings(head.slice(0, at), head.slice(at))).statuses).toEqual([
+          status,
+        ]);
+  });
+});
+
+describe('a client that closes its side', () => {
+  const BODY = `${START}Content-Length: 5\r\n\r\nhello`;
+  const CHUNKED = `${START}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`;
+
+  test.each(['prompt', 'tardy', 'hasty'] as const)('is answered, when it is served: %s', async manner => {
+    for (const request of [GET, BODY, CHUNKED, GET + BODY, BODY + BODY + GET]) {
+      const conversation = new Conversation({ manner });
+      conversation.wire.bring(Buffer.from(request));
+      await conversation.ends();
+      const count = manner === 'hasty' && request === CHUNKED ? 1 : request.split(' HTTP/').length - 1;
+      expect(conversation.statuses, request).toEqual(Array(count).fill(200));
+      expect(conversation.wire.writableEnded).toBe(true);
+      expect(conversation.gateway.allOver).toBe(true);
+      expect(conversation.gateway.refusal).toBeNull();
+    }
+  });
+
+  test.each(['prompt', 'tardy'] as const)(
+    'inside a request has not sent one, when it is served: %s',
+    async manner => {
+      for (const request of [BODY, CHUNKED, GET.repeat(2) + GET])
+        for (let end = request.length - 9; end < request.length; end++) {
+          const conversation = new Conversation({ manner });
+          conversation.wire.bring(Buffer.from(request.slice(0, end)));
+          await conversation.ends();
+          expect(conversation.statuses.at(-1), request.slice(0, end)).toBe(400);
+          expect(conversation.wire.writableEnded).toBe(true);
+        }
+    },
+  );
+
+  test('between requests is not answered', async () => {
+    for (const before of ['', '\r\n', GET]) {
+      const conversation = await new Conversation().brings(before);
+      await conversation.ends();
+      expect(conversation.statuses).toEqual(before === GET ? [200] : []);
+      expect(conversation.wire.writableEnded).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import type { Framing } from '../../../src/http/index.ts';
+import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { RequestBody } from '../../../src/server/request-body.ts';
+
+/** A body, what its connection is told of it, and a sink that writes down what it gets. */
+class Hands {
+  readonly told: string[] = [];
+  readonly taken: string[] = [];
+  /** What the sink says of each piece. */
+  wantsMore = true;
+  readonly body: RequestBody;
+
+  constructor(framing: Framing, maxBytes: number | null = null) {
+    this.body = new RequestBody(framing, {
+      bodyStarted: () => this.told.push('started'),
+      bodyFlowChanged: () => this.told.push('flow'),
+      bodyTooLarge: () => this.told.push('too large'),
+    }).limit(maxBytes);
+  }
+
+  start(): this {
+    this.body.start({
+      chunk: bytes => {
+        this.taken.push(bytes.toString('latin1'));
+        return this.wantsMore;
+      },
+      end: () => this.taken.push('END'),
+      fail: () => this.taken.push('FAIL'),
+    });
+    return this;
+  }
+
+  read(text: string): number {
+    return this.body.read(Buffer.from(text, 'latin1'));
+  }
+}
+
+describe('a body', () => {
+  test('does not flow before somebody takes it, and tells its connection when somebody does', () => {
+    const { body, told } = new Hands(5);
+    expect(body).toMatchObject({ flows: false, started: false, paused: false, done: false, bytes: 0 });
+    body.start({ chunk: () => true, end() {}, fail() {} });
+    expect(body).toMatchObject({ flows: true, started: true });
+    expect(told).toEqual(['started']);
+  });
+
+  test('of a length ends with its last byte, and leaves what follows', () => {
+    const hands = new Hands(5).start();
+    expect(hands.read('hel')).toBe(3);
+    expect(hands.body.done).toBe(false);
+    expect(hands.read('loGET')).toBe(2);
+    expect(hands.body).toMatchObject({ done: true, bytes: 5 });
+    expect(hands.taken).toEqual(['hel', 'lo', 'END']);
+  });
+
+  test('in chunks ends behind its trailers, which nobody gets, and leaves what follows', () => {
+    const hands = new Hands('chunked').start();
+    expect(hands.read('3\r\nhel\r\n2;x=y\r\nl')).toBe(16);
+    expect(hands.read('o\r\n0\r\nX: y\r\n\r\nGET')).toBe(14);
+    expect(hands.body).toMatchObject({ done: true, bytes: 5 });
+    expect(hands.taken).toEqual(['hel', 'l', 'o', 'END']);
+  });
+
+  test('in broken chunks is refused, and its sink hears no end', () => {
+    const hands = new Hands('chunked').start();
+    expect(() => hands.read('2\r\nhi!')).toThrow(MalformedMessage);
+    expect(hands.taken).toEqual(['hi']);
+    expect(hands.body.done).toBe(false);
+  });
+});
+
+describe('a pause', () => {
+  test('follows a piece that the sink has enough with, and the rest of the read is handed on all the same', () => {
+    const hands = new Hands('chunked').start();
+    hands.wantsMore = false;
+    hands.read('1\r\na\r\n1\r\nb\r\n');
+    expect(hands.taken).toEqual(['a', 'b']);
+    expect(hands.body).toMatchObject({ paused: true, flows: false });
+    expect(hands.told).toEqual(['started', 'flow', 'flow']);
+  });
+
+  test('ends when the sink wants more', () => {
+    const hands = new Hands(5).start();
+    hands.body.pause();
+    expect(hands.body.flows).toBe(false);
+    hands.body.resume();
+    expect(hands.body).toMatchObject({ paused: false, flows: true });
+    expect(hands.told).toEqual(['started', 'flow', 'flow']);
+  });
+
+  test('does not hold up a body that goes nowhere', () => {
+    const hands = new Hands(5).start();
+    hands.body.pause();
+    hands.body.discard();
+    expect(hands.body.flows).toBe(true);
+  });
+});
+
+describe('a bound', () => {
+  test('lets as many bytes pass, and not one more', () => {
+    for (const framing of [6, 'chunked'] as const) {
+      const hands = new Hands(framing, 5).start();
+      const [first, second] = framing === 6 ? ['hello', '!'] : ['5\r\nhello\r\n', '1\r\n!\r\n0\r\n\r\n'];
+      hands.read(first);
+      expect(hands.told).toEqual(['started']);
+      hands.read(second);
+      expect(hands.told).toEqual(['started', 'too large']);
+      // Its end would make a whole of a part.
+      expect(hands.taken).toEqual(['hello']);
+    }
+  });
+
+  test('is told once, however much follows', () => {
+    const hands = new Hands('chunked', 1).start();
+    hands.read('2\r\nab\r\n2\r\ncd\r\n');
+    hands.read('2\r\nef\r\n0\r\n\r\n');
+    expect(hands.told).toEqual(['started', 'too large']);
+    expect(hands.taken).toEqual([]);
+  });
+
+  test('may be none, or no byte at all', () => {
+    const unbound = new Hands(100_000, null).start();
+    unbound.read('x'.repeat(100_000));
+    expect(unbound.taken).toHaveLength(2);
+    const none = new Hands('chunked', 0).start();
+    none.read('0\r\n\r\n');
+    expect(none.taken).toEqual(['END']);
+  });
+});
+
+describe('a body that is thrown away', () => {
+  test('flows to its end and into nothing, whether anybody took it or not', () => {
+    const untaken = new Hands(5);
+    untaken.body.discard();
+    expect(untaken.told).toEqual(['flow']);
+    expect(untaken.body.flows).toBe(true);
+    expect(untaken.read('helloGET')).toBe(5);
+    expect(untaken.body).toMatchObject({ done: true, bytes: 0 });
+
+    const taken = new Hands(5).start();
+    taken.read('he');
+    taken.body.discard();
+    expect(taken.read('lloGET')).toBe(3);
+    expect(taken.body.done).toBe(true);
+    expect(taken.taken).toEqual(['he']);
+  });
+
+  test('is bound by nothing', () => {
+    const hands = new Hands(5, 1);
+    hands.body.discard();
+    hands.read('hello');
+    expect(hands.told).toEqual(['flow']);
+  });
+});
