@@ -62,6 +62,12 @@ describe('a head', () => {
     }
   });
 
+  test('is refused with the last byte that it may have, not with the next', async () => {
+    const conversation = await new Conversation({ headBytes: 1_024 }).brings(ofBytes(1_025).slice(0, 1_023));
+    expect(conversation.statuses).toEqual([]);
+    expect((await conversation.brings('x')).statuses).toEqual([431]);
+  });
+
   test('is read on to its end where it is larger than what may wait behind a request', async () => {
     const head = ofBytes(300_000);
     const pieces = head.match(/.{1,30000}/gs) ?? [];
@@ -78,6 +84,42 @@ describe('a head', () => {
         expect((await new Conversation().brings(head.slice(0, at), head.slice(at))).statuses).toEqual([
           status,
         ]);
+  });
+});
+
+describe('behind a request', () => {
+  test('what comes is read up to 64 KiB, so that a client that leaves is seen, and the rest when it is wanted', async () => {
+    for (const manner of ['prompt', 'tardy'] as const) {
+      const conversation = new Conversation({ manner });
+      await conversation.settled();
+      const pausedBehind = [1, 65_000, 70_000].map(bytes => {
+        conversation.wire.bring(Buffer.from(GET.repeat(Math.ceil(bytes / GET.length))));
+        return conversation.wire.isPaused();
+      });
+      // At first the one that is served, of which nothing waits.
+      expect(pausedBehind).toEqual([false, false, true]);
+      await conversation.settled();
+      expect(new Set(conversation.statuses)).toEqual(new Set([200]));
+      expect(conversation.wire.isPaused()).toBe(false);
+      expect(conversation.wire.readableLength).toBe(0);
+    }
+  });
+
+  test('a body is asked for where its client waits for that, and not where it has begun (RFC 9110, 10.1.1)', async () => {
+    const head = `${START}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`;
+    expect((await new Conversation().brings(head, 'hello')).statuses).toEqual([100, 200]);
+    expect((await new Conversation().brings(`${head}h`, 'ello')).statuses).toEqual([200]);
+    expect((await new Conversation({ manner: 'hasty' }).brings(head, 'hello')).statuses).toEqual([200]);
+    const older = head.replace('HTTP/1.1', 'HTTP/1.0');
+    expect((await new Conversation().brings(older, 'hello')).statuses).toEqual([200]);
+  });
+
+  test('a body that nobody took is skipped, and the request behind it is served', async () => {
+    const body = `${START}Content-Length: ${GET.length}\r\n\r\n${GET}`;
+    for (const pieces of [[body + GET], [body, GET], [body.slice(0, -9), body.slice(-9) + GET]]) {
+      const { gateway } = await new Conversation({ manner: 'hasty' }).brings(...pieces);
+      expect(gateway.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
+    }
   });
 });
 
