@@ -249,9 +249,10 @@ export class Connection implements ConnectionSide {
     if (!this.#closing) this.#waiting = rest.length === 0 ? NO_BYTES : rest;
   }
 
-  /** Reads on, or stops to. */
+  /** Reads on, or stops to. Where no exchange is under way, what waits is a head, which may grow to its own cap. */
   #regulate(): void {
-    const wanted = this.#body?.flows === true || this.#closing || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    const taken = this.#current === null || this.#body?.flows === true || this.#closing;
+    const wanted = taken || this.#waiting.length < ENOUGH_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();
