@@ -11,6 +11,7 @@ import {
 } from '../gateway/index.ts';
 import { MalformedMessage } from '../http1/index.ts';
 import { answerHead } from './answer-head.ts';
+import { HeadPieces } from './head-pieces.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { RequestBody } from './request-body.ts';
@@ -49,6 +50,7 @@ export class Connection implements ConnectionSide {
   #body: RequestBody | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
+  readonly #headPieces = new HeadPieces();
   /** They are being looked at. */
   #looking = false;
   /** Nothing that comes is served any more. */
@@ -170,14 +172,17 @@ export class Connection implements ConnectionSide {
     }
   }
 
-  /** Empty lines between requests are no progress. */
+  /**
+   * Bytes that nobody has a use for now are no progress, such as empty lines between requests, or the next request of a
+   * client that does not read its answer: who sends one now and then would be waited for without end.
+   */
   #noteProgress(nowMs: number): void {
     const { bytesRead, bytesWritten } = this.socket;
     const taken = bytesWritten - this.socket.writableLength;
-    if (bytesRead === this.#bytesRead && taken === this.#bytesWritten) return;
+    const wanted = this.#lingersSince !== null || (!this.#closing && this.#body?.flows === true);
+    if ((wanted && bytesRead !== this.#bytesRead) || taken !== this.#bytesWritten) this.#since = nowMs;
     this.#bytesRead = bytesRead;
     this.#bytesWritten = taken;
-    if (this.#current !== null || this.#body !== null || this.#lingersSince !== null) this.#since = nowMs;
   }
 
   #onBytes(bytes: Buffer): void {
@@ -233,13 +238,15 @@ export class Connection implements ConnectionSide {
     const { headBytes, clock } = this.#state;
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
-    if (bytes.length === 0) return false;
+    if (bytes.length === 0 || !this.#headPieces.worthReading(bytes, headBytes)) return false;
     const start = readRequestStart(bytes, Math.min(bytes.length, headBytes));
     if (start === null) {
+      this.#headPieces.incomplete(bytes.length);
       if (bytes.length >= headBytes) this.refuse(headTooLarge());
       else this.#headSince ??= clock.monotonicMs();
       return false;
     }
+    this.#headPieces.complete();
     this.#keep(bytes.subarray(start.bytes));
     this.#serve(start);
     return true;
