@@ -22,6 +22,8 @@ import { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } 
  * see that a client has gone.
  */
 const ENOUGH_WAITING_BYTES = 65_536;
+/** Requests that come in one piece are answered so many at a time; in between, other connections have their turn. */
+const ANSWERS_AT_A_TIME = 16;
 /** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
 /** And for no longer than this in all. */
@@ -51,7 +53,9 @@ export class Connection implements ConnectionSide {
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   readonly #headPieces = new HeadPieces();
-  /** They are being looked at. */
+  /** Answers since bytes last came. */
+  #answers = 0;
+  /** The bytes that wait are being looked at. */
   #looking = false;
   /** Nothing that comes is served any more. */
   #closing = false;
@@ -106,10 +110,12 @@ export class Connection implements ConnectionSide {
   }
 
   answered(): void {
-    // In its own turn: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all
-    // is written by now.
-    if (this.socket.writableLength === 0) process.nextTick(overLater, this);
-    else this.socket.write(NO_BYTES, error => (error ? undefined : this.#over(true)));
+    // Later: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all is
+    // written by now.
+    if (this.socket.writableLength > 0)
+      this.socket.write(NO_BYTES, error => (error ? undefined : this.#over(true)));
+    else if (++this.#answers % ANSWERS_AT_A_TIME === 0) setImmediate(overLater, this);
+    else process.nextTick(overLater, this);
   }
 
   /** The answer has gone to the last byte. */
@@ -187,6 +193,7 @@ export class Connection implements ConnectionSide {
 
   #onBytes(bytes: Buffer): void {
     if (this.#closing) return;
+    this.#answers = 0;
     this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]);
     this.#look();
   }
