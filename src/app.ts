@@ -83,7 +83,7 @@ class RunningApp implements App {
     this.#first = snapshot;
     const { registry } = this.#metrics;
     // 1. What outlives every configuration.
-    this.#logging = new Logging(log, snapshot.log, randomKey());
+    this.#logging = new Logging(log, snapshot.log, randomKey(), clock);
     const { accessLog, pseudonyms } = this.#logging;
     this.#transports = new Transports(options => new ConnectionPool(options, clock, systemRandom));
     const limitMetrics = new LimitMetrics(registry);

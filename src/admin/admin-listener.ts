@@ -38,6 +38,8 @@ export class AdminListener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port }, () => resolve());
     });
+    // As for the other listener: a connection that cannot be accepted must not end the process.
+    this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };
   }

@@ -6,6 +6,7 @@ export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOption
 export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
+export { ownString } from './own-string.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export { requestIdSource } from './request-id.ts';

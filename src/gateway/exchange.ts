@@ -85,6 +85,11 @@ export class Exchange {
     this.clientAddress = downstream.peer;
   }
 
+  /** It was answered while something was waited for, or its client has gone: nothing more is done for it. */
+  get settled(): boolean {
+    return this.over || this.status !== 0;
+  }
+
   /** Answers with an error of the gateway's own, unless an answer has begun: then it can only be broken off. */
   answerError(error: GatewayError): void {
     this.error = error;

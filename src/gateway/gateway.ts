@@ -126,14 +126,16 @@ export class Gateway {
     return null;
   }
 
-  /** A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. */
+  /**
+   * A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. One
+   * that was answered meanwhile (see `clientFault`) gets no second answer, which would be taken for that to its next request.
+   */
   async #passLater(exchange: Exchange, verdict: Promise<Verdict>, from: number): Promise<Verdict> {
-    return (await verdict) ?? (exchange.over ? null : this.#passGates(exchange, from));
+    return (await verdict) ?? (exchange.settled ? null : this.#passGates(exchange, from));
   }
 
   #conclude(exchange: Exchange, refusal: Verdict): void {
-    // The client may have gone while a gate waited.
-    if (exchange.over) return;
+    if (exchange.settled) return;
     if (refusal !== null) exchange.answerError(refusal);
     else this.#serve(exchange);
   }

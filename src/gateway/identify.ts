@@ -5,6 +5,7 @@ import {
   type Verdict as TokenVerdict,
   type Verifier,
 } from '../auth/index.ts';
+import { ownString } from '../core/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
@@ -74,7 +75,12 @@ function remember(exchange: Exchange, token: string, caller: Caller): void {
   if (setup.identity === null || snapshot.identity === null || authorization === null) return;
   const { verifier } = setup.identity;
   const { schemes } = snapshot.identity;
-  downstream.memory.knownToken = { verifier, schemes, authorization, token, caller };
+  const own = ownString(authorization);
+  downstream.memory.knownToken = {
+    ...{ verifier, schemes, caller },
+    authorization: own,
+    token: own.slice(own.length - token.length),
+  };
 }
 
 /** The spec's rule 5.2: no valid token, no passage, where the route requires one. */

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../core/index.ts';
+import { type GatewayError, ownString } from '../core/index.ts';
 import { clientAddress, isPlainHost, RequestHead, requestFraming } from '../http/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -13,7 +13,9 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
   exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
   if (head.untrustedClaims) state.listener.untrustedForwarding();
   if (trusted && head.forwardedFor !== null) {
-    exchange.clientAddress = clientAddress(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
+    const address = clientAddress(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
+    // Permits, limits and restrictions keep it for longer than the request.
+    exchange.clientAddress = ownString(address);
   }
   return judgeHead(exchange, head);
 }

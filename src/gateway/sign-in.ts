@@ -58,10 +58,10 @@ function readWhole(body: BodySource, then: (body: Buffer) => void): void {
 function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
   signIn.redeem(body).then(
     answer => {
-      if (!exchange.over) reply(exchange, answer);
+      if (!exchange.settled) reply(exchange, answer);
     },
     (fault: unknown) => {
-      if (!exchange.over) exchange.answerError(internalFault(fault));
+      if (!exchange.settled) exchange.answerError(internalFault(fault));
     },
   );
 }

@@ -90,11 +90,16 @@ export function keepTrailerFields(fields: Fields): Fields {
   return kept;
 }
 
+/**
+ * `Content-Length` stays though it is named: RFC 9110, 7.6.1 lets nobody name it, and where it went, the client would see
+ * no end of the body and take the next answer for more of it.
+ */
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
-    if (!named.has(name.toLowerCase())) kept.push(name, fields[i + 1] as string);
+    const lowerName = name.toLowerCase();
+    if (lowerName === 'content-length' || !named.has(lowerName)) kept.push(name, fields[i + 1] as string);
   }
   return kept;
 }

@@ -71,10 +71,15 @@ export class RequestHead {
 
   #believe(rule: FieldRule, name: string, value: string): void {
     if (rule === 'request-id') this.requestId = value;
-    else if (rule === 'forwarded-for') this.forwardedFor = [...(this.forwardedFor ?? []), value];
+    else if (rule === 'forwarded-for') this.#forwardedFor(value);
     else if (rule === 'forwarded-proto') this.forwardedProto = value;
     else if (rule === 'forwarded-host') this.forwardedHost = value;
     else this.kept.push(name, value);
+  }
+
+  #forwardedFor(value: string): void {
+    this.forwardedFor ??= [];
+    this.forwardedFor.push(value);
   }
 
   #once(rule: FieldRule, before: string | null, value: string): string {
@@ -83,10 +88,15 @@ export class RequestHead {
     return before;
   }
 
-  /** RFC 9110, 7.6.1: a field that `Connection` names is meant for this hop only. */
+  /**
+   * RFC 9110, 7.6.1: a field that `Connection` names is meant for this hop only. Names are added in place: a copy for each
+   * of the thousand such fields that a small head can hold would cost a thousand times what the sender paid.
+   */
   #connection(value: string): void {
-    const tokens = connectionTokens(value);
-    if (tokens.length > 0) this.#named = new Set([...(this.#named ?? []), ...tokens]);
+    for (const token of connectionTokens(value)) {
+      this.#named ??= new Set();
+      this.#named.add(token);
+    }
   }
 
   #dropNamed(named: ReadonlySet<string>): void {

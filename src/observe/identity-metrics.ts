@@ -1,14 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AuthListener, DiscoveryEvent, RedeemEvent, SignInListener } from '../core/index.ts';
+import { type Tally, tallyCounter } from './tally.ts';
 
 /** Seconds; a provider next door answers within milliseconds, one in trouble is given up after some seconds. */
 const REDEEM_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */
 export class IdentityMetrics implements AuthListener, SignInListener {
-  readonly #tokens: Counter<'outcome'>;
-  readonly #refused: Counter<'reason'>;
-  readonly #checks: Counter<'algorithm' | 'good'>;
+  readonly #tokens: Tally;
+  readonly #refused: Tally;
+  readonly #checks: Tally;
   readonly #keys: Gauge;
   readonly #keySetFetches: Counter<'outcome'>;
   readonly #marksEvicted: Counter;
@@ -18,19 +19,19 @@ export class IdentityMetrics implements AuthListener, SignInListener {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#tokens = new Counter({
+    this.#tokens = tallyCounter({
       name: 'weir_tokens_total',
       help: 'Bearer tokens looked at: known (verified before), verified, refused, undecided (key unreachable), put_off (budget of failed verifications spent).',
       labelNames: ['outcome'],
       registers,
     });
-    this.#refused = new Counter({
+    this.#refused = tallyCounter({
       name: 'weir_tokens_refused_total',
       help: 'Refused tokens by reason.',
       labelNames: ['reason'],
       registers,
     });
-    this.#checks = new Counter({
+    this.#checks = tallyCounter({
       name: 'weir_signature_checks_total',
       help: 'Signatures checked, by algorithm and result.',
       labelNames: ['algorithm', 'good'],
@@ -73,25 +74,25 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   }
 
   tokenKnown(): void {
-    this.#tokens.inc({ outcome: 'known' });
+    this.#tokens.of('known').count++;
   }
 
   signatureChecked(algorithm: string, good: boolean): void {
-    this.#checks.inc({ algorithm, good: String(good) });
-    if (good) this.#tokens.inc({ outcome: 'verified' });
+    this.#checks.of(algorithm).of(String(good)).count++;
+    if (good) this.#tokens.of('verified').count++;
   }
 
   tokenRefused(reason: string): void {
-    this.#tokens.inc({ outcome: 'refused' });
-    this.#refused.inc({ reason });
+    this.#tokens.of('refused').count++;
+    this.#refused.of(reason).count++;
   }
 
   tokenUndecided(): void {
-    this.#tokens.inc({ outcome: 'undecided' });
+    this.#tokens.of('undecided').count++;
   }
 
   budgetSpent(): void {
-    this.#tokens.inc({ outcome: 'put_off' });
+    this.#tokens.of('put_off').count++;
   }
 
   keySetLoaded(usable: number): void {

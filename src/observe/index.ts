@@ -10,7 +10,8 @@ export {
   ReloadListeners,
   StoreListeners,
 } from './listeners.ts';
-export { type Logger, type LogOutput, makeLogger, standardOutput } from './logger.ts';
+export { type LogOutput, standardOutput } from './log-output.ts';
+export { type Logger, makeLogger } from './logger.ts';
 export { Logging, type LoggingOptions } from './logging.ts';
 export { type Gauges, Metrics } from './metrics.ts';
 export { ReloadLog } from './reload-log.ts';

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionEvent, LimitListener, RestrictionEvent } from '../core/index.ts';
+import { type Tally, tallyCounter } from './tally.ts';
 
 /** What a store of counters holds; read at each scrape. Counts are since the start. */
 export interface StoreView {
@@ -12,9 +13,9 @@ export interface StoreView {
 /** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
 export class LimitMetrics implements LimitListener {
   readonly #registry: Registry;
-  readonly #decisions: Counter<'bucket' | 'class' | 'outcome'>;
-  readonly #nearLimit: Counter<'bucket' | 'class'>;
-  readonly #invalid: Counter<'status'>;
+  readonly #decisions: Tally;
+  readonly #nearLimit: Tally;
+  readonly #invalid: Tally;
   readonly #restrictions: Counter<'kind' | 'reason'>;
   readonly #restricted: Gauge<'kind'>;
   readonly #noRoom: Counter<'kind'>;
@@ -22,19 +23,19 @@ export class LimitMetrics implements LimitListener {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registry = registry;
-    this.#decisions = new Counter({
+    this.#decisions = tallyCounter({
       name: 'weir_limit_decisions_total',
       help: 'Requests decided, by bucket ("none": no bucket), caller class and outcome: admitted, or the limit that refused.',
       labelNames: ['bucket', 'class', 'outcome'],
       registers,
     });
-    this.#nearLimit = new Counter({
+    this.#nearLimit = tallyCounter({
       name: 'weir_limit_near_total',
       help: 'Requests admitted with four fifths of their limit used.',
       labelNames: ['bucket', 'class'],
       registers,
     });
-    this.#invalid = new Counter({
+    this.#invalid = tallyCounter({
       name: 'weir_invalid_requests_total',
       help: 'Requests that ended invalid and count against their address.',
       labelNames: ['status'],
@@ -93,12 +94,12 @@ export class LimitMetrics implements LimitListener {
 
   decided({ bucket, callerClass, outcome, nearLimit }: DecisionEvent): void {
     const name = bucket ?? 'none';
-    this.#decisions.inc({ bucket: name, class: callerClass, outcome });
-    if (nearLimit && outcome === 'admitted') this.#nearLimit.inc({ bucket: name, class: callerClass });
+    this.#decisions.of(name).of(callerClass).of(outcome).count++;
+    if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
   }
 
   invalid(status: number): void {
-    this.#invalid.inc({ status: String(status) });
+    this.#invalid.of(String(status)).count++;
   }
 
   restricted({ kind, reason }: RestrictionEvent): void {

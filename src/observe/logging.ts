@@ -1,3 +1,4 @@
+import type { Clock } from '../core/index.ts';
 import { AccessLog } from './access-log.ts';
 import type { Logger } from './logger.ts';
 import { Pseudonyms } from './pseudonyms.ts';
@@ -19,17 +20,22 @@ export class Logging {
   readonly #randomKey: Buffer;
 
   /** The level of `log` is left as it is. */
-  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, randomKey: Buffer) {
+  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, randomKey: Buffer, clock: Clock) {
     this.#log = log;
     this.#randomKey = randomKey;
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? randomKey);
-    this.accessLog = new AccessLog(log, this.pseudonyms, access);
+    this.accessLog = new AccessLog(log.destination, clock, this.pseudonyms, this.#writes(access));
   }
 
   /** These from now on. */
   use({ level, access, pseudonymKey }: LoggingOptions): void {
     this.#log.level = level;
-    this.accessLog.on = access;
+    this.accessLog.on = this.#writes(access);
     this.pseudonyms.use(pseudonymKey ?? this.#randomKey);
+  }
+
+  /** Lines of the access log are of level info. */
+  #writes(access: boolean): boolean {
+    return access && this.#log.isLevelEnabled('info');
   }
 }

@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ExchangeListener, ExchangeRecord } from '../core/index.ts';
+import { type Tally, tallyCounter } from './tally.ts';
+import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
 
 /** Seconds; from a cached answer next door to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -17,67 +19,71 @@ export interface Gauges {
  */
 export class Metrics implements ExchangeListener {
   readonly registry = new Registry();
-  readonly #requests: Counter<'route' | 'status' | 'outcome'>;
-  readonly #duration: Histogram<'upstream'>;
-  readonly #upstreamDuration: Histogram<'upstream'>;
-  readonly #inFlight: Gauge;
-  readonly #bytesReceived: Counter;
-  readonly #bytesSent: Counter;
-  readonly #retries: Counter<'upstream'>;
-  readonly #errors: Counter<'side'>;
-  readonly #untrusted: Counter;
+  readonly #requests: Tally;
+  readonly #duration: TallyHistogram;
+  readonly #upstreamDuration: TallyHistogram;
+  readonly #bytesReceived: Tally;
+  readonly #bytesSent: Tally;
+  readonly #retries: Tally;
+  readonly #errors: Tally;
+  readonly #untrusted: Tally;
+  #inFlight = 0;
 
   constructor() {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    this.#requests = new Counter({
+    this.#requests = tallyCounter({
       name: 'weir_requests_total',
       help: 'Requests by configured route ("none": no route), status of the answer and how they ended.',
       labelNames: ['route', 'status', 'outcome'],
       registers,
     });
-    this.#duration = new Histogram({
+    this.#duration = tallyHistogram({
       name: 'weir_request_duration_seconds',
       help: 'From the head of a request to the last byte of its answer, by upstream ("none": answered by the gateway).',
-      labelNames: ['upstream'],
+      labelName: 'upstream',
       buckets: DURATION_BUCKETS,
       registers,
     });
-    this.#upstreamDuration = new Histogram({
+    this.#upstreamDuration = tallyHistogram({
       name: 'weir_upstream_duration_seconds',
       help: 'From sending a request upstream to the head of the answer.',
-      labelNames: ['upstream'],
+      labelName: 'upstream',
       buckets: DURATION_BUCKETS,
       registers,
     });
-    this.#inFlight = new Gauge({
+    const inFlight = () => this.#inFlight;
+    new Gauge({
       name: 'weir_requests_in_flight',
       help: 'Requests being served now.',
       registers,
+      collect() {
+        this.set(inFlight());
+      },
     });
-    this.#bytesReceived = new Counter({
+    this.#bytesReceived = tallyCounter({
       name: 'weir_request_body_bytes_total',
       help: 'Bytes of request bodies read.',
       registers,
     });
-    this.#bytesSent = new Counter({
+    this.#bytesSent = tallyCounter({
       name: 'weir_response_body_bytes_total',
       help: 'Bytes of answer bodies written.',
       registers,
     });
-    this.#retries = new Counter({
+    this.#retries = tallyCounter({
       name: 'weir_upstream_retries_total',
       help: 'Requests sent a second time, since the first attempt cannot have had an effect.',
       labelNames: ['upstream'],
       registers,
     });
-    this.#errors = new Counter({
+    this.#errors = tallyCounter({
       name: 'weir_errors_total',
       help: 'Answers that the gateway made by itself, by the side that failed.',
       labelNames: ['side'],
       registers,
     });
-    this.#untrusted = new Counter({
+    this.#untrusted = tallyCounter({
       name: 'weir_untrusted_forwarding_headers_total',
       help: 'Requests whose forwarding headers were ignored, since their sender is no trusted proxy.',
       registers,
@@ -109,27 +115,26 @@ export class Metrics implements ExchangeListener {
   }
 
   started(): void {
-    this.#inFlight.inc();
+    this.#inFlight++;
   }
 
   finished(record: ExchangeRecord): void {
     const upstream = record.upstream ?? 'none';
-    this.#inFlight.dec();
-    this.#requests.inc({
-      route: record.route ?? 'none',
-      status: statusLabel(record.status),
-      outcome: record.outcome,
-    });
-    this.#duration.observe({ upstream }, record.durationMs / 1_000);
-    if (record.upstreamMs !== null) this.#upstreamDuration.observe({ upstream }, record.upstreamMs / 1_000);
-    if (record.bytesReceived > 0) this.#bytesReceived.inc(record.bytesReceived);
-    if (record.bytesSent > 0) this.#bytesSent.inc(record.bytesSent);
-    if (record.retried) this.#retries.inc({ upstream });
-    if (record.error !== null) this.#errors.inc({ side: record.error.side });
+    this.#inFlight--;
+    this.#requests
+      .of(record.route ?? 'none')
+      .of(statusLabel(record.status))
+      .of(record.outcome).count++;
+    this.#duration.of(upstream).observe(record.durationMs / 1_000);
+    if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
+    this.#bytesReceived.count += record.bytesReceived;
+    this.#bytesSent.count += record.bytesSent;
+    if (record.retried) this.#retries.of(upstream).count++;
+    if (record.error !== null) this.#errors.of(record.error.side).count++;
   }
 
   untrustedForwarding(): void {
-    this.#untrusted.inc();
+    this.#untrusted.count++;
   }
 }
 

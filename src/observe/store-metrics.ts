@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DecidedBy, StoreFailure, StoreListener } from '../core/index.ts';
+import { type Tally, tallyCounter } from './tally.ts';
 
 /** What gateways tell each other; read at each scrape. Counts are since the start. */
 export interface SharingView {
@@ -14,7 +15,7 @@ export interface SharingView {
 /** The metrics of the shared store of limits. */
 export class StoreMetrics implements StoreListener {
   readonly #registry: Registry;
-  readonly #decisions: Readonly<Record<DecidedBy, { inc(): void }>>;
+  readonly #decisions: Tally;
   readonly #failures: Counter<'reason'>;
   readonly #up: Gauge;
   readonly #lost: Counter;
@@ -25,20 +26,12 @@ export class StoreMetrics implements StoreListener {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registry = registry;
-    const decisions = new Counter({
+    this.#decisions = tallyCounter({
       name: 'weir_store_decisions_total',
       help: 'Decisions about limits by who made them: redis, a known_refusal of it, or in its place local counters, open or closed.',
       labelNames: ['by'],
       registers,
     });
-    // Handles are made once: a look by label for each request costs more than the count.
-    this.#decisions = {
-      redis: decisions.labels({ by: 'redis' }),
-      known_refusal: decisions.labels({ by: 'known_refusal' }),
-      local: decisions.labels({ by: 'local' }),
-      open: decisions.labels({ by: 'open' }),
-      closed: decisions.labels({ by: 'closed' }),
-    };
     this.#failures = new Counter({
       name: 'weir_store_failures_total',
       help: 'Commands that Redis did not do in time, by reason: timeout, disconnected, error.',
@@ -104,7 +97,7 @@ export class StoreMetrics implements StoreListener {
   }
 
   decidedBy(who: DecidedBy): void {
-    this.#decisions[who].inc();
+    this.#decisions.of(who).count++;
   }
 
   failed(reason: StoreFailure): void {

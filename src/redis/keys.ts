@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { digestOf } from '../core/index.ts';
+import { digestOf, ownString } from '../core/index.ts';
 import type { Limit } from '../limits/index.ts';
 
 const NAME_DIGITS = 11;
@@ -76,7 +76,7 @@ class Digests {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(text, made);
+    this.#young.set(ownString(text), made);
     return made;
   }
 }

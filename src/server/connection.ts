@@ -11,6 +11,7 @@ import {
 } from '../gateway/index.ts';
 import { MalformedMessage } from '../http1/index.ts';
 import { answerHead } from './answer-head.ts';
+import { HeadPieces } from './head-pieces.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { RequestBody } from './request-body.ts';
@@ -21,6 +22,8 @@ import { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } 
  * see that a client has gone.
  */
 const ENOUGH_WAITING_BYTES = 65_536;
+/** Requests that come in one piece are answered so many at a time; in between, other connections have their turn. */
+const ANSWERS_AT_A_TIME = 16;
 /** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
 /** And for no longer than this in all. */
@@ -47,9 +50,14 @@ export class Connection implements ConnectionSide {
   #current: { readonly exchange: Exchange; readonly downstream: Http1Downstream } | null = null;
   /** The body that the next byte belongs to; its exchange may be over already. */
   #body: RequestBody | null = null;
+  /** The last request that was read. */
+  #before: RequestStart | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
-  /** They are being looked at. */
+  readonly #headPieces = new HeadPieces();
+  /** Answers since bytes last came. */
+  #answers = 0;
+  /** The bytes that wait are being looked at. */
   #looking = false;
   /** Nothing that comes is served any more. */
   #closing = false;
@@ -104,10 +112,12 @@ export class Connection implements ConnectionSide {
   }
 
   answered(): void {
-    // In its own turn: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all
-    // is written by now.
-    if (this.socket.writableLength === 0) process.nextTick(overLater, this);
-    else this.socket.write(NO_BYTES, error => (error ? undefined : this.#over(true)));
+    // Later: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all is
+    // written by now.
+    if (this.socket.writableLength > 0)
+      this.socket.write(NO_BYTES, error => (error ? undefined : this.#over(true)));
+    else if (++this.#answers % ANSWERS_AT_A_TIME === 0) setImmediate(overLater, this);
+    else process.nextTick(overLater, this);
   }
 
   /** The answer has gone to the last byte. */
@@ -170,18 +180,22 @@ export class Connection implements ConnectionSide {
     }
   }
 
-  /** Empty lines between requests are no progress. */
+  /**
+   * Bytes that nobody has a use for now are no progress, such as empty lines between requests, or the next request of a
+   * client that does not read its answer: who sends one now and then would be waited for without end.
+   */
   #noteProgress(nowMs: number): void {
     const { bytesRead, bytesWritten } = this.socket;
     const taken = bytesWritten - this.socket.writableLength;
-    if (bytesRead === this.#bytesRead && taken === this.#bytesWritten) return;
+    const wanted = this.#lingersSince !== null || (!this.#closing && this.#body?.flows === true);
+    if ((wanted && bytesRead !== this.#bytesRead) || taken !== this.#bytesWritten) this.#since = nowMs;
     this.#bytesRead = bytesRead;
     this.#bytesWritten = taken;
-    if (this.#current !== null || this.#body !== null || this.#lingersSince !== null) this.#since = nowMs;
   }
 
   #onBytes(bytes: Buffer): void {
     if (this.#closing) return;
+    this.#answers = 0;
     this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]);
     this.#look();
   }
@@ -243,13 +257,16 @@ export class Connection implements ConnectionSide {
     const { headBytes, clock } = this.#state;
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
-    if (bytes.length === 0) return false;
-    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes));
+    if (bytes.length === 0 || !this.#headPieces.worthReading(bytes, headBytes)) return false;
+    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes), this.#before);
     if (start === null) {
+      this.#headPieces.incomplete(bytes.length);
       if (bytes.length >= headBytes) this.refuse(headTooLarge());
       else this.#headSince ??= clock.monotonicMs();
       return false;
     }
+    this.#headPieces.complete();
+    this.#before = start;
     this.#keep(bytes.subarray(start.bytes));
     this.#serve(start);
     return true;
@@ -259,12 +276,10 @@ export class Connection implements ConnectionSide {
     if (!this.#closing) this.#waiting = rest.length === 0 ? NO_BYTES : rest;
   }
 
-  /** Reads on, or stops to. */
+  /** Reads on, or stops to. Where no exchange is under way, what waits is a head, which may grow to its own cap. */
   #regulate(): void {
-    // Before a head is complete all that waits is its beginning, which has a bound of its own, and only more bytes help.
-    const isHead = this.#current === null && this.#body === null;
-    const waitsFor = isHead || this.#body?.flows === true || this.#closing;
-    const wanted = waitsFor || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    const taken = this.#current === null || this.#body?.flows === true || this.#closing;
+    const wanted = taken || this.#waiting.length < ENOUGH_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();

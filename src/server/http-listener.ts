@@ -65,6 +65,8 @@ export class HttpListener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 4096 }, () => resolve());
     });
+    // From here on an error is that of one connection which could not be accepted, and must not end the process.
+    this.#server.on('error', () => {});
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };

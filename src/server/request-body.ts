@@ -18,13 +18,16 @@ export class RequestBody implements BodySource {
   #maxBytes = Number.POSITIVE_INFINITY;
   #sink: BodySink | null = null;
   #discarded = false;
+  /** Where in the bytes at hand that of the body stands which has been found in them. */
+  #foundFrom = 0;
+  #foundTo = 0;
   started = false;
   paused = false;
   /** That have been handed on. */
   bytes = 0;
 
   constructor(framing: Framing, owner: RequestBodyOwner) {
-    const take = (bytes: Uint8Array, from: number, to: number) => this.#take(bytes as Buffer, from, to);
+    const take = (bytes: Uint8Array, from: number, to: number) => this.#found(bytes, from, to);
     this.#decoder = framing === 'chunked' ? new ChunkedBody(take) : new LengthBody(framing, take);
     this.#owner = owner;
   }
@@ -47,7 +50,9 @@ export class RequestBody implements BodySource {
 
   /** Takes what of the bytes belongs to the body; returns the position behind that. Throws MalformedMessage. */
   read(bytes: Buffer): number {
+    this.#foundTo = 0;
     const at = this.#decoder.decode(bytes, 0, bytes.length);
+    if (this.#foundTo > 0) this.#take(bytes.subarray(this.#foundFrom, this.#foundTo));
     // Trailers of a request are dropped: nobody has asked for them (RFC 9110, 6.5.1).
     if (this.#decoder.done) this.#sink?.end();
     return at;
@@ -76,12 +81,26 @@ export class RequestBody implements BodySource {
     this.#owner.bodyFlowChanged();
   }
 
-  #take(bytes: Buffer, from: number, to: number): void {
+  /**
+   * Moves the data of all chunks in the bytes at hand together, over what framed them: a chunk may hold a single byte, and
+   * if each went to the upstream by itself, a client could have a write of ours for six bytes of its own.
+   */
+  #found(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#foundTo === 0) {
+      this.#foundFrom = from;
+      this.#foundTo = to;
+    } else {
+      bytes.copyWithin(this.#foundTo, from, to);
+      this.#foundTo += to - from;
+    }
+  }
+
+  #take(bytes: Buffer): void {
     if (this.#sink === null) return;
-    this.bytes += to - from;
+    this.bytes += bytes.length;
     if (this.bytes > this.#maxBytes) {
       this.#sink = null;
       this.#owner.bodyTooLarge();
-    } else if (!this.#sink.chunk(bytes.subarray(from, to))) this.pause();
+    } else if (!this.#sink.chunk(bytes)) this.pause();
   }
 }

@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http';
+import type { Fields } from '../core/index.ts';
 import {
   CR,
   INCOMPLETE,
@@ -18,7 +19,9 @@ export interface RequestStart {
   readonly target: string;
   /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
-  readonly fields: string[];
+  readonly fields: Fields;
+  /** The bytes that the fields were read from, their empty line included. */
+  readonly section: Buffer;
   /** Bytes of the head, its empty line included. */
   readonly bytes: number;
 }
@@ -30,8 +33,15 @@ export interface RequestStart {
  * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, and the line ends in CRLF. Section 3 lets a reader
  * take other blanks for the two spaces, and section 2.2 a lone LF for the end of the line: who does so can be made to see
  * another request than who does not.
+ *
+ * @param before the last request of the same connection: clients repeat their fields to the byte, and the same bytes are the
+ *   same fields, the very same array
  */
-export function readRequestStart(bytes: Buffer, end: number): RequestStart | null {
+export function readRequestStart(
+  bytes: Buffer,
+  end: number,
+  before: RequestStart | null = null,
+): RequestStart | null {
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
@@ -44,18 +54,28 @@ export function readRequestStart(bytes: Buffer, end: number): RequestStart | nul
   const targetEnd = at;
   if (at === end) return null;
   if (targetEnd === target) throw new MalformedMessage('a request line without a target');
-  const text = bytes.toString('latin1', 0, textEnd(bytes, at, end));
-  const method = KNOWN_METHODS.get(text.slice(0, methodEnd));
+  const method = KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd));
   if (method === undefined) throw new MalformedMessage('a method that there is not');
   const versionEnd = readVersion(bytes, at, end);
   if (versionEnd === INCOMPLETE) return null;
-  at = lineEnd(bytes, versionEnd, end);
-  if (at === INCOMPLETE) return null;
-  const fields: string[] = [];
-  at = readFields(bytes, at, end, text, fields, Number.POSITIVE_INFINITY);
-  if (at === INCOMPLETE) return null;
+  const line = lineEnd(bytes, versionEnd, end);
+  if (line === INCOMPLETE) return null;
   const httpMinor = (bytes[versionEnd - 1] as number) - DIGIT_0;
-  return { method, target: text.slice(target, targetEnd), httpMinor, fields, bytes: at };
+  const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
+  if (before !== null && isAt(bytes, line, end, before.section)) {
+    const { fields, section } = before;
+    return { ...start, fields, section, bytes: line + section.length };
+  }
+  const fields: string[] = [];
+  const text = bytes.toString('latin1', 0, textEnd(bytes, line, end));
+  at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
+  return at === INCOMPLETE ? null : { ...start, fields, section: bytes.subarray(line, at), bytes: at };
+}
+
+/** Whether these bytes stand at `from`. The empty line among them is the end of what they are compared with, too. */
+function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolean {
+  const to = from + section.length;
+  return to <= end && bytes.compare(section, 0, section.length, from, to) === 0;
 }
 
 /** A request of another version of HTTP. */

@@ -24,7 +24,7 @@ export class RequestTerms {
   #close = false;
   #keepAlive = false;
 
-  constructor({ fields, httpMinor }: RequestStart) {
+  constructor({ fields, httpMinor }: Pick<RequestStart, 'fields' | 'httpMinor'>) {
     let doubled = false;
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;

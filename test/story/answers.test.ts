@@ -21,6 +21,16 @@ async function front(script: Script) {
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i)).toString('latin1');
 
+test('an answer whose length Connection names ends where it does, and the next follows', async () => {
+  const named = 'HTTP/1.1 200 OK\r\nConnection: Content-Length\r\nContent-Length: 5\r\n\r\n';
+  const { client } = await front(bytes(`${named}hello`));
+  for (let i = 0; i < 2; i++) {
+    const answer = await client.ask(head('GET /a'), { timeoutMs: 2_000 });
+    expect(answer).toMatchObject({ status: 200, complete: true, end: 'framing' });
+    expect(answer.body.toString()).toBe('hello');
+  }
+});
+
 describe('an answer without a body', () => {
   test('to HEAD tells the length that GET would have, and the connection goes on', async () => {
     const { upstream, client } = await front(bytes('HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n'));

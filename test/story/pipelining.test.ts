@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
-import { header, type Script, startUpstream } from '../support/wire/index.ts';
+import { answerOk, header, type Script, startUpstream } from '../support/wire/index.ts';
 
 async function front(script?: Script, path = '/**') {
   const upstream = await startUpstream(script);
@@ -40,6 +40,22 @@ test('however many are sent in one go, all are served in turn', async () => {
   for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
   expect((await client.ask(head('GET /after'))).body.toString()).toBe('/after');
   expect(upstream.requests).toHaveLength(2_001);
+});
+
+test('between requests that were sent in one go, others have their turn', async () => {
+  const { client } = await front(answerOk, '/known');
+  // The gateway is in this process, so that its turns of the event loop can be counted here.
+  let turns = 0;
+  let done = false;
+  const count = (): void => {
+    turns++;
+    if (!done) setImmediate(count);
+  };
+  setImmediate(count);
+  await client.send(head('GET /unknown').repeat(3_200));
+  for (let i = 0; i < 3_200; i++) expect((await client.answer()).status).toBe(404);
+  done = true;
+  expect(turns).toBeGreaterThanOrEqual(200);
 });
 
 test('nothing is served behind a request that closes the connection', async () => {

@@ -101,6 +101,24 @@ test('clients that stop reading and stay free their upstream connections when th
   await waitFor('all are free', () => upstream.openConnections.length === 0, 10_000);
 });
 
+test('a client that does not read is given up though it goes on sending requests byte by byte', async () => {
+  const upstream = await startUpstream(endless);
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    config: { timeouts: { client_read: '1s' } },
+  });
+  const client = await gateway.connect();
+  client.pause();
+  await client.send(head('GET /a'));
+  await waitFor('it waits', () => upstream.requests.length === 1);
+  const giveUpAt = performance.now() + 8_000;
+  while (upstream.openConnections.length > 0 && performance.now() < giveUpAt) {
+    await client.send('G').catch(() => {});
+    await sleep(100);
+  }
+  expect(upstream.openConnections).toEqual([]);
+});
+
 test('memory falls back after many large bodies at once', async () => {
   const body = Buffer.alloc(8 * MIB, 'x');
   const upstream = await startUpstream(answering([body]));

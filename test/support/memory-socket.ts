@@ -20,10 +20,10 @@ export class MemorySocket extends Duplex {
     done();
   }
 
-  /** The other end sends. */
+  /** The other end sends. What is read is the reader's own, who may write over it. */
   bring(bytes: Buffer): void {
     this.bytesRead += bytes.length;
-    this.push(bytes);
+    this.push(Buffer.from(bytes));
   }
 
   destroySoon(): void {

@@ -38,8 +38,12 @@ export async function readRequestsWithOurs(
     if (pauses()) await turn();
   }
   if (endsAtOnce) wire.push(null);
-  do await turn();
-  while (gateway.busy > 0);
+  let before = -1;
+  do {
+    before = wire.written.length;
+    await turn();
+    await turn();
+  } while (gateway.busy > 0 || wire.written.length > before);
   const { refusal, requests } = gateway;
   const closed = wire.writableEnded && !endsAtOnce;
   if (!endsAtOnce) wire.push(null);

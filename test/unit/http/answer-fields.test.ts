@@ -27,6 +27,11 @@ test('hop-by-hop fields and those that Connection names stay behind', () => {
   expect(kept(fields)).toEqual(['ETag', '"e"']);
 });
 
+test('the length of an answer passes even where Connection names it', () => {
+  const fields = ['Connection', 'Content-Length, X-Hop', 'X-Hop', '1', 'Content-Length', '5'];
+  expect(kept(fields)).toEqual(['Content-Length', '5']);
+});
+
 test('the request id is the gateway\u2019s own', () => {
   expect(kept(['X-Request-Id', 'theirs'])).toEqual([]);
 });

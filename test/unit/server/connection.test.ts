@@ -37,8 +37,11 @@ class Conversation {
   }
 
   async settled(): Promise<void> {
-    do await new Promise(resolve => setImmediate(resolve));
-    while (this.gateway.busy > 0);
+    let before = -1;
+    do {
+      before = this.wire.written.length;
+      for (let turn = 0; turn < 2; turn++) await new Promise(resolve => setImmediate(resolve));
+    } while (this.gateway.busy > 0 || this.wire.written.length > before);
   }
 
   /** Statuses of the answers in their order, interim ones included. */

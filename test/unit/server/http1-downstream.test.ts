@@ -30,7 +30,14 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     bodyFlowChanged() {},
     bodyTooLarge() {},
   };
-  const downstream = new Http1Downstream(connection, { method, target: '/', httpMinor, fields, bytes: 0 });
+  const downstream = new Http1Downstream(connection, {
+    method,
+    target: '/',
+    httpMinor,
+    fields,
+    section: Buffer.alloc(0),
+    bytes: 0,
+  });
   return { downstream, wire, side, body: downstream.requestBody };
 }
 

@@ -59,25 +59,26 @@ describe('a body', () => {
     expect(hands.read('3\r\nhel\r\n2;x=y\r\nl')).toBe(16);
     expect(hands.read('o\r\n0\r\nX: y\r\n\r\nGET')).toBe(14);
     expect(hands.body).toMatchObject({ done: true, bytes: 5 });
-    expect(hands.taken).toEqual(['hel', 'l', 'o', 'END']);
+    expect(hands.taken).toEqual(['hell', 'o', 'END']);
   });
 
   test('in broken chunks is refused, and its sink hears no end', () => {
     const hands = new Hands('chunked').start();
-    expect(() => hands.read('2\r\nhi!')).toThrow(MalformedMessage);
+    hands.read('2\r\nhi');
+    expect(() => hands.read('!')).toThrow(MalformedMessage);
     expect(hands.taken).toEqual(['hi']);
     expect(hands.body.done).toBe(false);
   });
 });
 
 describe('a pause', () => {
-  test('follows a piece that the sink has enough with, and the rest of the read is handed on all the same', () => {
+  test('follows a read that the sink has enough with, all of which is handed on', () => {
     const hands = new Hands('chunked').start();
     hands.wantsMore = false;
     hands.read('1\r\na\r\n1\r\nb\r\n');
-    expect(hands.taken).toEqual(['a', 'b']);
+    expect(hands.taken).toEqual(['ab']);
     expect(hands.body).toMatchObject({ paused: true, flows: false });
-    expect(hands.told).toEqual(['started', 'flow', 'flow']);
+    expect(hands.told).toEqual(['started', 'flow']);
   });
 
   test('ends when the sink wants more', () => {

@@ -41,7 +41,7 @@ describe('a request line', () => {
     ['GET /HTTP/1.1 HTTP/1.0', 'GET', '/HTTP/1.1', 0],
   ])('has a method, a target and a version (RFC 9112, 3): %j', (line, method, target, httpMinor) => {
     const text = `${line}\r\n\r\n`;
-    expect(read(text)).toEqual({ method, target, httpMinor, fields: [], bytes: text.length });
+    expect(read(text)).toMatchObject({ method, target, httpMinor, fields: [], bytes: text.length });
   });
 
   test('has a method that Node knows, in its letter case (RFC 9110, 9.1)', () => {
@@ -182,9 +182,9 @@ describe('the end of a head', () => {
     }
     const fields = ['Host', 'a.test', 'X-Long-Name', 'some value', 'Empty', ''];
     const expected = { method: 'POST', target: '/a?b=c', httpMinor: 1, fields, bytes: HEAD.length };
-    expect(read(HEAD)).toEqual(expected);
-    expect(read(`${HEAD}\0\r\n\r\nGET`)).toEqual(expected);
-    expect(read(HEAD + 'x'.repeat(10_000))).toEqual(expected);
+    expect(read(HEAD)).toMatchObject(expected);
+    expect(read(`${HEAD}\0\r\n\r\nGET`)).toMatchObject(expected);
+    expect(read(HEAD + 'x'.repeat(10_000))).toMatchObject(expected);
   });
 
   test('is not looked for beyond the bytes that a head may have', () => {
@@ -237,4 +237,47 @@ test('empty lines before a request are no part of it, and nothing else is left o
   expect(behind('\r\n')).toBe('');
   for (const character of CHARACTERS)
     if (character !== '\r' && character !== '\n') expect(behind(`${character}\r\n`)).toBe(`${character}\r\n`);
+});
+
+describe('fields that the last request of the connection had, too', () => {
+  const before = read(HEAD);
+  const readBehind = (text: string, end = text.length): RequestStart | null =>
+    readRequestStart(Buffer.from(text, 'latin1'), end, before);
+
+  test('are the very same array, whatever the request line is and whatever follows', () => {
+    for (const line of ['POST /a?b=c HTTP/1.1', 'GET / HTTP/1.0', `PUT /${'x'.repeat(5_000)} HTTP/1.1`]) {
+      for (const behind of ['', 'body', 'GET / HTTP/1.1\r\n\r\n']) {
+        const text = HEAD.replace(/^[^\r]*/, line) + behind;
+        const start = readBehind(text);
+        expect(start?.fields).toBe(before?.fields);
+        expect(start).toMatchObject({ ...read(text), bytes: text.length - behind.length });
+      }
+    }
+  });
+
+  test('are others when a byte of them is another', () => {
+    for (let at = HEAD.indexOf('\n') + 1; at < HEAD.length; at++) {
+      for (const byte of ['x', ' ', '\r', '\n', '\0', ':']) {
+        const text = HEAD.slice(0, at) + byte + HEAD.slice(at + 1);
+        if (text === HEAD) continue;
+        const verdict = (() => {
+          try {
+            return readBehind(text);
+          } catch (error) {
+            return error instanceof MalformedMessage ? 'malformed' : error;
+          }
+        })();
+        const expected = verdictOf(text);
+        if (typeof expected === 'string' || expected === null) expect(verdict).toEqual(expected);
+        else expect(verdict).toMatchObject({ ...expected });
+      }
+    }
+  });
+
+  test('are others when there are more, and none before they are complete', () => {
+    const more = HEAD.replace(/\r\n$/, 'More: y\r\n\r\n');
+    expect(readBehind(more)?.fields).toEqual([...(before?.fields ?? []), 'More', 'y']);
+    expect(readBehind('GET / HTTP/1.1\r\n\r\n')?.fields).toEqual([]);
+    for (let end = 0; end < HEAD.length; end++) expect(readBehind(HEAD, end), `${end}`).toBeNull();
+  });
 });

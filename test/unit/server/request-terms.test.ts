@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RequestTerms } from '../../../src/server/request-terms.ts';
 
 function termsOf(httpMinor: number, ...fields: string[]): RequestTerms {
-  return new RequestTerms({ method: 'POST', target: '/', httpMinor, fields, bytes: 0 });
+  return new RequestTerms({ httpMinor, fields });
 }
 
 describe('a connection persists (RFC 9112, 9.3)', () => {

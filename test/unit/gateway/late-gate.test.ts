@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/index.ts';
+import { systemClock, systemRandom } from '../../../src/core/index.ts';
+import {
+  badRequest,
+  ConnectionMemory,
+  type Downstream,
+  Gateway,
+  Limiting,
+} from '../../../src/gateway/index.ts';
+import { LimitListeners, StoreListeners } from '../../../src/observe/index.ts';
+import { writeGatewayConfig } from '../../support/gateway.ts';
+
+/** A gateway whose limits are decided when `decide` is called, and what it sends to its upstream. */
+async function slowlyLimited() {
+  const path = await writeGatewayConfig({ upstreamPort: 1 });
+  const loaded = await loadConfig(path, { env: {}, generation: 1 });
+  if (!loaded.ok) throw new Error('the configuration is wrong');
+  const { snapshot } = loaded;
+  const limiting = new Limiting(snapshot.limits, snapshot.store, {
+    ...{ clock: systemClock, random: systemRandom, limitKeys: 1_000 },
+    ...{ listener: new LimitListeners([]), storeListener: new StoreListeners([]) },
+  });
+  const decided = Promise.withResolvers<unknown>();
+  Object.assign(limiting, { store: { decide: () => decided.promise } });
+  const sent: string[] = [];
+  const send = ({ target }: { target: string }) => sent.push(target);
+  const gateway = new Gateway({
+    ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
+    listener: { started: () => {}, finished: () => {}, untrustedForwarding: () => {} },
+    setup: { snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
+  });
+  const decide = async () => {
+    decided.resolve({ admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 });
+    await new Promise(resolve => setImmediate(resolve));
+  };
+  return { gateway, decide, sent };
+}
+
+/** A request whose answer the client is slow to take: it is never over. */
+function request(answers: number[]): Downstream {
+  const nothing = () => {};
+  return {
+    ...{
+      method: 'GET',
+      target: '/a',
+      httpMinor: 1,
+      fields: ['Host', 'a'],
+      scheme: 'http',
+      peer: '192.0.2.1',
+    },
+    ...{ memory: new ConnectionMemory(), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
+    ...{ abort: () => answers.push(0), write: () => true },
+    body: () => {
+      throw new Error('there is no body');
+    },
+    answer: status => answers.push(status),
+  };
+}
+
+test('a request that was answered while a gate waited is not sent to the upstream, nor answered again', async () => {
+  const { gateway, decide, sent } = await slowlyLimited();
+  const answers: number[] = [];
+  const exchange = gateway.accept(request(answers));
+  gateway.run(exchange);
+  gateway.clientFault(exchange, badRequest('of something'));
+  await decide();
+  expect(answers).toEqual([400]);
+  expect(sent).toEqual([]);
+});
+
+test('a request that waited for a gate is sent to the upstream', async () => {
+  const { gateway, decide, sent } = await slowlyLimited();
+  const answers: number[] = [];
+  gateway.run(gateway.accept(request(answers)));
+  await decide();
+  expect(sent).toEqual(['/a']);
+  expect(answers).toEqual([]);
+});

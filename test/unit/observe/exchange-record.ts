@@ -1,0 +1,25 @@
+import type { ExchangeRecord } from '../../../src/core/index.ts';
+
+/** The record of an ordinary request of a user, forwarded and admitted. */
+export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeRecord {
+  return {
+    requestId: 'Ab3dEf6hIj-1',
+    arrivedAtMs: 1_790_000_000_123,
+    sequence: 1,
+    method: 'GET',
+    route: '/things/{id}',
+    upstream: 'api',
+    clientAddress: '192.0.2.1',
+    status: 200,
+    outcome: 'forwarded',
+    bytesReceived: 0,
+    bytesSent: 1_234,
+    durationMs: 12.345_678,
+    upstreamMs: 11.5,
+    caller: { class: 'user', principal: 'web:alice' },
+    decision: { bucket: 'things', main: '42', outcome: 'admitted' },
+    retried: false,
+    error: null,
+    ...more,
+  };
+}
