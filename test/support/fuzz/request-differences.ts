@@ -66,5 +66,6 @@ export function requestsDifference(
   if (how === 'half-closed' && whole.outcome === 'closed')
     return other.outcome === 'between' ? null : 'outcome';
   if (whole.outcome !== other.outcome) return 'outcome';
-  return whole.status === other.status ? null : 'status';
+  // Who half-closes inside a request that was turned away is refused once more, and hears nothing of that.
+  return whole.status === other.status || how === 'half-closed' ? null : 'status';
 }
