@@ -12,7 +12,7 @@ const USAGE = `npm run bench [-- FLAGS]: measures the gateway beside others, see
   --only ID      this scenario; may be given more than once
   --rounds N     rounds of each scenario (5; quick: 3)
   --seconds N    seconds of each measurement (2; quick: 1)
-  --write        publish the figures of a partial or quick run too
+  --write        publish the figures of a partial or quick run too; with --only they take the place of those scenarios alone
   --json         the report as JSON on standard output
   --help         this
 
@@ -21,6 +21,8 @@ Scenarios: ${SCENARIOS.map(({ id }) => id).join(', ')}`;
 export interface BenchFlags {
   readonly settings: Settings;
   readonly scenarios: readonly Scenario[];
+  /** Only some were asked for. */
+  readonly partial: boolean;
   readonly json: boolean;
   /** Whether the results take the place of those that are published. */
   readonly publish: boolean;
@@ -62,6 +64,7 @@ function parse(parameters: readonly string[]): BenchFlags {
     },
     scenarios:
       only === undefined ? SCENARIOS.filter(scenario => scenario.quick || !quick) : only.map(scenarioOf),
+    partial: only !== undefined,
     json: flags.json,
     publish: flags.write || (!quick && only === undefined),
   };

@@ -8,7 +8,8 @@ import { readFlags } from './flags.ts';
 import { isWrkInstalled, WRK_INSTALL } from './load/wrk.ts';
 import { PEERS } from './peers/index.ts';
 import { versionOf } from './peers/peer.ts';
-import { RESULTS, writeReadme, writeResults } from './report/files.ts';
+import { amended } from './report/amended.ts';
+import { RESULTS, readResults, writeReadme, writeResults } from './report/files.ts';
 import type { Machine, Report, Result } from './report/result.ts';
 import { textOf } from './report/text.ts';
 import type { Scenario } from './scenarios/scenario.ts';
@@ -16,14 +17,15 @@ import { startIssuer } from './world/issuer.ts';
 import { freePort, startNode } from './world/part.ts';
 import { startRedis } from './world/redis.ts';
 
-const { settings, scenarios, json, publish } = readFlags(process.argv.slice(2));
+const { settings, scenarios, partial, json, publish } = readFlags(process.argv.slice(2));
 
 const report = await runAll();
 if (json) console.log(JSON.stringify(report, null, 2));
 // A part of the scenarios, or a quick look, does not replace what is published unless it is told to.
 if (publish) {
-  await writeResults(report, RESULTS);
-  await writeReadme(report);
+  const whole = partial ? amended(await readResults(RESULTS), report) : report;
+  await writeResults(whole, RESULTS);
+  await writeReadme(whole);
   console.error(`# written to ${RESULTS} and bench/README.md`);
 }
 
@@ -51,13 +53,14 @@ async function runAll(): Promise<Report> {
 async function runOne(bench: Bench, scenario: Scenario): Promise<Result> {
   console.error(`# ${scenarios.indexOf(scenario) + 1} of ${scenarios.length}: ${scenario.title}`);
   const { id, title, meaning } = scenario;
+  const date = new Date().toISOString();
   const findings = await scenario.run(bench).catch(async (error: unknown) => {
     await bench.stopAll();
     process.exitCode = 1;
     const notes = [`It failed: ${error instanceof Error ? error.message : error}`];
     return { how: 'no figures', columns: [], rows: [], aims: [], notes };
   });
-  const result = { id, title, meaning, ...findings, loadAverages: bench.takeLoadAverages() };
+  const result = { id, date, title, meaning, ...findings, loadAverages: bench.takeLoadAverages() };
   if (!json) console.log(`\n${textOf(result)}\n`);
   return result;
 }

@@ -16,6 +16,11 @@ export async function writeResults(report: Report, directory: string): Promise<v
   }
 }
 
+/** What was written last. */
+export async function readResults(directory: string): Promise<Report> {
+  return JSON.parse(await readFile(join(directory, 'results.json'), 'utf8'));
+}
+
 /** Puts the tables of a full run into bench/README.md. */
 export async function writeReadme(report: Report): Promise<void> {
   const file = join(BENCH, 'README.md');

@@ -25,7 +25,7 @@ function markdownOf(report: Report): string {
       : []),
     `${busyness(report, cores)} The load average was ${loadAverage.toFixed(1)} before the first scenario.`,
     '',
-    ...report.results.map(sectionOf),
+    ...report.results.map(result => sectionOf(result, report)),
   ].join('\n');
 }
 
@@ -40,7 +40,10 @@ function busyness({ results }: Report, cores: number): string {
   return `${verdict} Load average before the rounds: ${Math.min(...all).toFixed(1)} to ${highest.toFixed(1)}.`;
 }
 
-function sectionOf({ id, title, meaning, how, columns, rows, aims, notes }: Result): string {
+function sectionOf(
+  { id, date, title, meaning, how, columns, rows, aims, notes }: Result,
+  report: Report,
+): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const chart = columns[0]?.id === 'cpu' && rows.length > 0 ? [`![${title}](results/${id}.svg)`, ''] : [];
   const table = [
@@ -51,6 +54,8 @@ function sectionOf({ id, title, meaning, how, columns, rows, aims, notes }: Resu
     ),
     '',
   ];
+  const later =
+    date > report.date ? [`Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC.`] : [];
   const leftOut = rows.filter(({ note }) => note !== '').map(({ name, note }) => `${name}: ${note}.`);
   return [
     `### ${title}`,
@@ -59,7 +64,7 @@ function sectionOf({ id, title, meaning, how, columns, rows, aims, notes }: Resu
     '',
     ...chart,
     ...(rows.length === 0 ? [] : table),
-    ...[...aims.map(aimText), ...leftOut, ...notes].map(text => `- ${text}`),
+    ...[...aims.map(aimText), ...leftOut, ...notes, ...later].map(text => `- ${text}`),
     '',
   ].join('\n');
 }

@@ -3,6 +3,8 @@ import type { Figure } from '../measure/figures.ts';
 /** What one scenario found. */
 export interface Result {
   readonly id: string;
+  /** When it was found. */
+  readonly date: string;
   readonly title: string;
   /** What it means to a user, one or two sentences. */
   readonly meaning: string;

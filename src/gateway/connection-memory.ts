@@ -1,4 +1,6 @@
 import type { Caller, Verifier } from '../auth/index.ts';
+import type { Fields } from '../core/index.ts';
+import type { ForwardingRules, Framing, RequestHead } from '../http/index.ts';
 
 /** A token that was found good, and all that this depended on. */
 export interface KnownToken {
@@ -10,7 +12,19 @@ export interface KnownToken {
   readonly caller: Caller;
 }
 
+/** A head that was found in order, and all that this depended on. */
+export interface KnownHead {
+  readonly rules: ForwardingRules;
+  readonly trusted: boolean;
+  readonly httpMinor: number;
+  /** The very array: a listener hands out the same one for the same bytes. */
+  readonly fields: Fields;
+  readonly head: RequestHead;
+  readonly bodyLength: Framing;
+}
+
 /** What the gateway remembers from one request of a connection to the next; gone with the connection. */
 export class ConnectionMemory {
-  knownToken: KnownToken | null = null;
+  token: KnownToken | null = null;
+  head: KnownHead | null = null;
 }

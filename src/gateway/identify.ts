@@ -5,7 +5,6 @@ import {
   type Verdict as TokenVerdict,
   type Verifier,
 } from '../auth/index.ts';
-import { ownString } from '../core/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
 import { keysUnreachable, unauthenticated } from './problems.ts';
@@ -42,7 +41,7 @@ function isKnown(
   verifier: Verifier,
   schemes: readonly string[],
 ): boolean {
-  const known = exchange.downstream.memory.knownToken;
+  const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return false;
   if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
     return false;
@@ -75,12 +74,7 @@ function remember(exchange: Exchange, token: string, caller: Caller): void {
   if (setup.identity === null || snapshot.identity === null || authorization === null) return;
   const { verifier } = setup.identity;
   const { schemes } = snapshot.identity;
-  const own = ownString(authorization);
-  downstream.memory.knownToken = {
-    ...{ verifier, schemes, caller },
-    authorization: own,
-    token: own.slice(own.length - token.length),
-  };
+  downstream.memory.token = { verifier, schemes, authorization, token, caller };
 }
 
 /** The spec's rule 5.2: no valid token, no passage, where the route requires one. */

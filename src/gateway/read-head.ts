@@ -1,5 +1,6 @@
 import { type GatewayError, ownString } from '../core/index.ts';
 import { clientAddress, isPlainHost, RequestHead, requestFraming } from '../http/index.ts';
+import type { KnownHead } from './connection-memory.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from './problems.ts';
@@ -8,7 +9,8 @@ import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from 
 export function readHead(exchange: Exchange, state: GatewayState): GatewayError | null {
   const { downstream, snapshot } = exchange;
   const trusted = snapshot.trustedProxies.has(downstream.peer);
-  const head = new RequestHead(downstream.fields, snapshot.forwarding, trusted);
+  const known = knownHead(exchange, trusted);
+  const head = known?.head ?? new RequestHead(downstream.fields, snapshot.forwarding, trusted);
   exchange.head = head;
   exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
   if (head.untrustedClaims) state.listener.untrustedForwarding();
@@ -17,14 +19,23 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
     // Permits, limits and restrictions keep it for longer than the request.
     exchange.clientAddress = ownString(address);
   }
-  return judgeHead(exchange, head);
-}
-
-function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
-  const { downstream, snapshot } = exchange;
   if (downstream.fields.length > snapshot.caps.fields * 2) return headTooLarge();
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (downstream.method === 'TRACE' || downstream.method === 'CONNECT') return methodNotSupported();
+  if (known === null) return judgeHead(exchange, head, trusted);
+  exchange.bodyLength = known.bodyLength;
+  return null;
+}
+
+/** Clients repeat their fields: found in order on this connection, they are not looked at again. */
+function knownHead({ downstream, snapshot }: Exchange, trusted: boolean): KnownHead | null {
+  const known = downstream.memory.head;
+  if (known === null || known.fields !== downstream.fields || known.rules !== snapshot.forwarding) return null;
+  return known.trusted === trusted && known.httpMinor === downstream.httpMinor ? known : null;
+}
+
+function judgeHead(exchange: Exchange, head: RequestHead, trusted: boolean): GatewayError | null {
+  const { downstream, snapshot } = exchange;
   if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
   if (head.host === null || !isPlainHost(head.host))
     return badRequest('the Host header is missing or not a plain host');
@@ -33,6 +44,8 @@ function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
   const framing = requestFraming(head, downstream.httpMinor);
   if (typeof framing === 'object') return badRequest(framing.refused);
   exchange.bodyLength = framing;
+  const { fields, httpMinor, memory } = downstream;
+  memory.head = { rules: snapshot.forwarding, trusted, httpMinor, fields, head, bodyLength: framing };
   return null;
 }
 

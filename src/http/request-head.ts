@@ -25,12 +25,12 @@ export class RequestHead {
   doubled: FieldRule | null = null;
   /** An untrusted peer sent fields that only trusted proxies may send. */
   untrustedClaims = false;
-  kept: string[] = [];
+  #kept: string[] = [];
   #named: Set<string> | null = null;
 
   constructor(fields: Fields, rules: ForwardingRules, trusted: boolean) {
     const table = rules.table;
-    const kept = this.kept;
+    const kept = this.#kept;
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;
       const value = fields[i + 1] as string;
@@ -39,6 +39,10 @@ export class RequestHead {
       else if (rule !== 'drop') this.#read(rule, name, value, trusted);
     }
     if (this.#named !== null) this.#dropNamed(this.#named);
+  }
+
+  get kept(): Fields {
+    return this.#kept;
   }
 
   #read(rule: FieldRule, name: string, value: string, trusted: boolean): void {
@@ -74,7 +78,7 @@ export class RequestHead {
     else if (rule === 'forwarded-for') this.#forwardedFor(value);
     else if (rule === 'forwarded-proto') this.forwardedProto = value;
     else if (rule === 'forwarded-host') this.forwardedHost = value;
-    else this.kept.push(name, value);
+    else this.#kept.push(name, value);
   }
 
   #forwardedFor(value: string): void {
@@ -101,11 +105,11 @@ export class RequestHead {
 
   #dropNamed(named: ReadonlySet<string>): void {
     if (named.has('authorization')) this.authorizationForHop = true;
-    const kept = this.kept;
-    this.kept = [];
+    const kept = this.#kept;
+    this.#kept = [];
     for (let i = 0; i + 1 < kept.length; i += 2) {
       const name = kept[i] as string;
-      if (!named.has(name.toLowerCase())) this.kept.push(name, kept[i + 1] as string);
+      if (!named.has(name.toLowerCase())) this.#kept.push(name, kept[i + 1] as string);
     }
   }
 }

@@ -17,11 +17,11 @@ export interface Provenance {
 }
 
 /**
- * The fields that go to the upstream: the client's that pass, then those that the gateway answers for. Takes over
- * `head.kept`. `Via` is required of a gateway by RFC 9110, 7.6.3.
+ * The fields that go to the upstream: the client's that pass, then those that the gateway answers for.
+ * `Via` is required of a gateway by RFC 9110, 7.6.3.
  */
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
-  const fields = head.kept;
+  const fields = head.kept.slice();
   fields.push('Host', provenance.host);
   if (provenance.authorization !== null) fields.push('Authorization', provenance.authorization);
   for (const part of provenance.identity) fields.push(part);

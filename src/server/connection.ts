@@ -16,6 +16,7 @@ import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { RequestBody } from './request-body.ts';
 import { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
+import { Wait } from './wait.ts';
 
 /**
  * While so many bytes wait behind the current request, nothing more is read. With fewer it is, for only so does the gateway
@@ -32,9 +33,6 @@ const LINGER_MOST_MS = 5_000;
 const HALF_CLOSED_MS = 1_000;
 /** While draining, an idle connection is kept for this long: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
-
-/** A wait that no sweep has seen yet: it counts from the sweep that does, so that most waits never ask what time it is. */
-const NOT_SEEN = -1;
 
 const NO_BYTES = Buffer.alloc(0);
 
@@ -66,15 +64,13 @@ export class Connection implements ConnectionSide {
   #halfClosed = false;
   /** When the head that is not complete began. For the first, when the connection did: a client that says nothing is slow, too. */
   #headSince: number | null;
-  /** When the present wait began, or `NOT_SEEN`, and the byte counts at that moment: a change means that it is over. */
-  #since = NOT_SEEN;
-  #bytesRead = 0;
-  #bytesWritten = 0;
+  readonly #wait: Wait;
 
   constructor(socket: Socket, peer: string, state: ListenerState) {
     this.socket = socket;
     this.peer = peer;
     this.#state = state;
+    this.#wait = new Wait(socket);
     this.#headSince = state.clock.monotonicMs();
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
@@ -108,7 +104,7 @@ export class Connection implements ConnectionSide {
 
   /** From here on no answer keeps the connection. Its idle time counts anew. */
   drain(): void {
-    if (this.#current === null && this.#lingersSince === null) this.#since = NOT_SEEN;
+    if (this.#current === null && this.#lingersSince === null) this.#wait.begin();
   }
 
   answered(): void {
@@ -143,15 +139,14 @@ export class Connection implements ConnectionSide {
 
   /** Looks whether something has taken too long. Called every second or so. */
   sweep(nowMs: number): void {
-    if (this.#since === NOT_SEEN) this.#since = nowMs;
-    this.#noteProgress(nowMs);
-    if (this.#current === null) this.#sweepIdle(nowMs);
-    else this.#sweepBusy(nowMs, this.#current);
+    const wantsBytes = this.#lingersSince !== null || (!this.#closing && this.#body?.flows === true);
+    const waitedMs = this.#wait.waitedMs(nowMs, wantsBytes);
+    if (this.#current === null) this.#sweepIdle(nowMs, waitedMs);
+    else this.#sweepBusy(waitedMs, this.#current);
   }
 
-  #sweepIdle(nowMs: number): void {
+  #sweepIdle(nowMs: number, waitedMs: number): void {
     const { timeouts, draining } = this.#state;
-    const waitedMs = nowMs - this.#since;
     if (this.#lingersSince !== null) {
       if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MOST_MS) this.socket.destroy();
     } else if (this.#body !== null) {
@@ -164,10 +159,9 @@ export class Connection implements ConnectionSide {
     }
   }
 
-  #sweepBusy(nowMs: number, current: { exchange: Exchange; downstream: Http1Downstream }): void {
+  #sweepBusy(waitedMs: number, current: { exchange: Exchange; downstream: Http1Downstream }): void {
     const { timeouts, gateway } = this.#state;
     const { exchange, downstream } = current;
-    const waitedMs = nowMs - this.#since;
     gateway.review(exchange);
     if (this.#halfClosed) {
       if (waitedMs >= HALF_CLOSED_MS) this.socket.destroy();
@@ -176,21 +170,8 @@ export class Connection implements ConnectionSide {
     } else if (downstream.awaitsClient) {
       if (waitedMs > timeouts.clientBodyIdleMs) this.refuse(clientTooSlow());
     } else {
-      this.#since = nowMs;
+      this.#wait.begin();
     }
-  }
-
-  /**
-   * Bytes that nobody has a use for now are no progress, such as empty lines between requests, or the next request of a
-   * client that does not read its answer: who sends one now and then would be waited for without end.
-   */
-  #noteProgress(nowMs: number): void {
-    const { bytesRead, bytesWritten } = this.socket;
-    const taken = bytesWritten - this.socket.writableLength;
-    const wanted = this.#lingersSince !== null || (!this.#closing && this.#body?.flows === true);
-    if ((wanted && bytesRead !== this.#bytesRead) || taken !== this.#bytesWritten) this.#since = nowMs;
-    this.#bytesRead = bytesRead;
-    this.#bytesWritten = taken;
   }
 
   #onBytes(bytes: Buffer): void {
@@ -203,7 +184,7 @@ export class Connection implements ConnectionSide {
   /** A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
-    this.#since = NOT_SEEN;
+    this.#wait.begin();
     this.#look();
   }
 
@@ -249,7 +230,7 @@ export class Connection implements ConnectionSide {
     if (!body.done) return false;
     this.#body = null;
     this.#keep(bytes.subarray(at));
-    if (this.#current === null) this.#since = NOT_SEEN;
+    if (this.#current === null) this.#wait.begin();
     return true;
   }
 
@@ -291,7 +272,7 @@ export class Connection implements ConnectionSide {
     const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);
     this.#headSince = null;
-    this.#since = NOT_SEEN;
+    this.#wait.begin();
     this.#current = { exchange, downstream };
     this.#body = downstream.requestBody;
     gateway.run(exchange);
@@ -305,7 +286,7 @@ export class Connection implements ConnectionSide {
     if (this.socket.destroyed) return;
     if (!current.downstream.keepsConnection) this.#end(current.downstream.lingers);
     else {
-      this.#since = NOT_SEEN;
+      this.#wait.begin();
       this.#body?.discard();
       this.#look();
     }
@@ -321,7 +302,7 @@ export class Connection implements ConnectionSide {
 
   #linger(): void {
     this.#closing = true;
-    this.#since = NOT_SEEN;
+    this.#wait.begin();
     this.#lingersSince = this.#state.clock.monotonicMs();
     this.#regulate();
     this.socket.end();
