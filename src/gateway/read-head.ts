@@ -30,7 +30,8 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
 /** Clients repeat their fields: found in order on this connection, they are not looked at again. */
 function knownHead({ downstream, snapshot }: Exchange, trusted: boolean): KnownHead | null {
   const known = downstream.memory.head;
-  if (known === null || known.fields !== downstream.fields || known.rules !== snapshot.forwarding) return null;
+  if (known === null || known.fields !== downstream.fields || known.rules !== snapshot.forwarding)
+    return null;
   return known.trusted === trusted && known.httpMinor === downstream.httpMinor ? known : null;
 }
 

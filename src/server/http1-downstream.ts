@@ -11,8 +11,8 @@ import { RequestTerms } from './request-terms.ts';
 
 /** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
-/** A piece up to this size is framed as a chunk by copying it: one write of one string is cheaper than three. */
-const STRING_MAX_BYTES = 16_384;
+/** A piece up to this size is framed as a chunk by copying it: one string is cheaper to write than three pieces. */
+const STRING_MAX_BYTES = 2_048;
 
 /** What an exchange needs of the connection it is on. */
 export interface ConnectionSide extends RequestBodyOwner {
@@ -51,6 +51,7 @@ export class Http1Downstream implements Downstream {
   readonly #connection: ConnectionSide;
   readonly #terms: RequestTerms;
   #chunked = false;
+  #gathers = false;
   /** The answer ends where the connection does (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
@@ -124,8 +125,7 @@ export class Http1Downstream implements Downstream {
       mayHaveBody(this.method, status) &&
       firstValue(fields, 'content-length') === undefined;
     // The first piece of the body mostly comes within this turn of the event loop, and leaves in the same write.
-    socket.cork();
-    process.nextTick(uncork, socket);
+    this.#gather();
     socket.write(this.#head(status, reason, fields, this.#chunked), 'latin1');
   }
 
@@ -134,7 +134,12 @@ export class Http1Downstream implements Downstream {
     // What is written to a destroyed socket becomes an error of it that says nothing new.
     if (socket.destroyed) return false;
     if (!this.#chunked) writeBytes(socket, chunk, taken);
-    else if (chunk.length > 0) writeChunk(socket, chunk, taken);
+    else if (chunk.length > 0) {
+      // One read of the upstream can bring many chunks.
+      this.#gather();
+      writeChunk(socket, chunk, taken);
+    }
+    if (socket.writableLength >= socket.writableHighWaterMark) this.letGo();
     return socket.writableLength < socket.writableHighWaterMark;
   }
 
@@ -142,6 +147,7 @@ export class Http1Downstream implements Downstream {
     const { socket } = this.#connection;
     if (socket.destroyed) return;
     if (this.#chunked) socket.write(lastChunk(trailers), 'latin1');
+    this.letGo();
     this.#connection.answered();
   }
 
@@ -149,6 +155,21 @@ export class Http1Downstream implements Downstream {
     // The end of a close-delimited answer looks like its whole; only a reset tells the client otherwise.
     if (this.#closeDelimited) this.#connection.socket.resetAndDestroy();
     else this.#connection.socket.destroy();
+  }
+
+  /** What is written from here on to the end of this turn of the event loop leaves in one system call. */
+  #gather(): void {
+    if (this.#gathers) return;
+    this.#gathers = true;
+    this.#connection.socket.cork();
+    process.nextTick(letGoLater, this);
+  }
+
+  /** Writes what was gathered. */
+  letGo(): void {
+    if (!this.#gathers) return;
+    this.#gathers = false;
+    this.#connection.socket.uncork();
   }
 
   #head(status: number, reason: string, fields: Fields, chunked: boolean): string {
@@ -181,8 +202,8 @@ export class Http1Downstream implements Downstream {
   }
 }
 
-function uncork(socket: Socket): void {
-  socket.uncork();
+function letGoLater(downstream: Http1Downstream): void {
+  downstream.letGo();
 }
 
 /** RFC 9112, 6.3, rule 1: for these the head is all, whatever its fields say. */
@@ -202,11 +223,9 @@ function writeChunk(socket: Socket, bytes: Buffer, taken: Taken | null): void {
     taken?.();
     return;
   }
-  socket.cork();
   socket.write(chunkSize(bytes.length), 'latin1');
   writeBytes(socket, bytes, taken);
   socket.write('\r\n', 'latin1');
-  socket.uncork();
 }
 
 /** RFC 9112, 7.1.2. */
