@@ -14,8 +14,8 @@ export interface KnownToken {
 
 /** A head that was found in order, and all that this depended on. */
 export interface KnownHead {
+  /** Of one snapshot alone; with it the connection's peer is a trusted proxy or not. */
   readonly rules: ForwardingRules;
-  readonly trusted: boolean;
   readonly httpMinor: number;
   /** The very array: a listener hands out the same one for the same bytes. */
   readonly fields: Fields;

@@ -9,7 +9,7 @@ import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from 
 export function readHead(exchange: Exchange, state: GatewayState): GatewayError | null {
   const { downstream, snapshot } = exchange;
   const trusted = snapshot.trustedProxies.has(downstream.peer);
-  const known = knownHead(exchange, trusted);
+  const known = knownHead(exchange);
   const head = known?.head ?? new RequestHead(downstream.fields, snapshot.forwarding, trusted);
   exchange.head = head;
   exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
@@ -22,20 +22,20 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
   if (downstream.fields.length > snapshot.caps.fields * 2) return headTooLarge();
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (downstream.method === 'TRACE' || downstream.method === 'CONNECT') return methodNotSupported();
-  if (known === null) return judgeHead(exchange, head, trusted);
+  if (known === null) return judgeHead(exchange, head);
   exchange.bodyLength = known.bodyLength;
   return null;
 }
 
 /** Clients repeat their fields: found in order on this connection, they are not looked at again. */
-function knownHead({ downstream, snapshot }: Exchange, trusted: boolean): KnownHead | null {
+function knownHead({ downstream, snapshot }: Exchange): KnownHead | null {
   const known = downstream.memory.head;
   if (known === null || known.fields !== downstream.fields || known.rules !== snapshot.forwarding)
     return null;
-  return known.trusted === trusted && known.httpMinor === downstream.httpMinor ? known : null;
+  return known.httpMinor === downstream.httpMinor ? known : null;
 }
 
-function judgeHead(exchange: Exchange, head: RequestHead, trusted: boolean): GatewayError | null {
+function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
   const { downstream, snapshot } = exchange;
   if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
   if (head.host === null || !isPlainHost(head.host))
@@ -46,7 +46,7 @@ function judgeHead(exchange: Exchange, head: RequestHead, trusted: boolean): Gat
   if (typeof framing === 'object') return badRequest(framing.refused);
   exchange.bodyLength = framing;
   const { fields, httpMinor, memory } = downstream;
-  memory.head = { rules: snapshot.forwarding, trusted, httpMinor, fields, head, bodyLength: framing };
+  memory.head = { rules: snapshot.forwarding, httpMinor, fields, head, bodyLength: framing };
   return null;
 }
 

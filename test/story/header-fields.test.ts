@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { head } from '../support/requests.ts';
+import { head, inChunks } from '../support/requests.ts';
 import {
   type CapturedRequest,
   header,
@@ -72,6 +72,21 @@ describe('on the way to the upstream', () => {
       expect(values((await requestWith(`${name}: x`)).fields, name)).toEqual(['x']);
     },
   );
+
+  test('fields that a client repeats are judged anew for another version or method', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const chunked = inChunks('POST /a', ['x']);
+    for (const [repeated, status] of [
+      [chunked.replace('HTTP/1.1', 'HTTP/1.0'), 400],
+      [chunked.replace('POST', 'TRACE'), 405],
+    ] as const) {
+      const client = await gateway.connect();
+      for (let i = 0; i < 2; i++) expect((await client.ask(chunked)).status).toBe(200);
+      expect((await client.ask(repeated)).status).toBe(status);
+    }
+    expect(upstream.requests.map(({ method, body }) => `${method} ${body}`)).toEqual(Array(4).fill('POST x'));
+  });
 
   test('fields that end at this hop are taken away', async () => {
     const lines = HOP_BY_HOP.map(name => `${name}: x`);

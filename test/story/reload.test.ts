@@ -25,7 +25,7 @@ import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { header, startUpstream, type UpstreamExchange } from '../support/wire/index.ts';
+import { header, startUpstream, type UpstreamExchange, values } from '../support/wire/index.ts';
 
 const LINE = 'GET /things/{id}';
 const bucketOf = (bucket: object) => ({
@@ -250,6 +250,28 @@ describe('routes, proxies, timeouts and caps', () => {
     const long = `X-Long: ${'x'.repeat(2_000)}`;
     expect((await gateway.ask(head('GET /b', long))).status).toBe(431);
     expect((await gateway.ask(head('GET /b', 'A: 1', 'B: 1', 'C: 1', 'D: 1', 'E: 1'))).status).toBe(431);
+  });
+
+  it('hold for what a client repeats on a connection that it has used before', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    const repeated = head('GET /a', 'X-Forwarded-For: 192.0.2.7', 'X-Tenant: other');
+    const seen = async () => {
+      expect((await client.ask(repeated)).status).toBe(200);
+      const { fields } = upstream.requests.at(-1) ?? { fields: [] };
+      return ['x-forwarded-for', 'x-tenant'].map(name => values(fields, name).join());
+    };
+    for (let i = 0; i < 2; i++) expect(await seen()).toEqual(['127.0.0.1', 'other']);
+    await changeConfig(gateway, { forwarding_headers: ['X-Tenant'] });
+    await serves(gateway, 2);
+    for (let i = 0; i < 2; i++) expect(await seen()).toEqual(['127.0.0.1', '']);
+    await changeConfig(gateway, { trusted_proxies: ['127.0.0.1'] });
+    await serves(gateway, 3);
+    for (let i = 0; i < 2; i++) expect(await seen()).toEqual(['192.0.2.7, 127.0.0.1', 'other']);
+    await changeConfig(gateway, { caps: { fields: 2 } });
+    await serves(gateway, 4);
+    expect((await client.ask(repeated)).status).toBe(431);
   });
 
   it('of connections count those that were open before', async () => {
