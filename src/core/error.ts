@@ -33,7 +33,7 @@ export interface GatewayErrorOptions {
  * What the gateway answers a request with by itself. `gateway/answers.ts` turns it into bytes.
  *
  * It is handed on as a value and no `Error`: a refusal is an everyday event that nobody has to trace, and making an `Error`
- * of each costs as much as half of all limits (measured: 0.27 us, without a stack).
+ * of each costs 0.27 microseconds, even without a stack.
  */
 export class GatewayError {
   readonly message: string;

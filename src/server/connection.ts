@@ -48,7 +48,7 @@ export class Connection implements ConnectionSide {
   #current: { readonly exchange: Exchange; readonly downstream: Http1Downstream } | null = null;
   /** The body that the next byte belongs to; its exchange may be over already. */
   #body: RequestBody | null = null;
-  /** The last request that was read. */
+  /** The last request that was read; null where it was too large to be remembered. */
   #before: RequestStart | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
@@ -247,7 +247,7 @@ export class Connection implements ConnectionSide {
       return false;
     }
     this.#headPieces.complete();
-    this.#before = start;
+    this.#before = start.section === null ? null : start;
     this.#keep(bytes.subarray(start.bytes));
     this.#serve(start);
     return true;
@@ -287,6 +287,8 @@ export class Connection implements ConnectionSide {
     if (!current.downstream.keepsConnection) this.#end(current.downstream.lingers);
     else {
       this.#wait.begin();
+      // Its fields will not come again as the same array.
+      if (this.#before === null) this.memory.head = null;
       this.#body?.discard();
       this.#look();
     }

@@ -20,8 +20,8 @@ export interface RequestStart {
   /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
   readonly fields: Fields;
-  /** The bytes that the fields were read from, their empty line included. */
-  readonly section: Buffer;
+  /** The bytes that the fields were read from, their empty line included; null: too many to be remembered. */
+  readonly section: Buffer | null;
   /** Bytes of the head, its empty line included. */
   readonly bytes: number;
 }
@@ -62,14 +62,23 @@ export function readRequestStart(
   if (line === INCOMPLETE) return null;
   const httpMinor = (bytes[versionEnd - 1] as number) - DIGIT_0;
   const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
-  if (before !== null && isAt(bytes, line, end, before.section)) {
-    const { fields, section } = before;
-    return { ...start, fields, section, bytes: line + section.length };
-  }
+  const section = before?.section ?? null;
+  if (before !== null && section !== null && isAt(bytes, line, end, section))
+    return { ...start, fields: before.fields, section, bytes: line + section.length };
   const fields: string[] = [];
   const text = bytes.toString('latin1', 0, textEnd(bytes, line, end));
   at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
-  return at === INCOMPLETE ? null : { ...start, fields, section: bytes.subarray(line, at), bytes: at };
+  return at === INCOMPLETE ? null : { ...start, fields, section: sectionOf(bytes, line, at), bytes: at };
+}
+
+/** A connection may be idle for long with what is remembered of it: no more than that, and nothing that came with it. */
+function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
+  if (to - from > MOST_REMEMBERED_BYTES) return null;
+  const section = bytes.subarray(from, to);
+  if (bytes.buffer.byteLength <= MOST_REMEMBERED_BYTES) return section;
+  const own = Buffer.allocUnsafeSlow(section.length);
+  section.copy(own);
+  return own;
 }
 
 /** Whether these bytes stand at `from`. The empty line among them is the end of what they are compared with, too. */
@@ -91,6 +100,8 @@ export function withoutEmptyLines(bytes: Buffer): Buffer {
 /** The methods that Node knows, which are those that routes can name: by themselves, so that a request keeps no copy of one. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
 const LONGEST_METHOD = Math.max(...METHODS.map(method => method.length));
+/** More than most clients send, and little enough for tens of thousands of idle connections. */
+const MOST_REMEMBERED_BYTES = 4_096;
 const VERSION = Buffer.from(' HTTP/1.');
 const DIGIT_0 = 0x30;
 const HEAD_END = Buffer.from('\r\n\r\n');

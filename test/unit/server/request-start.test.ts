@@ -281,3 +281,23 @@ describe('fields that the last request of the connection had, too', () => {
     for (let end = 0; end < HEAD.length; end++) expect(readBehind(HEAD, end), `${end}`).toBeNull();
   });
 });
+
+describe('what is remembered of a request', () => {
+  const behindHead = (fieldBytes: number, bodyBytes: number) => {
+    const text = `POST / HTTP/1.1\r\nX: ${'x'.repeat(fieldBytes - 7)}\r\n\r\n${'y'.repeat(bodyBytes)}`;
+    return readRequestStart(Buffer.from(text, 'latin1'), text.length)?.section;
+  };
+
+  test('keeps nothing alive that came with it', () => {
+    for (const bodyBytes of [0, 60_000]) {
+      const section = behindHead(1_000, bodyBytes);
+      expect(section).toHaveLength(1_000);
+      expect(section?.buffer.byteLength).toBeLessThanOrEqual(4_096);
+    }
+  });
+
+  test('is 4 KiB of fields at most', () => {
+    expect(behindHead(4_096, 0)).toHaveLength(4_096);
+    expect(behindHead(4_097, 0)).toBeNull();
+  });
+});
