@@ -334,6 +334,19 @@ describe('callers and their provider', () => {
     expect(issuer.provider.keyFetches).toBe(fetches);
   });
 
+  it('are told by the schemes of the new configuration on connections that they have used before', async () => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer);
+    const client = await gateway.connect();
+    const request = head('GET /a', issuer.bearer()).replace('Bearer', 'Bot');
+    await changeConfig(gateway, { access_tokens: { audience: 'api', schemes: ['Bearer', 'Bot'] } });
+    await serves(gateway, 2);
+    for (let i = 0; i < 2; i++) expect((await client.ask(request)).status).toBe(200);
+    await changeConfig(gateway, { access_tokens: { audience: 'api', schemes: ['Bearer'] } });
+    await serves(gateway, 3);
+    expect((await client.ask(request)).status).toBe(401);
+  });
+
   it('are judged anew when the rules for tokens change', async () => {
     const issuer = await startIssuer();
     const { gateway } = await startGatewayOf(issuer);
