@@ -29,7 +29,7 @@ const PUBLISHED_KEYS = new Set([
 ]);
 
 /** What the package holds beside its manifest. The demo needs the development packages and stays out. */
-const PUBLISHED_FILES = ['dist', 'config', '!config/demo', 'CHANGELOG.md', 'NOTICE', 'SECURITY.md'];
+const PUBLISHED_FILES = ['dist', 'config', '!config/demo', 'docs', 'CHANGELOG.md', 'NOTICE', 'SECURITY.md'];
 
 /** The published manifest, made from the working tree's. */
 export function publishedManifest(working: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -44,6 +44,7 @@ describe('the package', () => {
         'dist/main.js',
         'config/gateway.yaml',
         'README.md',
+        'docs/operations.md',
         'LICENSE',
         'CHANGELOG.md',
         'SECURITY.md',

@@ -5,14 +5,7 @@ import { loadText } from '../support/config-text.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
-const DOCUMENTS = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-  'SECURITY.md',
-  'src/README.md',
-  'bench/README.md',
-];
+const DOCUMENTS = await documentNames();
 
 describe('the documents', () => {
   it('name npm scripts that exist', async () => {
@@ -34,17 +27,31 @@ describe('the documents', () => {
 });
 
 describe('the README', () => {
-  it('names every metric of the gateway, and none that does not exist', async () => {
+  it('is one screen to decide, one to run and links: 150 lines at most', async () => {
+    expect((await readDocument('README.md')).split('\n').length).toBeLessThanOrEqual(150);
+  });
+
+  it('links to every document of docs/', async () => {
+    const readme = await readDocument('README.md');
+    const unlinked = DOCUMENTS.filter(name => name.startsWith('docs/') && !readme.includes(`](${name})`));
+    expect(unlinked).toEqual([]);
+  });
+});
+
+describe('the documents of docs/', () => {
+  it('name every metric of the gateway, and none that does not exist', async () => {
     const files = (await readdir(join(CHECKOUT, 'src/observe'))).filter(name => name.endsWith('metrics.ts'));
     const sources = await Promise.all(files.map(name => readDocument(`src/observe/${name}`)));
     const real = [...sources.join().matchAll(/'(weir_\w+)'/g)].map(([, name]) => name);
-    const named = [...(await readDocument('README.md')).matchAll(/`(weir_\w+)`/g)].map(([, name]) => name);
+    const named = [...(await readDocument('docs/operations.md')).matchAll(/`(weir_\w+)`/g)].map(
+      ([, name]) => name,
+    );
     expect(real.length).toBeGreaterThan(15);
     expect([...new Set(named)].toSorted()).toEqual(real.toSorted());
   });
 
-  it('shows a configuration in which users sign in and callers are known', async () => {
-    const examples = examplesIn('README.md', await readDocument('README.md'));
+  it('show a configuration in which users sign in and callers are known', async () => {
+    const examples = examplesIn('tokens.md', await readDocument('docs/tokens.md'));
     const texts = examples.filter(({ file }) => file === 'gateway.yaml').map(({ text }) => text);
     const shown = texts.filter(text => text.includes('identity_provider:'));
     expect(shown).toHaveLength(1);
@@ -54,23 +61,35 @@ describe('the README', () => {
     expect(routes.map(({ value }) => value.authentication)).toEqual(['required', 'optional', 'none']);
   });
 
-  it('names every member of the answer to a sign-in', async () => {
+  it('name every member of the answer to a sign-in', async () => {
     const source = await readDocument('src/signin/auth-response.ts');
     const answer = /interface AuthResponse \{[^}]*\}/.exec(source)?.[0] ?? '';
     const members = [...answer.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
     expect(members).toHaveLength(9);
-    const readme = await readDocument('README.md');
-    for (const member of members) expect(readme.includes(`\`${member}\``), member).toBe(true);
+    const tokens = await readDocument('docs/tokens.md');
+    for (const member of members) expect(tokens.includes(`\`${member}\``), member).toBe(true);
   });
 
-  it('names every package that the gateway needs', async () => {
+  it('name every package that the gateway needs', async () => {
     const { dependencies } = JSON.parse(await readDocument('package.json'));
-    const readme = await readDocument('README.md');
+    const design = await readDocument('docs/design.md');
     for (const name of Object.keys(dependencies))
-      expect(readme).toMatch(new RegExp(`^\\| \\[${name}\\]`, 'm'));
+      expect(design).toMatch(new RegExp(`^\\| \\[${name}\\]`, 'm'));
   });
 });
 
 function readDocument(name: string): Promise<string> {
   return readFile(join(CHECKOUT, name), 'utf8');
+}
+
+/** Every document that is not installed, by its path. */
+async function documentNames(): Promise<string[]> {
+  const folders = ['', 'docs/', 'src/', 'bench/'];
+  const listed = await Promise.all(
+    folders.map(async folder => {
+      const names = await readdir(join(CHECKOUT, folder));
+      return names.filter(name => name.endsWith('.md')).map(name => folder + name);
+    }),
+  );
+  return listed.flat();
 }
