@@ -93,7 +93,7 @@ export interface ForwardRoute {
   readonly parameters: readonly string[];
 }
 
-/** One of the anonymous endpoints (specification, section 4), for every method. */
+/** One of the anonymous endpoints (docs/contract.md, 1), for every method. */
 export interface SignInRoute {
   readonly kind: 'sign-in';
   /** Its path: the name in metrics and logs. */

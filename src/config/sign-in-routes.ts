@@ -2,7 +2,7 @@ import { parseRoutePattern, type RouteEntry } from '../routing/index.ts';
 import type { SignInRoute } from './model.ts';
 
 /**
- * The anonymous endpoints (specification, section 4). They are the gateway's own whatever the configuration says, and for
+ * The anonymous endpoints (docs/contract.md, 1). They are the gateway's own whatever the configuration says, and for
  * every method: no route of an operator may come to serve what clients send their codes to.
  */
 export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [

@@ -18,7 +18,7 @@ interface Tokens {
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks everything that a client can meet between its first request and its last: the sign-in of the specification, calls
+ * Walks everything that a client can meet between its first request and its last: the sign-in, calls
  * with tokens, the ways in which each is refused, and a limit that is met. Rejects with an `Error` where there is no way on.
  *
  * @param gateway its origin, `http://127.0.0.1:8080`

@@ -77,7 +77,7 @@ function remember(exchange: Exchange, token: string, caller: Caller): void {
   downstream.memory.token = { verifier, schemes, authorization, token, caller };
 }
 
-/** The spec's rule 5.2: no valid token, no passage, where the route requires one. */
+/** Refuses requests without a valid token where the route requires one (docs/contract.md, 2.1). */
 export function authorise(exchange: Exchange): Verdict {
   if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
   return exchange.caller === null ? unauthenticated() : null;

@@ -20,7 +20,7 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   limiting.invalidRequests.note(exchange.addressKey);
 }
 
-/** The specification's section 8: final status 401, 403 or 429, but not where a restriction answered or others share the blame. */
+/** Final status 401, 403 or 429, but not where a restriction answered or others share the blame (docs/contract.md, 5.1). */
 function isInvalid({ status, error, refusedScope, isPreflight }: Exchange): boolean {
   if (isPreflight) return false;
   if (status === 401 || status === 403) return true;

@@ -26,7 +26,7 @@ const CODE = {
 /** A refusal for now: 429 with the rate-limit body in place of the error object. */
 export class RateLimitError extends GatewayError {
   /**
-   * JSON in ASCII, as the specification's section 2 gives it: `message`, `retry_after` in seconds to the millisecond, `global`,
+   * JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`,
    * and where it has to read as the error object too, `code` and `details`.
    */
   readonly body: string;
@@ -71,7 +71,7 @@ function retryAfterSeconds(waitMs: number): number {
 
 const LIMITED = 'You are being rate limited.';
 
-/** The global limit of the caller. Of the rate-limit family it carries exactly its three (specification, 8.2). */
+/** The global limit of the caller. Of the rate-limit family it carries exactly its three (docs/contract.md, 4.6). */
 export function globallyRefused(retryAfterMs: number, anonymous = false): RateLimitError {
   return new RateLimitError({
     message: LIMITED,

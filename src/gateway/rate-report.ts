@@ -24,7 +24,7 @@ export function reportOf(
   return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, bucket, scope };
 }
 
-/** The six bucket headers of the specification's section 8, in the forms of its clients: see the tests of each. */
+/** The six headers of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
 export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
   fields.push(
     'X-RateLimit-Limit',

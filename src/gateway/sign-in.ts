@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
 
-/** The terminal that serves the two anonymous endpoints of the specification (section 4). */
+/** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
   const { method } = exchange.downstream;
   const signIn = exchange.setup.identity?.signIn;

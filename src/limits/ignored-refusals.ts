@@ -18,8 +18,8 @@ export interface Refusal {
 
 /**
  * Counts the requests of callers who do not wait as they were told: refused again by the same key of a limit, more than a
- * second after its first refusal and before its wait is over. Past the threshold the caller is restricted (specification,
- * section 8, "Clients that systematically ignore 429").
+ * second after its first refusal and before its wait is over. Past the threshold the caller is restricted
+ * (docs/contract.md, 5.4).
  */
 export class IgnoredRefusals extends OffenceCounter {
   readonly #memory: RefusalMemory;

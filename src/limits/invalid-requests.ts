@@ -1,7 +1,7 @@
 import { OffenceCounter, type OffenceCounterOptions } from './offence-counter.ts';
 import type { Restrictions } from './restrictions.ts';
 
-/** Counts the invalid requests of each address and restricts it past the threshold (specification, section 8). */
+/** Counts the invalid requests of each address and restricts it past the threshold (docs/contract.md, 5.2). */
 export class InvalidRequests extends OffenceCounter {
   constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
     super(restrictions, 'invalid_requests', options);

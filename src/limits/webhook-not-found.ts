@@ -3,7 +3,7 @@ import type { Restrictions } from './restrictions.ts';
 
 /**
  * Counts the upstream's 404s of each address on each webhook. Past the threshold that address is refused on that webhook:
- * it should have stopped calling (specification, section 7). Others who call the webhook are not touched.
+ * it should have stopped calling (docs/contract.md, 5.3). Others who call the webhook are not touched.
  */
 export class WebhookNotFound extends OffenceCounter {
   constructor(restrictions: Restrictions, options: OffenceCounterOptions) {

@@ -4,7 +4,7 @@ import { unverifiedClaims } from './jwt-claims.ts';
 /** The members of the provider's token answer, whatever they are. */
 export type TokenMembers = ReadonlyMap<string, unknown>;
 
-/** What a client gets for its code (specification section 2). Members that the provider did not issue are left out. */
+/** What a client gets for its code (docs/contract.md, 1.4). Members that the provider did not issue are left out. */
 export interface AuthResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';

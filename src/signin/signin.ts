@@ -37,7 +37,7 @@ const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
 const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
- * The two anonymous endpoints of the specification. One per configuration; the provider is handed in because it outlives a
+ * The two anonymous endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
  * reload. Its constructor throws a `TypeError` where `signInMistakes` finds one.
  */
 export class SignIn {

@@ -70,6 +70,14 @@ describe('the documents of docs/', () => {
     for (const member of members) expect(tokens.includes(`\`${member}\``), member).toBe(true);
   });
 
+  it('number every section of the contract that the code cites', async () => {
+    const sections = [...(await readDocument('docs/contract.md')).matchAll(/^##+ (\d+(?:\.\d+)?)\.? /gm)];
+    const numbers = new Set(sections.map(([, number]) => number));
+    const cited = await citationsOfTheContract();
+    expect(cited.length).toBeGreaterThan(10);
+    expect(cited.filter(({ number }) => !numbers.has(number))).toEqual([]);
+  });
+
   it('name every package that the gateway needs', async () => {
     const { dependencies } = JSON.parse(await readDocument('package.json'));
     const design = await readDocument('docs/design.md');
@@ -92,4 +100,21 @@ async function documentNames(): Promise<string[]> {
     }),
   );
   return listed.flat();
+}
+
+/** Where the sources cite the contract, and which section. */
+async function citationsOfTheContract(): Promise<{ file: string; number: string }[]> {
+  const sources = await readdir(join(CHECKOUT, 'src'), { recursive: true });
+  const cited = await Promise.all(
+    sources
+      .filter(name => name.endsWith('.ts'))
+      .map(async file => {
+        const text = await readDocument(`src/${file}`);
+        return Array.from(text.matchAll(/docs\/contract\.md, ([\d.]*\d)/g), ([, number = '']) => ({
+          file,
+          number,
+        }));
+      }),
+  );
+  return cited.flat();
 }

@@ -48,7 +48,7 @@ function expectRefusedCode(answer: unknown): void {
   });
 }
 
-test('whoever opens the authorization url and signs in gets a code that is traded for every token of the specification', async () => {
+test('a client that opens the authorization URL and signs in trades its code for every member of the token object', async () => {
   const { provider, room, redirectUri } = await demo();
   const answer = await room.redeem({ code: await codeOf(room, redirectUri), redirectUri });
   expect(Object.keys(answer)).toEqual([

@@ -8,7 +8,7 @@ const read = (members: Record<string, unknown>) =>
   readAnswer(new Map(Object.entries(members)), 'openid wanted', NOW);
 const response = (members: Record<string, unknown>) => read({ access_token: 'opaque', ...members }).response;
 
-test('everything that Keycloak issues has its place, in the order of the specification', () => {
+test('everything that Keycloak issues has its place, in the order of the contract', () => {
   const { response: all, mark } = read({
     access_token: jwt({ sub: 'alice' }),
     expires_in: 300,
