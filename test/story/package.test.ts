@@ -77,6 +77,14 @@ describe('the package', () => {
     expect([...packages].filter(name => !Object.hasOwn(manifest['dependencies'] ?? {}, name))).toEqual([]);
   });
 
+  it('has the name under which the registry knows it', async () => {
+    const lock = JSON.parse(await readFile(join(CHECKOUT, 'package-lock.json'), 'utf8'));
+    const names = [manifest['name'], lock.name, lock.packages[''].name];
+    expect(names).toEqual(['weir-gateway', 'weir-gateway', 'weir-gateway']);
+    const contributing = await readFile(join(CHECKOUT, 'CONTRIBUTING.md'), 'utf8');
+    expect(contributing).toContain('npm publish weir-gateway-X.Y.Z.tgz');
+  });
+
   it('has an executable of the name weir', async () => {
     expect(manifest['bin']).toEqual({ weir: 'dist/main.js' });
     expect((await stat(join(unpacked, 'dist/main.js'))).mode & 0o111).toBe(0o111);
