@@ -1,13 +1,36 @@
+import { access } from 'node:fs/promises';
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 import { didYouMean } from '../config/index.ts';
 import { UsageError } from './command.ts';
 
-/** Where a configuration is looked for when the command line does not say. */
-export const DEFAULT_CONFIG = 'config/gateway.yaml';
+/** The configuration where the command line names none: in the working directory. */
+const DEFAULT_CONFIG = 'gateway.yaml';
 
 /** The option that all commands share which read the configuration. */
-export const configOption = { config: { type: 'string', default: DEFAULT_CONFIG } } as const;
+export const configOption = { config: { type: 'string', short: 'c' } } as const;
+
+/** What the help of those commands says of it. */
+export const CONFIG_HELP = `the configuration (./${DEFAULT_CONFIG}); also as --config FILE, -c FILE`;
+
+/**
+ * The configuration that the command line names: by a word, by --config, or by neither. Throws a UsageError where it names two,
+ * or none and there is no default.
+ */
+export async function configFile(word: string | undefined, option: string | undefined): Promise<string> {
+  if (word !== undefined && option !== undefined)
+    throw new UsageError(`"${word}" and --config both name the configuration: leave out one`);
+  const named = word ?? option;
+  if (named !== undefined) return named;
+  const exists = await access(DEFAULT_CONFIG).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+  if (exists) return DEFAULT_CONFIG;
+  throw new UsageError(
+    `there is no ${DEFAULT_CONFIG} in ${process.cwd()}: name the configuration, such as /etc/weir/${DEFAULT_CONFIG}`,
+  );
+}
 
 /**
  * Reads the options and words after a command's name. Throws a UsageError for what the command does not know.

@@ -8,7 +8,7 @@ import {
   type Problem,
   type Severity,
 } from '../config/index.ts';
-import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
+import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
@@ -18,9 +18,9 @@ export const check: Command = {
   help: `Reads the configuration as "weir serve" would, with the files that it names, and tells every mistake in it. Variables
 such as \${NAME} are taken from the environment, so check where it will run, or set them.
 
-weir check [OPTIONS]
+weir check [FILE] [OPTIONS]
 
-  --config FILE     the file to check (${DEFAULT_CONFIG})
+  FILE              ${CONFIG_HELP}
   --strict          warnings fail as well; hints never do
   --format FORMAT   text, one line a problem: file:line:column: what is wrong; or json (text)
   --help            this text
@@ -33,10 +33,12 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
       strict: { type: 'boolean', default: false },
       format: { type: 'string', default: 'text' },
     } as const;
-    const { config: file, strict, format } = readArguments(args, options).values;
+    const { values, positionals } = readArguments(args, options, ['[FILE]']);
+    const { strict, format } = values;
     if (format !== 'text' && format !== 'json') {
       throw new UsageError(`--format takes text or json, not "${format}"`);
     }
+    const file = await configFile(positionals[0], values.config);
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
     const problems = result.ok ? [...result.warnings, ...result.hints] : result.problems;
     const passed = result.ok && !(strict && result.warnings.length > 0);

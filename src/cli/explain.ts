@@ -11,7 +11,7 @@ import {
   type Snapshot,
 } from '../config/index.ts';
 import { addressKey, normalizeAddress, parseTarget, type Target } from '../http/index.ts';
-import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
+import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { describeForwarding, routeFact } from './describe-route.ts';
 import { ExitCode } from './exit-code.ts';
@@ -28,11 +28,11 @@ export const explain: Command = {
 or that the gateway serves it itself; its bucket and each limit that it meets, what may restrict its caller, and which other
 routes match as well. Behind each limit stands the line where it is written. Nothing is sent.
 
-weir explain METHOD PATH [OPTIONS]
+weir explain METHOD PATH [FILE] [OPTIONS]
 
   METHOD          GET, POST, ...
   PATH            as in a request line: /v1/things/7?full=yes
-  --config FILE   the configuration (${DEFAULT_CONFIG})
+  FILE            ${CONFIG_HELP}
   --as CALLER     the limits of one class of callers alone: bot, user or address (all that the route may have);
                   address:IP for --as address --address IP
   --address IP    also say what a request from this address counts as
@@ -43,11 +43,12 @@ Exit code: 0 a route takes it, 1 the gateway refuses it or no route matches, 64 
 `,
   async run(args, terminal) {
     const options = { ...configOption, as: { type: 'string' }, address: { type: 'string' } } as const;
-    const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH']);
-    const [method = '', path = ''] = positionals;
+    const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH', '[FILE]']);
+    const [method = '', path = '', word] = positionals;
     checkMethod(method);
     const caller = readCaller(values.as, values.address);
-    const config = await loadConfig(values.config, { env: terminal.env, generation: 1 });
+    const file = await configFile(word, values.config);
+    const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
       for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
       return ExitCode.configuration;

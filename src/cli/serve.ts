@@ -1,5 +1,5 @@
 import { formatProblem, loadConfig } from '../config/index.ts';
-import { configOption, DEFAULT_CONFIG, readArguments } from './arguments.ts';
+import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
@@ -12,10 +12,10 @@ configuration allows; a second signal ends it at once. It logs to standard outpu
 When a file of the configuration changes, it is read anew, and so it is at SIGHUP: without mistakes it serves from then on, with
 mistakes they are logged and nothing changes. Changes of "listen" wait for a restart; "/status" on the admin listener tells.
 
-weir serve [OPTIONS]
+weir serve [FILE] [OPTIONS]
 
-  --config FILE   the configuration (${DEFAULT_CONFIG})
-  --help          this text
+  FILE      ${CONFIG_HELP}
+  --help    this text
 
 Exit code:
   0         all requests were finished
@@ -26,7 +26,8 @@ Exit code:
   130, 143  ended at once by a second SIGINT or SIGTERM
 `,
   async run(args, terminal) {
-    const { config: file } = readArguments(args, configOption).values;
+    const { values, positionals } = readArguments(args, configOption, ['[FILE]']);
+    const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
       for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../support/temp.ts';
 
@@ -11,14 +11,23 @@ interface Ended {
 }
 
 /** Runs `weir` with these words, as a process of its own. */
-function weir(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return node(['src/main.ts', ...words], env);
+function weir(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = '.',
+): Promise<Ended> {
+  return node([resolve('src/main.ts'), ...words], env, cwd);
 }
 
-function node(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return new Promise(resolve => {
-    const child = execFile(process.execPath, words, { env: { ...process.env, ...env } }, (_, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
+function node(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = '.',
+): Promise<Ended> {
+  return new Promise(done => {
+    const options = { env: { ...process.env, ...env }, cwd };
+    const child = execFile(process.execPath, words, options, (_, out, err) =>
+      done({ code: child.exitCode ?? -1, out, err }),
     );
   });
 }
@@ -97,10 +106,16 @@ describe('weir', () => {
     [['--config', 'x', 'check'], 'weir: unknown option "--config": options follow the command'],
     [['check', '--confg', 'x'], 'weir check: unknown option "--confg", did you mean "--config"?'],
     [['check', '-x'], 'weir check: unknown option "-x"'],
-    [['check', 'x'], 'weir check: "x" is one word too many'],
+    [['check', 'x', 'y'], 'weir check: "y" is one word too many'],
+    [['check', 'x', '-c', 'y'], 'weir check: "x" and --config both name the configuration: leave out one'],
+    [['check', '-c', 'x', '--config', 'y'], 'weir check: --config is given twice'],
+    [
+      ['check'],
+      `weir check: there is no gateway.yaml in ${resolve('.')}: name the configuration, such as /etc/weir/gateway.yaml`,
+    ],
     [['check', '--strict', '--strict'], 'weir check: --strict is given twice'],
     [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
-    [['check', '--config'], "weir check: Option '--config <value>' argument missing"],
+    [['check', '--config'], "weir check: Option '-c, --config <value>' argument missing"],
     [['explain', 'GET'], 'weir explain: PATH is missing'],
     [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
@@ -121,7 +136,7 @@ describe('weir', () => {
       'weir explain: --as address:IP and --address both give an address: leave out one',
     ],
     [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
-    [['serve', 'now'], 'weir serve: "now" is one word too many'],
+    [['serve', 'now', 'here'], 'weir serve: "here" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
     const { code, out, err } = await weir(words);
     expect({ code, out }).toEqual({ code: 64, out: '' });
@@ -145,6 +160,37 @@ describe('weir', () => {
   });
 });
 
+describe('the configuration that a command reads', () => {
+  it.each<[string, string[], RegExp]>([
+    ['check', [], /ok, 5 routes/],
+    ['explain', ['GET', '/v1/users/7'], /GET,PATCH \/v1\/users\/\{user_id\} \(/],
+  ])('is gateway.yaml of the working folder, a word or an option, for %s', async (command, words, says) => {
+    const file = await configOf(SOUND);
+    const here = await weir([command, ...words], {}, dirname(file));
+    expect(here).toMatchObject({ code: 0, out: expect.stringMatching(says), err: '' });
+    for (const named of [[file], ['-c', file], [`-c${file}`], ['--config', file], [`--config=${file}`]]) {
+      const { code, out, err } = await weir([command, ...words, ...named]);
+      expect({ code, out, err }, named.join(' ')).toEqual({
+        code: 0,
+        out: here.out.replaceAll('gateway.yaml', file),
+        err: '',
+      });
+    }
+  });
+
+  it('is the same for serve', async () => {
+    const file = await configOf(WITH_MISTAKES);
+    const message = ':21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?\n';
+    const here = await weir(['serve'], {}, dirname(file));
+    expect(here).toMatchObject({ code: 78, err: expect.stringMatching(/^gateway\.yaml:/) });
+    expect(here.err).toContain(message);
+    for (const named of [[file], ['-c', file], ['--config', file]]) {
+      const { code, err } = await weir(['serve', ...named]);
+      expect({ code, err }).toEqual({ code: 78, err: here.err.replaceAll('gateway.yaml', file) });
+    }
+  });
+});
+
 describe('weir check', () => {
   it('passes a sound file', async () => {
     const file = await configOf(SOUND);
@@ -155,8 +201,8 @@ describe('weir check', () => {
     });
   });
 
-  it('reads config/gateway.yaml when it is told no other', async () => {
-    expect(await weir(['check'], SECRET)).toEqual({
+  it('passes the shipped files', async () => {
+    expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
       out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
       err: '',
@@ -234,7 +280,7 @@ describe('weir check', () => {
         },
       ],
     });
-    const passed = await weir(['check', '--format', 'json'], SECRET);
+    const passed = await weir(['check', 'config/gateway.yaml', '--format', 'json'], SECRET);
     expect(JSON.parse(passed.out)).toEqual({
       ok: true,
       file: 'config/gateway.yaml',
@@ -388,7 +434,7 @@ describe('weir explain', () => {
 describe('weir explain, of callers', () => {
   /** The columns of the answer for the shipped configuration. */
   async function explain(method: string, path: string): Promise<{ code: number; facts: string[] }> {
-    const { code, out, err } = await weir(['explain', method, path], SECRET);
+    const { code, out, err } = await weir(['explain', method, path, 'config/gateway.yaml'], SECRET);
     expect(err).toBe('');
     const lines = out.replaceAll(/(config\/\w+\.yaml):\d+/g, '$1').split('\n');
     return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };

@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { access, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -123,6 +124,36 @@ describe('the package', () => {
     });
     await waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(401);
+  });
+});
+
+describe('the line that the documents give to a supervisor', () => {
+  it.each([
+    ['README.md', /^node (node_modules\/weir-gateway\/.*)$/m],
+    ['README.md', /^node (src\/.*)$/m],
+    ['docs/operations.md', /^ExecStart=\/usr\/bin\/node (\/opt\/weir\/.*)$/m],
+    ['docs/operations.md', /^In a container: `CMD \["node", "(.*)"\]`\.$/m],
+  ])('of %s, %s, starts a gateway that SIGTERM ends with exit code 0', async (document, line) => {
+    const [, words = ''] = line.exec(await readFile(join(CHECKOUT, document), 'utf8')) ?? [];
+    const [program = '', ...rest] = words.split(/ |", "/);
+    expect(rest).toEqual(['serve', '/etc/weir/gateway.yaml']);
+    await linkDependencies();
+    const installed = join(directory, 'opt');
+    await mkdir(join(installed, 'node_modules'), { recursive: true });
+    await symlink(unpacked, join(installed, 'node_modules/weir-gateway')).catch(() => undefined);
+    const file = join(directory, 'idle.yaml');
+    await writeFile(file, 'listen: { http: "127.0.0.1:0", admin: off }\nupstreams: {}\nroutes: []\n');
+    const cwd = program.startsWith('src/') ? CHECKOUT : installed;
+    const gateway = spawn('node', [program.replace('/opt/weir', installed), 'serve', file], { cwd });
+    onTestFinished(() => void gateway.kill('SIGKILL'));
+    const ended = once(gateway, 'close');
+    let log = '';
+    gateway.stdout.on('data', text => {
+      log += text;
+    });
+    await waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
+    gateway.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
   });
 });
 

@@ -31,6 +31,27 @@ describe('the README', () => {
     expect((await readDocument('README.md')).split('\n').length).toBeLessThanOrEqual(150);
   });
 
+  it('tells beside its first gateway.yaml which limits hold without a limits.yaml', async () => {
+    const readme = await readDocument('README.md');
+    const [first] = examplesIn('README.md', readme);
+    const loaded = await loadText(first?.text ?? '');
+    if (!loaded.ok) throw new Error('the first gateway.yaml has mistakes');
+    const { global, invalidRequests } = loaded.snapshot.limits;
+    const behind = readme
+      .slice(readme.indexOf(first?.text ?? ''))
+      .replaceAll(/\s+/g, ' ')
+      .slice(0, 1000);
+    expect(global.address.global).toMatchObject({ units: 50, periodMs: 1_000 });
+    expect(behind).toContain('each client address may send 50 requests a second');
+    expect(invalidRequests).toEqual({ quota: { units: 10_000, periodMs: 600_000 }, restrictForMs: 600_000 });
+    expect(behind).toContain('more than 10,000 of its requests within 10 minutes');
+    expect(behind).toContain('nothing but 429 for 10 minutes');
+  });
+
+  it('says that the warnings of npm under an older Node.js are harmless', async () => {
+    expect(await readDocument('README.md')).toMatch(/`EBADENGINE` warnings of npm [^.]* are harmless/);
+  });
+
   it('links to every document of docs/', async () => {
     const readme = await readDocument('README.md');
     const unlinked = DOCUMENTS.filter(name => name.startsWith('docs/') && !readme.includes(`](${name})`));
