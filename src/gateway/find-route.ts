@@ -1,17 +1,19 @@
-import { firstValue } from '../core/index.ts';
+import type { RouteModel } from '../config/index.ts';
 import { parseTarget } from '../http/index.ts';
+import type { RouteMatch } from '../routing/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
+import { routeOfPreflight } from './preflight.ts';
 import { badRequest, noRoute } from './problems.ts';
 
 /** Brings the target into its one form and finds the route by it. */
 export function findRoute(exchange: Exchange): Verdict {
-  const { downstream, snapshot, head } = exchange;
+  const { downstream, head } = exchange;
   const target = parseTarget(downstream.target, head?.host ?? '');
   if ('refused' in target) return badRequest(target.refused);
   exchange.path = target.path;
   exchange.query = target.query;
-  const match = snapshot.routes.find(routedMethod(exchange), target.path);
+  const match = routeOf(exchange);
   if (match !== null) {
     exchange.route = match.value;
     exchange.params = match.params;
@@ -20,8 +22,8 @@ export function findRoute(exchange: Exchange): Verdict {
   return match === null ? noRoute() : null;
 }
 
-/** A browser that asks whether it may send a PUT asks about the route of the PUT. */
-function routedMethod({ downstream, snapshot, head }: Exchange): string {
-  if (downstream.method !== 'OPTIONS' || snapshot.cors === null || head === null) return downstream.method;
-  return firstValue(head.kept, 'access-control-request-method') ?? downstream.method;
+/** By the method that goes upstream, so that no request reaches a service under the route of another method. */
+function routeOf(exchange: Exchange): RouteMatch<RouteModel> | null {
+  const { downstream, snapshot, path } = exchange;
+  return routeOfPreflight(exchange) ?? snapshot.routes.find(downstream.method, path);
 }

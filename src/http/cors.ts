@@ -33,13 +33,14 @@ export function corsFields(rules: CorsRules, origin: string | undefined): Fields
   return [...originFields(rules, origin), 'Access-Control-Expose-Headers', EXPOSED, ...vary];
 }
 
-/** Whether a request asks, on a browser's behalf, if another may be sent. */
-export function isPreflight(method: string, fields: Fields): boolean {
-  return (
-    method === 'OPTIONS' &&
-    firstValue(fields, 'origin') !== undefined &&
-    firstValue(fields, 'access-control-request-method') !== undefined
-  );
+/**
+ * The method that a browser would send if it may, where an OPTIONS with these fields is a preflight: one that names its
+ * origin as well. Null: it is none. https://fetch.spec.whatwg.org/#cors-preflight-request
+ */
+export function askedMethod(fields: Fields): string | null {
+  const origin = firstValue(fields, 'origin') ?? '';
+  const method = firstValue(fields, 'access-control-request-method') ?? '';
+  return origin === '' || method === '' ? null : method;
 }
 
 /** The answer's fields to a preflight. An origin that may not use the gateway gets none that say yes. */

@@ -1,7 +1,7 @@
 export { AddressSet, addressKey, clientAddress, normalizeAddress } from './address.ts';
 export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { hasToken } from './connection-field.ts';
-export { type CorsRules, corsFields, isPreflight, preflightFields } from './cors.ts';
+export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type FramingFields, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
 import { askOnce, askTimes, fieldOf, rateFieldsOf, startLimited, statusesOf } from '../support/limits.ts';
+import { head, withBody } from '../support/requests.ts';
+import { startUpstream } from '../support/wire/index.ts';
 
 const ORIGIN = 'Origin: https://app.example';
 const PREFLIGHT = [
@@ -65,6 +68,40 @@ describe('a preflight', () => {
     const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT, front.issuer.bearer());
     expect(answer.status).toBe(200);
     expect(front.upstream.onlyRequest.method).toBe('OPTIONS');
+  });
+});
+
+describe('an OPTIONS that is no preflight', () => {
+  const upload = { path: '/upload', methods: ['POST'], authentication: 'none' };
+
+  test.each([
+    ['no Origin', []],
+    ['an empty Origin', ['Origin:']],
+    ['an Origin that Connection names', [ORIGIN, 'Connection: Origin']],
+  ])('does not pass by the route of the method it asks for: %s', async (_, lines) => {
+    const front = await startLimited(limits, { config: { cors }, routes: [upload] });
+    const asks = ['Access-Control-Request-Method: POST', ...lines];
+    const { status } = await front.gateway.ask(withBody('OPTIONS /upload', '{"act":true}', ...asks));
+    expect(status).toBe(401);
+    expect(front.upstream.requests).toEqual([]);
+  });
+
+  test('is counted and limited as what it is', async () => {
+    const front = await start();
+    const lines = ['Access-Control-Request-Method: PUT', front.issuer.bearer()];
+    const answers = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
+    expect(statusesOf(answers)).toEqual([200, 200, 429]);
+    expect(front.upstream.requests.map(request => request.method)).toEqual(['OPTIONS', 'OPTIONS']);
+  });
+
+  test('is found nowhere where no route takes OPTIONS, whatever it asks for', async () => {
+    const upstream = await startUpstream();
+    const routes = [{ ...upload, upstream: 'api' }];
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { cors, routes } });
+    const asks = 'Access-Control-Request-Method: POST';
+    expect((await gateway.ask(head('OPTIONS /upload', asks))).status).toBe(404);
+    expect((await gateway.ask(head('OPTIONS /upload', asks, ORIGIN))).status).toBe(204);
+    expect(upstream.requests).toEqual([]);
   });
 });
 

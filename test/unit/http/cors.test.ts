@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CorsRules, corsFields, isPreflight, preflightFields } from '../../../src/http/index.ts';
+import { askedMethod, type CorsRules, corsFields, preflightFields } from '../../../src/http/index.ts';
 
 const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
   origins: new Set(['https://app.example']),
@@ -51,11 +51,12 @@ describe('an answer', () => {
 });
 
 describe('a preflight', () => {
-  test('is an OPTIONS with an origin and the method that is asked for', () => {
-    expect(isPreflight('OPTIONS', asked())).toBe(true);
-    expect(isPreflight('GET', asked())).toBe(false);
-    expect(isPreflight('OPTIONS', ['Origin', 'https://app.example'])).toBe(false);
-    expect(isPreflight('OPTIONS', ['Access-Control-Request-Method', 'PUT'])).toBe(false);
+  test('names an origin and the method that is asked for', () => {
+    expect(askedMethod(asked())).toBe('PUT');
+    expect(askedMethod(['Origin', 'https://app.example'])).toBeNull();
+    expect(askedMethod(['Origin', 'https://app.example', 'Access-Control-Request-Method', ''])).toBeNull();
+    expect(askedMethod(['Access-Control-Request-Method', 'PUT'])).toBeNull();
+    expect(askedMethod(['Origin', '', 'Access-Control-Request-Method', 'PUT'])).toBeNull();
   });
 
   test('is told that its method and fields may be sent, and for how long that holds', () => {
