@@ -50,7 +50,7 @@ export interface ExchangeRecord {
   readonly decision: DecisionRecord | null;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
-  /** Why the gateway answered by itself: the error's message and, for faults, their cause. */
+  /** Why the gateway answered by itself: the error's message and, where it has one, its cause, fit for a log. */
   readonly error: { readonly message: string; readonly side: string; readonly cause: string | null } | null;
 }
 

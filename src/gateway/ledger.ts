@@ -1,4 +1,4 @@
-import type { ExchangeRecord, GatewayError } from '../core/index.ts';
+import type { ErrorSide, ExchangeRecord, GatewayError } from '../core/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -89,13 +89,14 @@ function describe(error: GatewayError): ExchangeRecord['error'] {
   return {
     message: error.message,
     side: error.side,
-    cause: cause === undefined ? null : describeCause(cause),
+    cause: cause === undefined ? null : describeCause(cause, error.side),
   };
 }
 
 /** The code and message of a fault; a stack only where the fault is our own, since others' say nothing new. */
-function describeCause(cause: unknown): string {
+function describeCause(cause: unknown, side: ErrorSide): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = (cause as NodeJS.ErrnoException).code;
-  return code === undefined ? (cause.stack ?? cause.message) : `${code}: ${cause.message}`;
+  if (code !== undefined) return `${code}: ${cause.message}`;
+  return side === 'gateway' ? (cause.stack ?? cause.message) : cause.message;
 }

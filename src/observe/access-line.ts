@@ -37,8 +37,7 @@ export class AccessLine {
     line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
     if (record.retried) line += ',"retried":true';
-    if (record.error !== null)
-      line += `,"error":${quoted(record.error.message)},"side":${quoted(record.error.side)}`;
+    if (record.error !== null) line += errorMembers(record.error);
     return `${line}}\n`;
   }
 
@@ -63,6 +62,12 @@ export class AccessLine {
 
 function rendered(name: string): Memo<string | null> {
   return new Memo(value => `,"${name}":${JSON.stringify(value)}`);
+}
+
+/** The cause of a fault has a line of its own, which comes without an access log as well. */
+function errorMembers({ message, side, cause }: NonNullable<ExchangeRecord['error']>): string {
+  const members = `,"error":${quoted(message)},"side":${quoted(side)}`;
+  return side === 'client' && cause !== null ? `${members},"cause":${quoted(cause)}` : members;
 }
 
 function quoted(text: string): string {

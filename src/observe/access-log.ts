@@ -31,7 +31,10 @@ export class AccessLog implements ExchangeListener {
   untrustedForwarding(): void {}
 }
 
-/** Logs the faults among the exchanges with their cause, whether or not there is an access log. */
+/**
+ * Logs the faults among the exchanges with their cause, whether or not there is an access log. What a client did wrong, such
+ * as sending a spent code, is no fault: its cause stands in the access log.
+ */
 export class FaultLog implements ExchangeListener {
   readonly #log: Logger;
 
@@ -42,7 +45,7 @@ export class FaultLog implements ExchangeListener {
   started(): void {}
 
   finished(record: ExchangeRecord): void {
-    if (record.error === null || record.error.cause === null) return;
+    if (record.error === null || record.error.cause === null || record.error.side === 'client') return;
     const { requestId, route, upstream, status, error } = record;
     const line = { type: 'fault', requestId, route, upstream, status, side: error.side, cause: error.cause };
     if (error.side === 'gateway') this.#log.error(line, error.message);

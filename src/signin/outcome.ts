@@ -1,6 +1,6 @@
 import { ClientError, ResponseBodyError } from 'openid-client';
 import { GatewayError, type GatewayErrorOptions, type RedeemOutcome, RpcCode } from '../core/index.ts';
-import { ProviderFault } from './fault.ts';
+import { type OAuthError, oauthError, ProviderFault } from './fault.ts';
 import { quietText } from './quiet-text.ts';
 
 /** How redeeming ends when the request's body was right and there are no tokens. */
@@ -110,26 +110,38 @@ function outcomeOf(fault: ProviderFault | Error): FailedOutcome {
 }
 
 /** RFC 6749 section 5.2. A provider that is in trouble or throttles says so by its status, whatever the body adds. */
-function outcomeOfAnswer(status: number, error: string | null): FailedOutcome {
+function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcome {
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
-    // The client's code or redirect URI.
+    // The client's code or redirect URI; Google has a word of its own for the latter.
     case 'invalid_grant':
     case 'invalid_request':
+    case 'redirect_uri_mismatch':
+    // The user has to sign in again, as Entra ID says of codes from before a change of its rules.
+    case 'interaction_required':
       return 'code_refused';
     // It may get better by itself (RFC 6749 section 4.1.2.1 has the first two for the other endpoint).
     case 'temporarily_unavailable':
     case 'server_error':
     case 'slow_down':
       return 'broken';
-    // No word of OAuth: an answer of something between here and the provider, or of the wrong address.
     case null:
-      return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
-    // invalid_client, unauthorized_client, unsupported_grant_type, invalid_scope and what else there may be: the request
-    // differs from a good one by nothing but how the gateway is configured.
-    default:
+      return outcomeOfStatus(status);
+    // The gateway itself is refused, or what it asked for.
+    case 'invalid_client':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+    case 'invalid_scope':
+    case 'another':
       return 'gateway_refused';
   }
+}
+
+/** No word of OAuth: an answer of something between here and the provider, or of the wrong address. */
+function outcomeOfStatus(status: number): FailedOutcome {
+  // Too long, and nothing in the request but what the client sent has a length that varies.
+  if (status === 413 || status === 414 || status === 431) return 'code_refused';
+  return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
 }
 
 /**
@@ -153,12 +165,17 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
   );
 }
 
+/**
+ * The error is told by the provider's own word, before secrets are cut out of anything: a code of `a`, cut out of
+ * `invalid_grant`, must not turn a refused code into a fault of the gateway.
+ */
 function refusal(answer: ResponseBodyError, secrets: readonly string[]): ProviderFault {
-  const word = quietText(answer.error, secrets);
+  const error = oauthError(answer.error);
+  const word = error === 'another' ? quietText(answer.error, secrets) : error;
   const description =
     typeof answer.error_description === 'string' ? quietText(answer.error_description, secrets) : '';
   const message = `the token endpoint answered ${answer.status} ${word}${description === '' ? '' : ` (${description})`}`;
-  return new ProviderFault('refused', message, { status: answer.status, error: word });
+  return new ProviderFault('refused', message, { status: answer.status, error });
 }
 
 function statusFault(status: number): ProviderFault {

@@ -1,5 +1,7 @@
 const LONGEST = 200;
 const REMOVED = '[...]';
+/** Stands for a cut secret until its word is removed: no plain word has it. One character, so that text never grows. */
+const CUT = '*';
 
 /**
  * A word of plain language, or an identifier like `invalid_grant`: no digits, no capitals amid small letters, and too short
@@ -14,8 +16,9 @@ const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/
  */
 export function quietText(text: string, secrets: readonly string[]): string {
   let quiet = text;
-  for (const secret of secrets) {
-    if (secret !== '') quiet = quiet.replaceAll(secret, REMOVED);
+  // The longest first: a short one, cut out of a long one, would leave pieces of it.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret !== '') quiet = quiet.replaceAll(secret, CUT);
   }
   const words = quiet.split(/[^\x21-\x7e]+/, 40).filter(word => word !== '');
   return words

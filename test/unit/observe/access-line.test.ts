@@ -41,6 +41,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     retried: record.retried || undefined,
     error: error?.message,
     side: error?.side,
+    cause: error?.side === 'client' && error.cause !== null ? error.cause : undefined,
   });
   return written.replace(/"time":"[^"]*"/, `"time":"${new Date(epochMs).toISOString()}"`);
 }
@@ -80,7 +81,9 @@ const records = fc.record<ExchangeRecord>({
     }),
   ),
   retried: fc.boolean(),
-  error: orNull(fc.record({ message: text, side: text, cause: orNull(text) })),
+  error: orNull(
+    fc.record({ message: text, side: fc.oneof(text, fc.constant('client')), cause: orNull(text) }),
+  ),
 });
 
 test('a line is, to the byte, what the logger writes of the same members', () => {
@@ -108,6 +111,14 @@ test('an ordinary line reads so', () => {
   );
 });
 
+test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {
+  const [message, cause] = ['The code was not accepted.', 'the token endpoint answered 400 invalid_grant'];
+  const told = (side: string) =>
+    JSON.parse(lineOf(exchangeRecord({ error: { message, side, cause } }))).cause;
+  expect(told('client')).toBe(cause);
+  for (const side of ['gateway', 'upstream', 'provider', 'store']) expect(told(side)).toBeUndefined();
+});
+
 test.each([
   ['a quotation mark', '"'],
   ['the end of the object', '"}\n{"type":"access","client":"'],
@@ -120,7 +131,7 @@ test.each([
   ['astral characters', '\u{1f600}'],
   ['much text', '"x"'.repeat(10_000)],
 ])('%s in a text from outside stays in it, on one line of good UTF-8', (_, text) => {
-  const error = { message: text, side: text, cause: null };
+  const error = { message: text, side: 'client', cause: text };
   const record = exchangeRecord({ requestId: text, method: text, clientAddress: text, error });
   const line = lineOf(record);
   expect(line.indexOf('\n')).toBe(line.length - 1);
@@ -131,7 +142,7 @@ test.each([
     method: text,
     client: text,
     error: text,
-    side: text,
+    cause: text,
   });
 });
 

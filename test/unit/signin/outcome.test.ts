@@ -18,12 +18,18 @@ describe('an answer of', () => {
   test.each<[number, string, RedeemOutcome]>([
     [400, 'invalid_grant', 'code_refused'],
     [400, 'invalid_request', 'code_refused'],
+    [400, 'redirect_uri_mismatch', 'code_refused'],
+    [400, 'interaction_required', 'code_refused'],
     [401, 'invalid_client', 'gateway_refused'],
     [400, 'invalid_client', 'gateway_refused'],
     [401, 'unauthorized_client', 'gateway_refused'],
     [400, 'unsupported_grant_type', 'gateway_refused'],
     [400, 'invalid_scope', 'gateway_refused'],
     [403, 'something_new', 'gateway_refused'],
+    // Not the word itself, whatever is left of it in a log.
+    [400, 'invalid_grant ', 'gateway_refused'],
+    [400, 'invalid_grant\u0000', 'gateway_refused'],
+    [400, 'constructor', 'gateway_refused'],
     [400, 'temporarily_unavailable', 'broken'],
     [400, 'server_error', 'broken'],
     [400, 'slow_down', 'broken'],
@@ -38,12 +44,39 @@ describe('an answer of', () => {
     [401, 'gateway_refused'],
     [403, 'gateway_refused'],
     [404, 'broken'],
+    [413, 'code_refused'],
+    [414, 'code_refused'],
+    [431, 'code_refused'],
     [500, 'broken'],
     [503, 'broken'],
   ])('%d without a word of OAuth is %s, as deep as it may be wrapped', (status, outcome) => {
     const response = new Response(null, { status });
     const wrapped = libraryError(libraryError(response));
     expect(outcomeOf(wrapped)).toBe(outcome);
+  });
+});
+
+describe('whatever part of the error the client sent as its code or redirect URI', () => {
+  const parts = (word: string) =>
+    Array.from(word, (_, from) => Array.from(word.slice(from), (_, to) => word.slice(from, from + to + 1)));
+
+  test.each([
+    'invalid_grant',
+    'invalid_request',
+    'invalid_client',
+    'temporarily_unavailable',
+    'something_new',
+  ])('%s means what it says', word => {
+    const alone = outcomeOf(answered(400, word));
+    for (const code of new Set(parts(word).flat())) {
+      const { outcome, error } = failureOf(answered(400, word, `Look: ${code}`), [
+        'gateway-secret',
+        code,
+        code,
+      ]);
+      expect({ code, outcome }).toEqual({ code, outcome: alone });
+      expect(String(error.cause)).not.toContain(`Look: ${code}`);
+    }
   });
 });
 

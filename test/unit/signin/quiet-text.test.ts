@@ -12,6 +12,16 @@ test('secrets are cut out wherever they stand, with the word around them', () =>
   expect(quietText('no such code:abc, or abc', ['abc', ''])).toBe('no such [...] or [...]');
 });
 
+test('a secret in plain words is cut out whole, although a shorter one is a part of it', () => {
+  const phrase = 'correct horse battery staple';
+  expect(quietText(`not ${phrase} there`, ['horse', phrase])).toBe('not [...] there');
+});
+
+test('text does not grow, however often a secret of one character is in it', () => {
+  const secrets = ['.', '[', ']'];
+  expect(quietText('.[]'.repeat(100_000), secrets)).toBe('[...]');
+});
+
 test.each([
   'kaKMQkpcEziPgx18IQ5Jh2ZQy9WBVv2g04YqspeuQKf',
   'eyJhbGciOi',
