@@ -5,6 +5,7 @@ export { parseDurationMs } from './duration.ts';
 export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
 export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
+export { GrowingBytes } from './growing-bytes.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
 export { ownString } from './own-string.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';

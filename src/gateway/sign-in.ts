@@ -1,5 +1,5 @@
 import type { SignInRoute } from '../config/index.ts';
-import { type Fields, firstValue, GatewayError } from '../core/index.ts';
+import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
 import type { BodySource } from '../upstream/index.ts';
 import type { Exchange } from './exchange.ts';
@@ -44,13 +44,14 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 
 /** A client that leaves before the end has asked for nothing; one that leaves afterwards does not stop the redeeming. */
 function readWhole(body: BodySource, then: (body: Buffer) => void): void {
-  const chunks: Buffer[] = [];
+  const joined = new GrowingBytes(MAX_REQUEST_BYTES);
+  let whole: Buffer = Buffer.alloc(0);
   body.start({
     chunk: bytes => {
-      chunks.push(bytes);
+      whole = joined.join(whole, bytes);
       return true;
     },
-    end: () => then(Buffer.concat(chunks)),
+    end: () => then(whole),
     fail: () => {},
   });
 }

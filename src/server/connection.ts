@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { GatewayError } from '../core/index.ts';
+import { type GatewayError, GrowingBytes } from '../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
@@ -52,6 +52,8 @@ export class Connection implements ConnectionSide {
   #before: RequestStart | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
+  /** Where those that came in several pieces are joined. */
+  readonly #joined = new GrowingBytes();
   readonly #headPieces = new HeadPieces();
   /** Answers since bytes last came. */
   #answers = 0;
@@ -177,7 +179,7 @@ export class Connection implements ConnectionSide {
   #onBytes(bytes: Buffer): void {
     if (this.#closing) return;
     this.#answers = 0;
-    this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes]);
+    this.#waiting = this.#waiting.length === 0 ? bytes : this.#joined.join(this.#waiting, bytes);
     this.#look();
   }
 
@@ -201,6 +203,7 @@ export class Connection implements ConnectionSide {
     } finally {
       this.#looking = false;
     }
+    if (this.#waiting.length === 0) this.#joined.forget();
     this.#regulate();
     if (this.#halfClosed && !this.#closing) this.#lookAtEnd();
   }

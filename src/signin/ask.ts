@@ -1,5 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { GrowingBytes } from '../core/index.ts';
 import { ProviderFault } from './fault.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
@@ -79,16 +80,15 @@ function secureOptions(tls: ProviderTls): { ca?: string; cert?: string; key?: st
 }
 
 async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<ProviderAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const joined = new GrowingBytes(maxBytes);
+  let body: Buffer = Buffer.alloc(0);
   // Leaving the loop early destroys the connection; an answer that breaks off throws.
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes)
+    if (body.length + chunk.length > maxBytes)
       throw new ProviderFault('too_large', `the provider's answer exceeds ${maxBytes} bytes`);
-    chunks.push(chunk);
+    body = joined.join(body, chunk);
   }
-  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 0, body };
 }
 
 function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {
