@@ -55,7 +55,10 @@ function describeFailedVerifications(
 /** What browsers get from the gateway. */
 export function describeCors(route: RouteModel, { cors }: Snapshot): Fact[] {
   if (cors === null) return [['CORS', 'off: a preflight is a request like any other']];
-  if (route.kind === 'forward' && !route.cors) return [['CORS', 'left to the upstream']];
+  if (route.kind === 'forward' && !route.cors)
+    return [
+      ['CORS', 'left to the upstream: preflights of every method reach it, as OPTIONS and without a token'],
+    ];
   const origins = cors.origins === null ? ['any'] : [...cors.origins];
   return [['CORS', `the gateway answers preflights; pages of these origins may call: ${origins.join(', ')}`]];
 }

@@ -7,6 +7,7 @@ import type { GatewayConfig, RouteConfig, UpstreamConfig } from './gateway-schem
 import { formatHostPort } from './host-port.ts';
 import type { LimitsConfig } from './limits-schema.ts';
 import type { ForwardRoute, RouteModel, Snapshot, StoreModel, UpstreamModel } from './model.ts';
+import { preflightRoutes } from './preflight-routes.ts';
 import type { ProviderSettings } from './read-provider.ts';
 import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
@@ -52,6 +53,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       ),
       upstreams: [...upstreams.values()],
       routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES]),
+      preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes)),
       limits: compiledLimits.model,
       store: sources.store,
       cors: corsRules(config.cors),

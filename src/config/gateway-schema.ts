@@ -118,7 +118,7 @@ const route = z.strictObject({
   cors: yesOrNo()
     .prefault(true)
     .describe(
-      'Whether "cors" holds for it. false: the upstream answers preflights and writes the fields itself.',
+      'Whether "cors" holds for it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
     ),
   max_body: sizeOrNone().prefault('none').describe('Largest request body; beyond it 413. none: no limit.'),
   timeouts: z

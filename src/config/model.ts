@@ -21,9 +21,11 @@ export interface Snapshot {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  /** Routes whose services answer preflights, by the method asked for; empty where nobody answers them otherwise. */
+  readonly preflightRoutes: RouteTable<ForwardRoute>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
-  /** Null: no route answers preflights. */
+  /** Null: a preflight is a request like any other. */
   readonly cors: CorsRules | null;
   /** Null: no identity provider; every route says `authentication: none`. */
   readonly identity: IdentityModel | null;
@@ -79,7 +81,7 @@ export interface ForwardRoute {
   readonly webhook: boolean;
   /** What becomes of a 429 of the upstream that does not speak the contract. */
   readonly upstream429: 'rewrite' | 'pass';
-  /** Whether the gateway answers preflights and writes the CORS fields. */
+  /** Whether the gateway answers preflights and writes the CORS fields; else its service does. */
   readonly cors: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';

@@ -55,7 +55,7 @@ export class Exchange {
   decision: DecisionRecord | null = null;
   /** The unit that was taken from a resource limit: given back when the upstream does not let the caller in. */
   resourceUnit: ResourceUnit | null = null;
-  /** A browser's question, which is never held against the sender. */
+  /** A browser's question, which is never held against the sender: answered here, or by a service that says so. */
   isPreflight = false;
   /** Scope of the 429 that it was answered with; null for any other answer, and where it is a restriction's. */
   refusedScope: 'user' | 'shared' | 'global' | null = null;

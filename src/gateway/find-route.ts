@@ -3,7 +3,7 @@ import { parseTarget } from '../http/index.ts';
 import type { RouteMatch } from '../routing/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { Verdict } from './gate.ts';
-import { routeOfPreflight } from './preflight.ts';
+import { methodAskedFor, routeOfPreflight } from './preflight.ts';
 import { badRequest, noRoute } from './problems.ts';
 
 /** Brings the target into its one form and finds the route by it. */
@@ -22,8 +22,9 @@ export function findRoute(exchange: Exchange): Verdict {
   return match === null ? noRoute() : null;
 }
 
-/** By the method that goes upstream, so that no request reaches a service under the route of another method. */
 function routeOf(exchange: Exchange): RouteMatch<RouteModel> | null {
   const { downstream, snapshot, path } = exchange;
-  return routeOfPreflight(exchange) ?? snapshot.routes.find(downstream.method, path);
+  const asked = methodAskedFor(exchange);
+  exchange.isPreflight = asked !== null;
+  return asked === null ? snapshot.routes.find(downstream.method, path) : routeOfPreflight(exchange, asked);
 }

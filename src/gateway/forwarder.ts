@@ -40,7 +40,9 @@ export function forward(
 
   // 2. The request as the upstream will see it.
   const { downstream } = exchange;
-  const body = exchange.bodyLength === 0 ? null : downstream.body(maxBodyBytes);
+  // Nobody has asked the sender of a preflight for a token, so it has no say beyond its fields.
+  const bodyLength = exchange.isPreflight ? 0 : exchange.bodyLength;
+  const body = bodyLength === 0 ? null : downstream.body(maxBodyBytes);
   const request: UpstreamRequest = {
     method: downstream.method,
     target: exchange.path + exchange.query,
@@ -53,7 +55,7 @@ export function forward(
       authorization: upstream.passAuthorization ? authorizationFor(exchange, route, head) : null,
       identity: exchange.caller?.identityFields ?? [],
     }),
-    bodyLength: exchange.bodyLength,
+    bodyLength,
     body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
@@ -67,9 +69,10 @@ export function forward(
 
 /**
  * What the upstream is told of the token: where the gateway looks at tokens, the valid one in the standard scheme, else
- * nothing; where it does not, what the client sent.
+ * nothing; where it does not, what the client sent. A preflight has none.
  */
 function authorizationFor(exchange: Exchange, route: ForwardRoute, head: RequestHead): string | null {
+  if (exchange.isPreflight) return null;
   if (route.authentication === 'none') return head.authorizationForHop ? null : head.authorization;
   return exchange.token === null ? null : `Bearer ${exchange.token}`;
 }

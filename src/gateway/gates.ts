@@ -4,7 +4,7 @@ import type { Gate } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { authorise, identify } from './identify.ts';
 import { limit } from './limit.ts';
-import { limitPreflight, recognisePreflight } from './preflight.ts';
+import { limitPreflight } from './preflight.ts';
 import { readHead } from './read-head.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 
@@ -22,10 +22,8 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     exchange => addressCapacity(exchange, state),
     // Whoever is restricted costs nearly nothing: he is told before anybody looks where he wants to go.
     exchange => restrictAddress(exchange, state),
-    // Everything after depends on the route's policies.
+    // Everything after depends on the route's policies, and on whether it is a preflight: that comes without a token.
     findRoute,
-    // A browser's question comes without a token and is answered before anybody asks for one.
-    recognisePreflight,
     // A webhook that is gone is refused before the service behind it hears of it again.
     exchange => restrictWebhook(exchange, state),
     // Who sends: the limits and the upstream need to know. May wait for the issuer's keys.

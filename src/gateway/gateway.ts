@@ -7,7 +7,7 @@ import type { Gate, Verdict } from './gate.ts';
 import { gatesOf } from './gates.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
-import { servePreflight } from './preflight.ts';
+import { answersPreflights, servePreflight } from './preflight.ts';
 import { internalFault, unauthenticated } from './problems.ts';
 import { addressRestricted, callerRestricted } from './rate-limit-error.ts';
 import type { Setup } from './setup.ts';
@@ -143,7 +143,7 @@ export class Gateway {
   #serve(exchange: Exchange): void {
     const { route, head } = exchange;
     if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
-    if (exchange.isPreflight) servePreflight(exchange);
+    if (exchange.isPreflight && answersPreflights(route)) servePreflight(exchange);
     else if (route.kind === 'sign-in') serveSignIn(exchange, route);
     else forward(exchange, route, head, this.#state);
   }

@@ -12,7 +12,7 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   if (resourceUnit !== null && byUpstream && (status === 401 || status === 403 || status === 404)) {
     limiting.store.refund(resourceUnit.limit, resourceUnit.main, resourceUnit.window);
   }
-  if (status === 404 && byUpstream && route?.kind === 'forward' && route.webhook) {
+  if (status === 404 && byUpstream && !exchange.isPreflight && route?.kind === 'forward' && route.webhook) {
     limiting.webhookNotFound.note(exchange.addressKey, webhookOf(exchange));
   }
   if (!isInvalid(exchange)) return;

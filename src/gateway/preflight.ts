@@ -9,29 +9,28 @@ import { storeUnreachable } from './problems.ts';
 import { globallyRefused } from './rate-limit-error.ts';
 
 /**
- * The route that a preflight asks about: a browser that wants to send a PUT asks about the route of the PUT. Null for all that
- * the gateway does not answer by itself: it may go upstream, so its own method has to find its route.
+ * The method that a browser asks for, where the exchange is a preflight; null: it is none, or no rules are set for them. A
+ * preflight has neither a token nor an effect: it draws on the address's global limit alone.
  */
-export function routeOfPreflight(exchange: Exchange): RouteMatch<RouteModel> | null {
-  const asked = methodAskedFor(exchange);
-  const match = asked === null ? null : exchange.snapshot.routes.find(asked, exchange.path);
-  return match !== null && answersPreflights(match.value) ? match : null;
-}
-
-/** Whether the exchange is a preflight that the gateway answers by itself; then it draws on the address's global limit alone. */
-export function recognisePreflight(exchange: Exchange): Verdict {
-  const { route } = exchange;
-  exchange.isPreflight = route !== null && answersPreflights(route) && methodAskedFor(exchange) !== null;
-  return null;
-}
-
-/** Null: it is no preflight, or no rules are set for them. */
-function methodAskedFor({ downstream, head, snapshot }: Exchange): string | null {
+export function methodAskedFor({ downstream, head, snapshot }: Exchange): string | null {
   if (downstream.method !== 'OPTIONS' || snapshot.cors === null || head === null) return null;
   return askedMethod(head.kept);
 }
 
-function answersPreflights(route: RouteModel): boolean {
+/**
+ * The route of a preflight: a browser that wants to send a PUT asks about the route of the PUT. It is answered here, or goes
+ * upstream by a route whose service answers preflights of all methods; so that nothing else goes upstream under the route
+ * of another method, what is neither is routed by the method it has.
+ */
+export function routeOfPreflight({ snapshot, path }: Exchange, asked: string): RouteMatch<RouteModel> | null {
+  const { routes, preflightRoutes } = snapshot;
+  const match = routes.find(asked, path);
+  if (match !== null && answersPreflights(match.value)) return match;
+  return preflightRoutes.find(asked, path) ?? routes.find('OPTIONS', path);
+}
+
+/** Whether the gateway answers preflights for this route by itself. */
+export function answersPreflights(route: RouteModel): boolean {
   return route.kind === 'sign-in' || route.cors;
 }
 

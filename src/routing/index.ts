@@ -2,4 +2,5 @@ export { findConflicts } from './conflicts.ts';
 export { findHidden } from './hidden.ts';
 export { parseRoutePattern, type RoutePattern } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
+export { shapeOf } from './segment.ts';
 export { type RouteEntry, type RouteMatch, RouteTable } from './table.ts';

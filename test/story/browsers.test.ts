@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { askOnce, askTimes, fieldOf, rateFieldsOf, startLimited, statusesOf } from '../support/limits.ts';
 import { head, withBody } from '../support/requests.ts';
-import { startUpstream } from '../support/wire/index.ts';
+import { names, type Script, startUpstream } from '../support/wire/index.ts';
 
 const ORIGIN = 'Origin: https://app.example';
 const PREFLIGHT = [
@@ -102,6 +102,91 @@ describe('an OPTIONS that is no preflight', () => {
     expect((await gateway.ask(head('OPTIONS /upload', asks))).status).toBe(404);
     expect((await gateway.ask(head('OPTIONS /upload', asks, ORIGIN))).status).toBe(204);
     expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('a preflight for a route that leaves them to its service', () => {
+  const own = { path: '/own/**', methods: ['POST'], cors: false };
+  const startOwn = (more: Record<string, unknown> = {}, upstream?: Script) =>
+    startLimited(
+      { ...limits, invalid_requests: { limit: '3/60s', restrict_for: '60s' } },
+      { config: { cors }, routes: [{ ...own, ...more }], ...(upstream && { upstream }) },
+    );
+  const asks = (method: string) => [ORIGIN, `Access-Control-Request-Method: ${method}`];
+
+  test.each(['required', 'optional', 'none'])(
+    'goes upstream as OPTIONS, without a body and without Authorization: %s',
+    async authentication => {
+      const front = await startOwn({ authentication }, exchange => exchange.answer(204, ['X-Mine', 'yes']));
+      const lines = [...asks('POST'), front.issuer.bearer()];
+      const client = await front.gateway.connect();
+      const answer = await client.ask(withBody('OPTIONS /own/1?a=b', '{"act":true}', ...lines));
+      expect(answer.status).toBe(204);
+      expect(fieldOf(answer, 'x-mine')).toBe('yes');
+      expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+      const { method, target, fields, body } = front.upstream.onlyRequest;
+      expect({ method, target, body: body.toString() }).toEqual({
+        method: 'OPTIONS',
+        target: '/own/1?a=b',
+        body: '',
+      });
+      const sent = names(fields).map(name => name.toLowerCase());
+      expect(sent).not.toContain('authorization');
+      expect(sent).not.toContain('x-auth-subject');
+      expect(sent).not.toContain('content-length');
+      expect(sent).not.toContain('transfer-encoding');
+      await client.ask(head('GET /things/1', front.issuer.bearer()));
+      expect(front.upstream.requests.map(request => request.target)).toEqual(['/own/1?a=b', '/things/1']);
+    },
+  );
+
+  test('finds it by any method that no other route there takes', async () => {
+    const bare = { path: '/**', methods: ['GET'], upstream: 'api', authentication: 'none' };
+    const upstream = await startUpstream();
+    const routes = [bare, { ...own, upstream: 'api', authentication: 'none' }];
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { cors, routes } });
+    expect((await gateway.ask(head('OPTIONS /own/1', ...asks('DELETE')))).status).toBe(200);
+    expect(upstream.onlyRequest.method).toBe('OPTIONS');
+    expect((await gateway.ask(head('OPTIONS /own/1', ...asks('GET')))).status).toBe(204);
+    expect((await gateway.ask(head('OPTIONS /else', ...asks('DELETE')))).status).toBe(404);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('draws on the global limit of its address and on nothing else', async () => {
+    const front = await startOwn();
+    const answers = await askTimes(front, 5, 'OPTIONS /own/1', ...asks('POST'));
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 429]);
+    expect(fieldOf(answers[4], 'x-ratelimit-global')).toBe('true');
+    expect(front.upstream.requests).toHaveLength(4);
+  });
+
+  test.each([401, 403, 429])('never counts as invalid, though the service answers %i', async status => {
+    const front = await startOwn({}, exchange =>
+      exchange.answer(exchange.request.method === 'OPTIONS' ? status : 200),
+    );
+    const [lines, bearer] = [asks('POST'), front.issuer.bearer()];
+    await askTimes(front, 4, 'OPTIONS /own/1', ...lines);
+    expect((await askOnce(front, 'GET /things/1', bearer)).status).toBe(200);
+  });
+
+  test('is no sign that a webhook has gone', async () => {
+    const webhook = {
+      path: '/hooks/{id}',
+      methods: ['POST'],
+      authentication: 'none',
+      webhook: true,
+      cors: false,
+    };
+    const front = await startLimited(
+      { webhook_not_found: { limit: '1/60s', restrict_for: '60s' } },
+      {
+        config: { cors },
+        routes: [webhook],
+        upstream: exchange => exchange.answer(exchange.request.method === 'OPTIONS' ? 404 : 200),
+      },
+    );
+    await askTimes(front, 4, 'OPTIONS /hooks/1', ...asks('POST'));
+    expect((await askOnce(front, 'POST /hooks/1')).status).toBe(200);
   });
 });
 

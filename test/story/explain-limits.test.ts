@@ -112,7 +112,9 @@ describe('weir explain, of limits', () => {
       'as an address: global limit: none, the route is exempt from it',
       'as an address: bucket: 10 in 1m, smooth (limits.yaml:10)',
     ]);
-    expect(facts.at(-1)).toBe('CORS: left to the upstream');
+    expect(facts.at(-1)).toBe(
+      'CORS: left to the upstream: preflights of every method reach it, as OPTIONS and without a token',
+    );
   });
 
   it('tells which class stands in for one without a number, and the restrictions of webhooks', async () => {
