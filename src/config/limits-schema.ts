@@ -103,7 +103,7 @@ export const limitsSchema = z.strictObject({
   window_slack: duration({ least: '0ms', most: '1s' })
     .prefault('20ms')
     .describe(
-      'So long before its reset a window counts as over, for clients whose clock is a little ahead; never more than 2% of its period.',
+      'So long before its reset a window that is used up lets requests draw on the next one, for clients whose clock is a little ahead; never more than 2% of its period.',
     ),
   bucket_hash: choice(['value', 'route'])
     .prefault('value')

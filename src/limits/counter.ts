@@ -6,10 +6,10 @@ import type { Moment } from './moment.ts';
  * Reset has passed says no more than a new one, and is thrown away.
  */
 export interface Counter {
-  /** The moment when nothing is drawn any more. */
+  /** The moment when nothing is drawn any more: of a fixed window, when it closes. */
   resetMs: number;
   /**
-   * - fixed window: Reset as announced, in milliseconds since the epoch
+   * - fixed window: `resetMs` as announced, in milliseconds since the epoch
    * - smooth: the moment of full refill, rounded up
    */
   markMs: number;
@@ -32,9 +32,12 @@ export interface CounterRule {
   refund(counter: Counter, limit: Limit, window: number, nowMs: number): boolean;
   /** Names the window that the last unit was taken from; never 0. */
   windowOf(counter: Counter): number;
+  /** As it is told: what is left until Reset. */
   remaining(counter: Counter, limit: Limit, nowMs: number): number;
-  /** Reset, in milliseconds since the epoch. Corrects the counter when the wall clock has stepped. */
-  announce(counter: Counter, moment: Moment): number;
+  /** How long until Reset as it is told, 0 when it has passed. */
+  resetInMs(counter: Counter, limit: Limit, nowMs: number): number;
+  /** Reset as it is told, in milliseconds since the epoch. Corrects the counter when the wall clock has stepped. */
+  announce(counter: Counter, limit: Limit, moment: Moment): number;
 }
 
 export function newCounter(): Counter {

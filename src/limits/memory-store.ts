@@ -163,7 +163,7 @@ export class MemoryStore implements LimitStore {
     decision.limit = bound === null ? 0 : bound.limit.units;
     decision.remaining = bound === null ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
     decision.resetAtMs = bound === null ? 0 : this.#announce(draw);
-    decision.resetAfterMs = bound === null ? 0 : Math.max(0, counter.resetMs - nowMs);
+    decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
     decision.retryAfterMs = draw.waitMs;
     decision.sharedKey = false;
     decision.resourceWindow = 0;
@@ -174,7 +174,7 @@ export class MemoryStore implements LimitStore {
     const { bound, counter } = draw;
     if (bound === null) return 0;
     const told = counter.markMs;
-    const resetAtMs = bound.rule.announce(counter, this.#moment);
+    const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
     // After a step of the wall clock all answers to come must tell the same moment again.
     if (counter.markMs !== told) draw.save();
     return resetAtMs;

@@ -57,7 +57,9 @@ export const smooth: CounterRule = {
     return Math.max(0, Math.floor((periodMs * units - drawn) / periodMs));
   },
 
-  announce: (counter, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
+  resetInMs: (counter, _limit, nowMs) => Math.max(0, counter.resetMs - nowMs),
+
+  announce: (counter, _limit, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
 };
 
 /** How long until one more step ends no more than a period from now; 0 or less: at once. */

@@ -69,7 +69,12 @@ local function wait(l)
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
 
+local function tellsEnding(l)
+  return not l.smooth and now < l.reset - l.period and l.drawn < l.units
+end
+
 local function remaining(l)
+  if tellsEnding(l) then return 0 end
   if not l.smooth then
     if now >= l.reset then return l.units end
     return math.max(0, l.units - l.drawn)
@@ -89,9 +94,14 @@ local function draw(l)
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
   elseif now >= l.reset then l.reset, l.drawn, l.moved = now + l.period, 1, true
-  elseif now >= l.reset - l.slack then l.reset, l.drawn, l.moved = l.reset + l.period, 1, true
+  elseif l.drawn >= l.units then l.reset, l.drawn, l.moved = l.reset + l.period, 1, true
   else l.drawn = l.drawn + 1 end
   save(l)
+end
+
+local function told(l)
+  if tellsEnding(l) then return l.reset - l.period end
+  return math.max(l.reset, now)
 end
 
 local function windowOf(l)
@@ -128,7 +138,7 @@ end
  * to draw and tell the resource's window, "2" to draw and tell all windows.
  *
  * Answers { admitted (1 or 0) + 2 if a shared counter of main values decided, now, place of the limit described or
- * 0, remaining, reset, wait, windows drawn from ... }.
+ * 0, remaining, reset as told, wait, windows drawn from ... }.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
 local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -146,7 +156,7 @@ for i, l in ipairs(limits) do
 end
 if refusing > 0 then
   local l = limits[refusing]
-  return { partial, now, refusing, remaining(l), math.max(l.reset, now), l.wait }
+  return { partial, now, refusing, remaining(l), told(l), l.wait }
 end
 local reply = { 1 + partial, now, described, 0, 0, 0 }
 for _, l in ipairs(limits) do
@@ -158,7 +168,7 @@ for _, l in ipairs(limits) do
 end
 if described > 0 then
   reply[4] = remaining(limits[described])
-  reply[5] = math.max(limits[described].reset, now)
+  reply[5] = told(limits[described])
 end
 return reply
 `);
@@ -183,8 +193,7 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
     l.drawn = l.drawn - 1
     l.empty = undoing and l.drawn == 0
     if l.empty and l.reset - l.period > now then
-      -- Opened in the slack of the one before, which has not closed: it goes on to its end. What it had left nobody knows,
-      -- nor matters it: in its slack whatever comes opens the next.
+      -- Opened in the slack of the one before, which was used up and has not closed: that one goes on to its end.
       l.reset, l.drawn, l.empty = l.reset - l.period, l.units, false
     end
   end

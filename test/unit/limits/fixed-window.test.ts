@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { MemoryStore } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { admittedOf, copyOf, limit, limits, newStore } from './stores.ts';
@@ -92,10 +92,54 @@ test.each([
   expect(decide(set).admitted).toBe(true);
 });
 
-test('the next window, opened early, is as of the Reset announced: one period after it to the millisecond', () => {
-  const first = copyOf(decide());
-  clock.advance(4_985);
-  expect(decide()).toMatchObject({ remaining: 4, resetAtMs: first.resetAtMs + 5_000, resetAfterMs: 5_015 });
+describe('in the slack', () => {
+  const three = limits({ caller: limit('3/5s') });
+  const decideThree = () => decide(three);
+  const RESET = 1_700_000_005_000;
+
+  test('a window that has room is drawn from first', () => {
+    decideThree();
+    clock.advance(4_985);
+    expect(decideThree()).toMatchObject({ remaining: 1, resetAtMs: RESET, resetAfterMs: 15 });
+    expect(decideThree()).toMatchObject({ remaining: 0, resetAtMs: RESET, resetAfterMs: 15 });
+    clock.advance(15);
+    expect(decideThree()).toMatchObject({ remaining: 2, resetAtMs: RESET + 5_000, resetAfterMs: 5_000 });
+  });
+
+  test('a window that is used up goes on being told, and the next one is drawn from', () => {
+    admittedOf(3, decideThree);
+    clock.advance(4_985);
+    const early = { admitted: true, remaining: 0, resetAtMs: RESET, resetAfterMs: 15 };
+    expect(decideThree()).toMatchObject(early);
+    expect(store.peek(three, 'user:a', '')).toMatchObject(early);
+    clock.advance(14);
+    expect(decideThree()).toMatchObject({ ...early, resetAfterMs: 1 });
+    clock.advance(1);
+    expect(store.peek(three, 'user:a', '')).toMatchObject({ remaining: 1, resetAtMs: RESET + 5_000 });
+    expect(decideThree()).toMatchObject({ remaining: 0, resetAtMs: RESET + 5_000, resetAfterMs: 5_000 });
+    expect(decideThree().admitted).toBe(false);
+  });
+
+  test('the next window is told once it is used up as well: a wait for the one that ends would not do', () => {
+    admittedOf(3, decideThree);
+    clock.advance(4_985);
+    expect(admittedOf(2, decideThree)).toBe(2);
+    const next = { remaining: 0, resetAtMs: RESET + 5_000, resetAfterMs: 5_015 };
+    expect(decideThree()).toMatchObject({ ...next, admitted: true, retryAfterMs: 0 });
+    expect(decideThree()).toMatchObject({ ...next, admitted: false, retryAfterMs: 5_015 });
+  });
+
+  test.each([1, 2, 3, 20])(
+    'a client of %i a second is never refused though it rounds its waits down',
+    units => {
+      const set = limits({ caller: limit(`${units}/1s`) });
+      for (let i = 0; i < 200; i++) {
+        const { admitted, remaining, resetAfterMs } = decide(set);
+        expect(admitted).toBe(true);
+        clock.advance(remaining > 0 ? 0.3 : Math.max(0, resetAfterMs - 1.7));
+      }
+    },
+  );
 });
 
 test('who always comes early gains nothing over a hundred windows', () => {
@@ -148,8 +192,10 @@ test('a step of a second or less leaves Reset as announced', () => {
 });
 
 test('the next window, opened early after a step, goes on from the time that is true now', () => {
-  decide();
+  admittedOf(5, decide);
   clock.advance(4_990);
   clock.stepWorld(60_000);
+  expect(decide().resetAtMs).toBe(1_700_000_065_000);
+  clock.advance(10);
   expect(decide().resetAtMs).toBe(1_700_000_070_000);
 });

@@ -23,7 +23,7 @@ export type Wrap = (store: MemoryStore, clock: FrozenClock) => AskedStore;
 
 interface Told {
   readonly resetAtMs: number;
-  /** Until when no other window can open, by the monotonic clock. */
+  /** The same moment by the monotonic clock. */
   readonly untilMs: number;
 }
 
@@ -102,7 +102,10 @@ export class History {
         this.#naive.peek(set, caller, main, this.#nowMs),
         set,
       );
-    else if (this.#algorithm === 'window') this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
+    else if (this.#algorithm === 'window') {
+      this.#sets = this.#configure(this.#bits.again(), bits.take(5) - 2);
+      this.#told.clear();
+    }
   }
 
   #passTime(bits: Bits): void {
@@ -187,32 +190,38 @@ export class History {
     }
   }
 
-  /** In a window every answer tells the same Reset; a smooth one never goes back. */
+  /** Reset stays until it has passed, unless the window after it is used up as well; a smooth one never goes back. */
   #checkReset(decision: Decision, set: LimitSet, caller: string, main: string): void {
     const limit = decision.role === null ? null : limitOf(set, decision.role);
     if (limit === null || limit === undefined || (limit.role === 'global' && decision.admitted)) return;
     const key = keyOf(limit, caller, main);
     const last = this.#told.get(key);
-    const untilMs = this.#nowMs + decision.resetAfterMs - limit.slackMs;
-    this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs });
-    if (last === undefined) return;
+    this.#told.set(key, { resetAtMs: decision.resetAtMs, untilMs: this.#nowMs + decision.resetAfterMs });
+    if (last === undefined || this.#refunded.has(key)) return;
     const moved = decision.resetAtMs - last.resetAtMs;
-    if (limit.algorithm === 'smooth' ? moved < 0 : moved !== 0 && this.#nowMs < last.untilMs) {
+    const usedUp = moved === limit.periodMs && decision.remaining === 0;
+    if (limit.algorithm === 'smooth' ? moved < 0 : moved !== 0 && this.#nowMs < last.untilMs && !usedUp) {
       throw new Error(`Reset moved by ${moved} ms`);
     }
   }
 
-  /** Who waits as the answer says is not refused by the same limit, whichever number he goes by. */
+  /** A client that waits as the answer says is not refused by the same limit, whichever number it goes by. */
   #waitAsTold(set: LimitSet, caller: string, main: string, bits: Bits): void {
+    const way = bits.take(8);
+    const goesByRemaining = way >= 4;
     let decision = this.#decide(set, caller, main);
-    for (let i = 0; decision.admitted && i < 20; i++) decision = this.#decide(set, caller, main);
-    if (decision.admitted) return;
-    const { role, retryAfterMs, resetAtMs } = decision;
-    const way = bits.take(4);
-    if (way === 0) this.#clock.advance(retryAfterMs);
+    for (let i = 0; decision.admitted && i < 20; i++) {
+      if (goesByRemaining && decision.role !== null && decision.remaining === 0) break;
+      decision = this.#decide(set, caller, main);
+    }
+    if (decision.admitted && !goesByRemaining) return;
+    const { role, retryAfterMs, resetAfterMs, resetAtMs } = decision;
+    if (goesByRemaining && this.#algorithm === 'window' && role !== 'global')
+      this.#clock.advance(Math.max(0, resetAfterMs - (way % 2 === 0 ? 0 : 1.7)));
+    else if (way === 0) this.#clock.advance(retryAfterMs);
     else if (way === 1) this.#clock.advance(retryAfterMs - 1.7);
     else if (way === 2) this.#clock.advance(Math.ceil(retryAfterMs / 1_000) * 1_000);
-    else if (this.#stepped) this.#clock.advance(decision.resetAfterMs);
+    else if (this.#stepped) this.#clock.advance(resetAfterMs);
     else this.#clock.advance(Math.max(0, resetAtMs - this.#clock.epochMs()));
     const again = this.#decide(set, caller, main);
     if (!again.admitted && again.role === role) throw new Error(`refused again after the wait told (${way})`);

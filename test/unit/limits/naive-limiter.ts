@@ -96,36 +96,49 @@ export class NaiveLimiter {
   }
 }
 
-/** Every window that ever was, each with when it opened and closes, and the requests that drew on it. */
+interface Window {
+  readonly opensMs: number;
+  readonly closesMs: number;
+  readonly draws: number[];
+}
+
+/** Every window that ever was, each with the requests that drew on it. The last may open in the future. */
 class WindowLedger implements Ledger {
-  readonly #windows: { closesMs: number; draws: number[] }[] = [];
+  readonly #windows: Window[] = [];
 
   view(limit: Limit, nowMs: number): View {
-    const window = this.#windows.at(-1);
-    if (window === undefined || nowMs >= window.closesMs)
-      return { waitMs: 0, remaining: limit.units, resetAfterMs: 0 };
-    const resetAfterMs = window.closesMs - nowMs;
-    const isFull = window.draws.length >= limit.units && resetAfterMs > limit.slackMs;
-    return {
-      waitMs: isFull ? resetAfterMs : 0,
-      remaining: Math.max(0, limit.units - window.draws.length),
-      resetAfterMs,
-    };
+    const drawnOn = this.#last(nowMs);
+    if (drawnOn === null) return { waitMs: 0, remaining: limit.units, resetAfterMs: 0 };
+    const left = Math.max(0, limit.units - drawnOn.draws.length);
+    const closesInMs = drawnOn.closesMs - nowMs;
+    const waitMs = left === 0 && closesInMs > limit.slackMs ? closesInMs : 0;
+    // The window that ends is told for as long as waiting for its end is enough.
+    if (nowMs < drawnOn.opensMs && left > 0)
+      return { waitMs, remaining: 0, resetAfterMs: drawnOn.opensMs - nowMs };
+    return { waitMs, remaining: left, resetAfterMs: closesInMs };
   }
 
   draw(limit: Limit, nowMs: number, id: number): void {
-    const last = this.#windows.at(-1);
-    if (last !== undefined && nowMs < last.closesMs - limit.slackMs) last.draws.push(id);
-    else {
-      const opensMs = last === undefined || nowMs >= last.closesMs ? nowMs : last.closesMs;
-      this.#windows.push({ closesMs: opensMs + limit.periodMs, draws: [id] });
-    }
+    const last = this.#last(nowMs);
+    if (last === null) this.#open(limit, nowMs, id);
+    else if (last.draws.length < limit.units) last.draws.push(id);
+    else this.#open(limit, last.closesMs, id);
   }
 
   refund(_limit: Limit, nowMs: number, id: number): void {
-    const window = this.#windows.at(-1);
-    const at = window === undefined || nowMs >= window.closesMs ? -1 : window.draws.indexOf(id);
-    if (at >= 0) window?.draws.splice(at, 1);
+    const draws = this.#last(nowMs)?.draws ?? [];
+    const at = draws.indexOf(id);
+    if (at >= 0) draws.splice(at, 1);
+  }
+
+  /** The window that the next request draws on while it has room; null when all have closed. */
+  #last(nowMs: number): Window | null {
+    const last = this.#windows.at(-1);
+    return last === undefined || nowMs >= last.closesMs ? null : last;
+  }
+
+  #open(limit: Limit, opensMs: number, id: number): void {
+    this.#windows.push({ opensMs, closesMs: opensMs + limit.periodMs, draws: [id] });
   }
 }
 
