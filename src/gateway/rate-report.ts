@@ -1,5 +1,8 @@
 import type { Decision } from '../limits/index.ts';
 
+/** A client library divides by `Reset-After` and hangs on 0; an answer may come after its window has closed. */
+const LEAST_RESET_AFTER_MS = 1;
+
 /** What a decision says to the client, kept until its answer goes out. */
 export interface RateReport {
   readonly limit: number;
@@ -34,7 +37,7 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
     'X-RateLimit-Reset',
     seconds(report.resetAtMs),
     'X-RateLimit-Reset-After',
-    seconds(Math.max(0, Math.ceil(report.resetsAtMs - nowMs))),
+    seconds(Math.max(LEAST_RESET_AFTER_MS, Math.ceil(report.resetsAtMs - nowMs))),
     'X-RateLimit-Bucket',
     report.bucket,
     'X-RateLimit-Scope',

@@ -12,6 +12,7 @@ import {
   statusesOf,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { sleep } from '../support/wait.ts';
 
 /** Every name of an answer that says anything about limits. */
 const WITH_WAIT = ['retry-after', ...BUCKET_FIELDS];
@@ -90,6 +91,20 @@ describe('answers of a limited route', () => {
     const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
     expect(answer.status).toBe(502);
     expect(rateOf(answer).remaining).toBe(2);
+  });
+
+  test('tell a Reset-After above 0 when the window closed while the upstream worked', async () => {
+    const front = await startLimited(
+      { ...limits, buckets: { reads: { main: 'id', user: '3/1s' } } },
+      {
+        upstream: async exchange => {
+          await sleep(1_050);
+          exchange.answer(200);
+        },
+      },
+    );
+    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(rateOf(answer)).toMatchObject({ resetAfter: 0.001, remaining: 2 });
   });
 
   test('of HEAD draw on the bucket of GET', async () => {

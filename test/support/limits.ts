@@ -48,6 +48,7 @@ export function rateOf(given: Answer | undefined): Rate {
     return value ?? '';
   };
   expect(header(answer, 'x-ratelimit-global')).toBeUndefined();
+  expect(Number(header(answer, 'x-ratelimit-reset-after'))).toBeGreaterThan(0);
   return {
     limit: Number(text('X-RateLimit-Limit', /^[1-9]\d{0,4}$/)),
     remaining: Number(text('X-RateLimit-Remaining', /^\d{1,5}$/)),

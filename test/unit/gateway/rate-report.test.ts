@@ -41,8 +41,12 @@ describe('Reset-After', () => {
     expect(rendered(1_000.2)['X-RateLimit-Reset-After']).toBe('4.999');
   });
 
-  test('is 0 when the window has closed while the upstream worked, never less', () => {
-    expect(rendered(9_000)['X-RateLimit-Reset-After']).toBe('0.000');
+  test.each([5_999, 6_000, 9_000])('is a millisecond at least, though the window has closed by %i', atMs => {
+    expect(rendered(atMs)['X-RateLimit-Reset-After']).toBe('0.001');
+  });
+
+  test('is a millisecond at least where the store says 0', () => {
+    expect(rendered(1_000, { resetAfterMs: 0 })['X-RateLimit-Reset-After']).toBe('0.001');
   });
 });
 
