@@ -72,7 +72,10 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
 
 const CLASSES = ['bot', 'user', 'address'] as const;
 
-/** A quota for a class that nobody can have on the routes of the bucket limits something else than its writer thinks. */
+/**
+ * A quota for a class that nobody can have on the bucket's routes: a slip, or a limits.yaml that several gateways read, of which
+ * another one has such callers. So it is a hint.
+ */
 function checkClasses(
   file: LimitsFiles,
   name: string,
@@ -91,7 +94,7 @@ function checkClasses(
   );
   for (const key of written) {
     if (used.includes(key)) continue;
-    file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key' });
+    file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key', severity: 'hint' });
   }
 }
 

@@ -16,20 +16,35 @@ async function problemsIn(
   routes: readonly string[] = EVERYWHERE,
   identity = IDENTITY,
 ): Promise<string[]> {
-  const lines = routes.map(route => `  - { ${route}, upstream: api }\n`);
-  const files = { 'gateway.yaml': `${identity}routes:\n${lines.join('')}`, 'limits.yaml': limits };
-  return problemsOf(await loadFiles(files)).map(problem => problem.replace(/^limits\.yaml:/, ''));
+  return problemsOf(await loadFiles(filesOf(limits, routes, identity))).map(problem =>
+    problem.replace(/^limits\.yaml:/, ''),
+  );
 }
 
 /** The same of one bucket `b`, on these lines. */
-function problemsOfBucket(
+function problemsOfBucket(keys: string, lines: readonly string[], routes?: readonly string[]) {
+  return problemsIn(textOfBucket(keys, lines), routes);
+}
+
+/** The hints about that bucket, though nothing is wrong with it. */
+async function hintsOfBucket(
   keys: string,
   lines: readonly string[],
-  routes?: readonly string[],
-  identity?: string,
-) {
-  const text = `buckets:\n  b: { ${keys} }\nroutes:\n${lines.map(line => `  ${line}: b\n`).join('')}`;
-  return problemsIn(text, routes, identity);
+  routes: readonly string[] = EVERYWHERE,
+  identity = IDENTITY,
+): Promise<string[]> {
+  const result = await loadFiles(filesOf(textOfBucket(`${keys}, scope: user`, lines), routes, identity));
+  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  return result.hints.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+function textOfBucket(keys: string, lines: readonly string[]): string {
+  return `buckets:\n  b: { ${keys} }\nroutes:\n${lines.map(line => `  ${line}: b\n`).join('')}`;
+}
+
+function filesOf(limits: string, routes: readonly string[], identity: string): Record<string, string> {
+  const lines = routes.map(route => `  - { ${route}, upstream: api }\n`);
+  return { 'gateway.yaml': `${identity}routes:\n${lines.join('')}`, 'limits.yaml': limits };
 }
 
 describe('a value of limits.yaml', () => {
@@ -249,20 +264,25 @@ describe('a quota for a class that nobody can have', () => {
     ['user: 5/5s, bot: 5/5s', ['/a/x'], []],
     ['bot: 5/5s', ['/a/x'], []],
   ])('with { %s } on %j is told: %j', async (keys, lines, messages) => {
-    const problems = await problemsOfBucket(keys, lines, [REQUIRED, NONE]);
-    expect(problems.map(problem => problem.replace(/^2:\d+: buckets\.b: /, ''))).toEqual(messages);
+    const hints = await hintsOfBucket(keys, lines, [REQUIRED, NONE]);
+    expect(hints.map(hint => hint.replace(/^2:\d+: buckets\.b: /, ''))).toEqual(messages);
+  });
+
+  it('is a hint, since one limits.yaml may serve several gateways, and so keeps none from starting', async () => {
+    const files = filesOf(textOfBucket('user: 5/5s, address: 1/1s', ['/a/x']), [REQUIRED], IDENTITY);
+    expect(await loadFiles(files)).toMatchObject({ ok: true, warnings: [], hints: [{ severity: 'hint' }] });
   });
 
   it('is told of bots where no caller is one', async () => {
     const identity = IDENTITY.replace(', bots: { claim: client_id }', '');
-    expect(await problemsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
+    expect(await hintsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
       '2:20: buckets.b: "bot" counts nobody: "access_tokens" of gateway.yaml has no rule for "bots"',
     ]);
   });
 
   it('is told by the route that takes the requests, not by those it goes before', async () => {
     const routes = ['path: /**, authentication: none', 'path: "/a/{id}", authentication: required'];
-    const address = (line: string) => problemsOfBucket('address: 1/1s', [line], routes);
+    const address = (line: string) => hintsOfBucket('address: 1/1s', [line], routes);
     expect(await address('/a/7')).toHaveLength(1);
     expect(await address('"/a/{any}"')).toHaveLength(1);
     expect(await address('/a/7/b')).toEqual([]);
@@ -271,14 +291,17 @@ describe('a quota for a class that nobody can have', () => {
 
   it('is told by the methods too', async () => {
     const routes = ['path: /a, methods: [GET], authentication: required', 'path: /a, authentication: none'];
-    const address = (line: string) => problemsOfBucket('address: 1/1s', [line], routes);
+    const address = (line: string) => hintsOfBucket('address: 1/1s', [line], routes);
     expect(await address('GET /a')).toHaveLength(1);
     expect(await address('POST /a')).toEqual([]);
     expect(await address('/a')).toEqual([]);
   });
 
   it('is not told while one of the lines has no route, as when an operator takes one out', async () => {
-    const problems = await problemsOfBucket('address: 1/1s, user: 5/5s', ['/a/x', '/c'], [REQUIRED]);
-    expect(problems).toEqual([expect.stringContaining('warning: routes: no route of gateway.yaml takes')]);
+    const [keys, lines] = ['address: 1/1s, user: 5/5s', ['/a/x', '/c']];
+    expect(await hintsOfBucket(keys, lines, [REQUIRED])).toEqual([]);
+    expect(await problemsOfBucket(keys, lines, [REQUIRED])).toEqual([
+      expect.stringContaining('warning: routes: no route of gateway.yaml takes'),
+    ]);
   });
 });
