@@ -5,7 +5,7 @@ import { readConfigFile } from './read-file.ts';
 import type { Readings } from './readings.ts';
 import { withoutSecrets } from './secret-lines.ts';
 import { type Place, parseYamlText } from './yaml-text.ts';
-import { buildYamlTree, nodeAt, type YamlNode } from './yaml-tree.ts';
+import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
 export type About = 'value' | 'key';
@@ -85,7 +85,7 @@ export class ConfigFile {
     const { written, value } = found.node;
     if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
     const short = written.length > 60 ? `${written.slice(0, 60)}...` : written;
-    return typeof value === 'string' ? JSON.stringify(short) : short;
+    return typeof value === 'string' || this.holdsVariable(path) ? JSON.stringify(short) : short;
   }
 
   /** Whether nothing but a variable stands at `path`, `${NAME}`. */
@@ -97,6 +97,16 @@ export class ConfigFile {
   holdsVariable(path: Path): boolean {
     const found = this.#find(path);
     return found?.node.written?.includes('${') === true;
+  }
+
+  /** The text at `path` with its variables resolved; for a look only, never for a message. */
+  textAt(path: Path): string {
+    return String(this.#find(path)?.node.value);
+  }
+
+  /** Puts the number, or the true or false, that the text at `path` was found to be in its place. */
+  fill(path: Path, value: number | boolean): void {
+    if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
   place(path: Path, about: About = 'value'): Place {

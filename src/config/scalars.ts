@@ -88,7 +88,7 @@ function readQuota(text: string, context: z.RefinementCtx): Quota {
     return parseQuota(text);
   } catch (mistake) {
     if (!(mistake instanceof QuotaError)) throw mistake;
-    refuseQuoting(context, mistake.message);
+    refuseQuoting(context, mistake.message, 'a number and a period such as 20/5s');
     return z.NEVER;
   }
 }
@@ -151,7 +151,8 @@ export function routePath() {
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
     .superRefine((path, context) => {
       const message = messageOf(PatternError, () => parseRoutePattern(path, null));
-      if (message !== null) refuseQuoting(context, message.replace(`path "${path}": `, ''));
+      if (message !== null)
+        refuseQuoting(context, message.replace(`path "${path}": `, ''), 'a path such as /v1/things/{id}');
     });
 }
 
@@ -171,7 +172,7 @@ export function network() {
     .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, { error, abort: true })
     .superRefine((text, context) => {
       const message = messageOf(Error, () => new AddressSet([text]));
-      if (message !== null) refuseQuoting(context, message);
+      if (message !== null) refuseQuoting(context, message, 'a network such as 10.1.0.0/16');
     });
 }
 
@@ -215,9 +216,9 @@ function messageOf(kind: new (message: string) => Error, read: () => unknown): s
   }
 }
 
-/** A mistake whose message quotes the value, so that it must not be told of one that came from a variable. */
-function refuseQuoting(context: z.RefinementCtx, message: string): void {
-  context.addIssue({ code: 'custom', message, params: { quotesValue: true } });
+/** A mistake whose message quotes the value: of one that a variable holds it is only told what was expected. */
+function refuseQuoting(context: z.RefinementCtx, message: string, expected: string): void {
+  context.addIssue({ code: 'custom', message, params: { expected } });
 }
 
 function refuse(context: z.RefinementCtx, message: string): never {

@@ -4,6 +4,7 @@ import type { ConfigFile } from './config-file.ts';
 import { type JsonSchema, keysAt } from './json-schema.ts';
 import { formatPath, type Path } from './path.ts';
 import { didYouMean, suggest } from './suggest.ts';
+import { fillTyped, type PlacedIssue } from './typed-variables.ts';
 
 /**
  * Holds what a file says against its schema and adds every mistake to the file.
@@ -18,9 +19,11 @@ export function validate<Schema extends z.ZodType>(
   jsonSchema: () => JsonSchema,
 ): z.output<Schema> | undefined {
   if (file.value === undefined) return undefined;
-  const result = schema.safeParse(file.value, { error: inOurWords });
+  let result = schema.safeParse(file.value, { error: inOurWords });
+  if (!result.success && fillTyped(file, placedIssues(result.error)))
+    result = schema.safeParse(file.value, { error: inOurWords });
   if (result.success) return result.data;
-  const issues = result.error.issues.flatMap(issue => placed(issue, []));
+  const issues = placedIssues(result.error);
   // A misspelt key leaves the one that was meant missing; one message about it is enough.
   const meant = new Set<string>();
   for (const { issue, path } of issues) {
@@ -32,9 +35,8 @@ export function validate<Schema extends z.ZodType>(
   return undefined;
 }
 
-interface PlacedIssue {
-  readonly issue: z.core.$ZodIssue;
-  readonly path: Path;
+function placedIssues({ issues }: z.ZodError): PlacedIssue[] {
+  return issues.flatMap(issue => placed(issue, []));
 }
 
 /**
@@ -76,13 +78,29 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
     file.add(path, `"${path.at(-1)}" ${why}`, { about: 'key' });
   } else if (!file.has(path)) {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
-  } else if (issue.code === 'custom' && issue.params?.quotesValue === true && file.holdsVariable(path)) {
-    file.add(path, 'with its variables resolved this is not what may stand here');
+  } else if (file.holdsVariable(path)) {
+    file.add(path, aboutVariable(file, path, issue));
   } else if (issue.message.startsWith('expected')) {
     file.add(path, `${issue.message}, found ${file.shown(path)}${wordMeant(file, path, issue)}`);
   } else {
     file.add(path, issue.message);
   }
+}
+
+/** What a variable holds is never shown: it may be a secret. */
+function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  const expected = expectedOf(issue);
+  if (expected === null) return issue.message;
+  if (issue.code === 'invalid_type' && /^(object|record|array)$/.test(issue.expected))
+    return `${expected}, which no variable can hold, found ${file.shown(path)}`;
+  return `${expected}, but ${file.shown(path)} holds something else`;
+}
+
+/** What should stand there, in words that quote nothing of what does; null: the message itself quotes nothing. */
+function expectedOf(issue: z.core.$ZodIssue): string | null {
+  const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
+  if (typeof expected === 'string') return `expected ${expected}`;
+  return issue.message.startsWith('expected') ? issue.message : null;
 }
 
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {

@@ -18,7 +18,7 @@ const MAX_VALUES = 100_000;
 /** A value of a YAML file together with where, and how, it is written. */
 export interface YamlNode {
   /** What it means: aliases followed, merge keys merged, variables resolved. Maps have no prototype. */
-  readonly value: unknown;
+  value: unknown;
   readonly place: Place;
   /** Where its key is written; null in lists and at the top. */
   readonly keyPlace: Place | null;
@@ -64,6 +64,16 @@ export function nodeAt(
     node = child;
   }
   return { node, exact: true };
+}
+
+/** Gives the scalar at `path` another value, in its node and in the map or list that holds it. */
+export function fillScalar(root: YamlNode, path: readonly PropertyKey[], value: unknown): void {
+  const key = path.at(-1);
+  const holder = nodeAt(root, path.slice(0, -1)).node;
+  const node = holder.children.get(String(key));
+  if (key === undefined || node === undefined) return;
+  node.value = value;
+  Object.assign(holder.value as object, { [key]: value });
 }
 
 class TreeBuilder {
