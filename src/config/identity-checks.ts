@@ -1,4 +1,4 @@
-import { ForwardingRules } from '../http/index.ts';
+import { ForwardingRules, foldName } from '../http/index.ts';
 import type { ConfigFile } from './config-file.ts';
 import { routeKeys } from './gateway-schema.ts';
 import { asMap } from './raw.ts';
@@ -61,8 +61,8 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
   const believed = new ForwardingRules(listed).table;
   const before = new Map<string, string>();
   for (const name of names) {
-    const twin = before.get(fold(name));
-    before.set(fold(name), name);
+    const twin = before.get(foldName(name));
+    before.set(foldName(name), name);
     const add = (message: string) => file.add([...path, name], message, { about: 'key' });
     if (OF_THE_GATEWAY.get(name) !== undefined)
       add(`the gateway has a meaning of its own for "${name}": take another name`);
@@ -74,9 +74,4 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-/** Servers that speak CGI or WSGI take `_` for `-`. */
-function fold(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-');
 }

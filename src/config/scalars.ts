@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { parseDurationMs } from '../core/index.ts';
-import { AddressSet } from '../http/index.ts';
+import { AddressSet, foldName } from '../http/index.ts';
 import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { parseHostPort } from './host-port.ts';
@@ -187,7 +187,7 @@ export function token(error: string) {
 /** The name of a header field that `forwarding_headers` may list. */
 export function forwardingHeader() {
   return token('expected the name of a header field such as X-Real-IP').refine(
-    name => !OF_THE_GATEWAY.has(name.toLowerCase()),
+    name => !OF_THE_GATEWAY.has(foldName(name)),
     { error: 'the gateway itself reads this field of every request: leave it out' },
   );
 }

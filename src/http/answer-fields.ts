@@ -47,8 +47,9 @@ export function keepAnswerFields(
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
-    const rule = RULES.get(name);
-    if (rule === undefined || (name.includes('_') && rule !== 'rate-limit')) kept.push(name, value);
+    const entry = RULES.find(name);
+    const rule = entry?.value;
+    if (entry === undefined || (rule !== 'rate-limit' && !entry.spells(name))) kept.push(name, value);
     else if (rule === 'content-length') {
       if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
     } else if (rule === 'rate-limit') {
@@ -75,7 +76,7 @@ const NEVER_TRAILERS = new NameTable<true>(
     ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
     ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
     ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
-    ...['via', 'x-request-id', 'x-ratelimit-*'],
+    ...['access-control-*', 'via', 'x-request-id', 'x-ratelimit-*'],
   ].map(name => [name, true] as const),
 );
 

@@ -6,6 +6,7 @@ export { ForwardingRules } from './forwarding-rules.ts';
 export { type Framing, type FramingFields, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';
 export { mainValue } from './main-value.ts';
+export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
 export { parseTarget, type Target } from './target.ts';
 export { type Provenance, upstreamFields } from './upstream-fields.ts';

@@ -34,9 +34,10 @@ export class RequestHead {
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;
       const value = fields[i + 1] as string;
-      const rule = table.get(name);
-      if (rule === undefined) kept.push(name, value);
-      else if (rule !== 'drop') this.#read(rule, name, value, trusted);
+      const entry = table.find(name);
+      if (entry === undefined) kept.push(name, value);
+      // `Content_Length`, `X.Real.IP` and their like are not what they may be taken for further on: dropped, not read.
+      else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }
     if (this.#named !== null) this.#dropNamed(this.#named);
   }
@@ -46,8 +47,6 @@ export class RequestHead {
   }
 
   #read(rule: FieldRule, name: string, value: string, trusted: boolean): void {
-    // `Content_Length` and its like are no framing and no Host: they are dropped, not read.
-    if (name.includes('_')) return;
     switch (rule) {
       case 'host':
         this.host = this.#once(rule, this.host, value);

@@ -15,9 +15,9 @@ async function forwarded(
   return upstream.onlyRequest;
 }
 
-/** Every name that could pass for the given one, by a server that folds letter case and `_`. */
+/** Every name that could pass for the given one, by a server that folds letter case and punctuation. */
 function folded(request: CapturedRequest): string[] {
-  return names(request.fields).map(name => name.toLowerCase().replaceAll('_', '-'));
+  return names(request.fields).map(name => name.toLowerCase().replace(/[^a-z0-9]/g, '-'));
 }
 
 const TRUSTED = { config: { trusted_proxies: ['127.0.0.1'] } };
@@ -49,6 +49,9 @@ const SPELLINGS: readonly (readonly [string, (name: string) => string[]])[] = [
   ['in upper case', name => [`${name.toUpperCase()}: forged`]],
   ['with underscores', name => [`${name.replaceAll('-', '_')}: forged`]],
   ['with one underscore', name => [`${name.replace('-', '_')}: forged`]],
+  ['with dots', name => [`${name.replaceAll('-', '.')}: forged`]],
+  ['with tildes', name => [`${name.replaceAll('-', '~')}: forged`]],
+  ['with one quote', name => [`${name.replace('-', "'")}: forged`]],
   ['twice', name => [`${name}: forged`, `${name.toLowerCase()}: forged`]],
   ['named by Connection', name => [`${name}: forged`, `Connection: ${name}`]],
 ];
@@ -142,8 +145,8 @@ describe('behind a trusted proxy', () => {
     expect(values(fields, 'x-forwarded-for').join(', ')).toBe('192.0.2.1, 192.0.2.2, 127.0.0.1');
   });
 
-  test.each(['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP'])(
-    'an underscore is still no hyphen: %s',
+  test.each(['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP', 'X.Real.IP', 'X-Forwarded~For'])(
+    'other punctuation is still no hyphen: %s',
     async name => {
       const request = await forwarded([`${name}: forged`], TRUSTED);
       expect(request.head.toString('latin1')).not.toContain('forged');

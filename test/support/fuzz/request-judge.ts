@@ -11,6 +11,9 @@ const OWN: Readonly<Record<string, (value: string, address: string, host: string
 const NEVER =
   /^(forwarded|x-forwarded-(?!for$|proto$|host$).*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|proxy|x-auth-subject|x-http-method-override|x-method-override|x-http-method|x-original-url|x-rewrite-url|te|trailer|upgrade|keep-alive|proxy-connection|expect)$/;
 
+/** Names that say how long a body is: what is spelt like them could be taken for them. */
+const FRAMING = /^(content-length|transfer-encoding)$/;
+
 /**
  * What is wrong with the requests that reached the upstream from one client connection, given what a careful reader
  * makes of the client's bytes: more requests than it sent, another method, path or body, a forged header. Null: nothing.
@@ -57,8 +60,8 @@ function forgedField({ fields }: CapturedRequest, address: string): string | nul
   }
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] ?? '').toLowerCase();
-    const folded = name.replaceAll('_', '-');
-    if (NEVER.test(folded) || (name !== folded && OWN[folded] !== undefined))
+    const folded = name.replace(/[^a-z0-9]/g, '-');
+    if (NEVER.test(folded) || (name !== folded && (OWN[folded] !== undefined || FRAMING.test(folded))))
       return `${fields[i]}: ${fields[i + 1]}`;
   }
   return null;

@@ -51,6 +51,13 @@ const FIELDS = [
     'X_Rewrite_URL: /forged',
   ],
   ...[
+    'X.Forwarded~For: forged',
+    "X'Real'IP: forged",
+    'X!Auth|Subject: forged',
+    'Content.Length: 3',
+    'Transfer~Encoding: chunked',
+  ],
+  ...[
     'Connection: X-Forwarded-For, X-Request-Id',
     'Connection: close',
     'Connection: keep-alive',

@@ -95,5 +95,8 @@ describe('an identity header', () => {
     expect(await problemsOfHeaders('X-Caller: sub, x_caller: azp')).toEqual([
       '1:68: access_tokens.identity_headers: "x_caller" is the same header field as "X-Caller"',
     ]);
+    expect(await problemsOfHeaders('X-Caller: sub, X.Caller: azp')).toEqual([
+      '1:68: access_tokens.identity_headers: "X.Caller" is the same header field as "X-Caller"',
+    ]);
   });
 });

@@ -142,6 +142,10 @@ describe('values', () => {
       '1:22: forwarding_headers[0]: expected the name of a header field such as X-Real-IP, found "X Real"',
     ],
     [
+      'forwarding_headers: [X-Mine, X.Request_Id]',
+      '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
+    ],
+    [
       'forwarding_headers: [X-Mine, HOST]',
       '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
     ],

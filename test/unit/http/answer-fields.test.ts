@@ -36,6 +36,11 @@ test('the request id is the gateway\u2019s own', () => {
   expect(kept(['X-Request-Id', 'theirs'])).toEqual([]);
 });
 
+test('a field that is only like one of the gateway is none of its own', () => {
+  const fields = ['X.Request.Id', 'theirs', 'Keep_Alive', '1', 'Content~Length', '5'];
+  expect(kept(fields)).toEqual(fields);
+});
+
 test('a 204 has no Content-Length, and neither has an interim nor a chunked answer', () => {
   expect(kept(['Content-Length', '0'], { status: 204 })).toEqual([]);
   expect(kept(['Content-Length', '5'], { status: 103 })).toEqual([]);
@@ -50,9 +55,10 @@ test('trailers are announced only where they can follow', () => {
 
 describe('rate-limit fields of an upstream', () => {
   const theirs = ['X-RateLimit-Limit', '5', 'x-ratelimit-reset-after', '1.5', 'X_RateLimit_Scope', 'user'];
+  const odd = ['X.RateLimit.Limit', '5', 'X~RateLimit-Global', 'true'];
 
   test('stay behind, in every spelling', () => {
-    expect(kept([...theirs, 'ETag', '"e"'])).toEqual(['ETag', '"e"']);
+    expect(kept([...theirs, ...odd, 'ETag', '"e"'])).toEqual(['ETag', '"e"']);
   });
 
   test('pass where the answer speaks for itself', () => {
@@ -86,4 +92,9 @@ test('of trailers those that tell of the body pass, and none that a head is made
     '1.1 x',
   ];
   expect(keepTrailerFields(fields)).toEqual(['X-Sum', 'a', 'ETag', '"e"']);
+});
+
+test('nor do trailers pass that some reader takes for such, nor those that tell a browser who may read', () => {
+  const fields = ['Content.Length', '3', 'X~RateLimit_Scope', 'user', 'Access-Control-Allow-Origin', '*'];
+  expect(keepTrailerFields(fields)).toEqual([]);
 });

@@ -14,9 +14,43 @@ test('a name is found in any letter case', () => {
   expect(table.get('X-REAL-IP')).toBe('c');
 });
 
-test('an underscore stands for a hyphen, since CGI folds both into one', () => {
-  expect(table.get('X_Real_IP')).toBe('c');
-  expect(table.get('x_forwarded-Anything')).toBe('b');
+test.each([..."!#$%&'*+.^_`|~"])(
+  '%s stands for a hyphen, since some server folds both into one',
+  character => {
+    const spelt = (name: string) => name.replaceAll('-', character);
+    expect(table.get(spelt('X-Real-IP'))).toBe('c');
+    expect(table.get(spelt('x-forwarded-Anything'))).toBe('b');
+    expect(table.find(spelt('X-Real-IP'))?.spells(spelt('X-Real-IP'))).toBe(false);
+    expect(table.find(spelt('X-Forwarded-Port'))?.spells(`X-Forwarded-Port${character}`)).toBe(false);
+  },
+);
+
+test('a name is spelt as it was entered in any letter case', () => {
+  const odd = new NameTable([
+    ['X_Corp.User', true],
+    ['$ws*', true],
+  ]);
+  for (const name of ['x_corp.user', 'X_CORP.USER', '$WS-RU']) {
+    expect(odd.find(name)?.spells(name)).toBe(true);
+  }
+  for (const name of ['x-corp.user', 'x_corp-user', '-WSRU', '$WS_RU']) {
+    expect(odd.find(name)?.spells(name)).toBe(false);
+  }
+});
+
+test('of two entries for one name the last counts, and a whole name before a prefix', () => {
+  const twice = new NameTable([
+    ['x-a', 1],
+    ['x_a', 2],
+    ['x-a*', 3],
+    ['x-ab*', 4],
+    ['X-AB', 5],
+  ]);
+  expect(['x-a', 'x-ab', 'x-abc', 'x-b'].map(name => twice.get(name))).toEqual([2, 5, 3, undefined]);
+});
+
+test('a prefix that says next to nothing is refused', () => {
+  expect(() => new NameTable([['x-*', true]])).toThrow('"x-*" says too little');
 });
 
 test('a prefix finds every longer name, of any length', () => {
@@ -32,7 +66,7 @@ test('other names are not found, whatever they share with those that are', () =>
 });
 
 test('the filter never hides a name that was entered', () => {
-  const name = fc.stringMatching(/^[A-Za-z_-]{1,80}$/);
+  const name = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{0,79}[A-Za-z0-9_-]$/);
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 30 }), names => {
       const entered = new NameTable(names.map(each => [each.toLowerCase(), true] as const));

@@ -85,7 +85,7 @@ describe('what goes to the upstream', () => {
     expect(trusted(...claims).untrustedClaims).toBe(false);
   });
 
-  test('underscore spellings of what the gateway writes or believes stay behind from everyone', () => {
+  test('other spellings of what the gateway writes or believes stay behind from everyone', () => {
     const spelt = [
       'X_Forwarded_For',
       'X_Real_IP',
@@ -93,10 +93,23 @@ describe('what goes to the upstream', () => {
       'Content_Length',
       'X_Corp_User',
       'X-Forwarded_Host',
+      'X.Forwarded~For',
+      "X'Real'IP",
+      'X!HTTP!Method!Override',
+      'Transfer.Encoding',
+      'Keep|Alive',
+      'X-Forwarded.Port',
     ];
     expect(trusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);
     expect(untrusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);
   });
+});
+
+test('a name that was configured with punctuation passes from a trusted proxy, as it was spelt', () => {
+  const own = new ForwardingRules(['X_Corp.User']);
+  const fields = ['x_corp.user', 'a', 'X-Corp-User', 'forged'];
+  expect(new RequestHead(fields, own, true).kept).toEqual(['x_corp.user', 'a']);
+  expect(new RequestHead(fields, own, false).kept).toEqual([]);
 });
 
 describe('what the gateway reads', () => {

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/** A program that tests start, and the packages of Debian that bring it. */
+export interface NeededProgram {
+  readonly command: string;
+  /** With these arguments it says its version and ends well. */
+  readonly versionArgs: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/**
+ * Sees to it that the program is on the PATH. On Debian and its like root gets it by itself; elsewhere this throws the line that
+ * helps.
+ */
+export function ensureInstalled(program: NeededProgram): void {
+  if (isInstalled(program)) return;
+  const install = installLine(program);
+  const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+  if (canInstall) {
+    process.stdout.write(`no ${program.command} on the PATH, installing it: ${install}\n`);
+    // Some packages start a server of their own where they can; nobody here needs it.
+    execFileSync('sh', ['-c', install], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, RUNLEVEL: '1' },
+    });
+  }
+  if (!isInstalled(program))
+    throw new Error(`The tests need ${program.command} on the PATH. On Debian, as root: ${install}`);
+}
+
+/** Waits for another installation to end: test files run side by side. */
+function installLine({ packages }: NeededProgram): string {
+  const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600';
+  return `apt-get update && ${apt} install -y --no-install-recommends ${packages.join(' ')}`;
+}
+
+function isInstalled({ command, versionArgs }: NeededProgram): boolean {
+  try {
+    execFileSync(command, versionArgs, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
