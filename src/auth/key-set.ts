@@ -133,9 +133,9 @@ export class KeySet {
       const answer = await this.#fetch();
       const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
       if (bytes.byteLength > this.#options.maxBytes) throw new KeySetError('the key set is too large');
-      const { keys, unusable } = readKeySet(bytes, this.#options.maxKeys, this.#keys);
+      const { keys, unusable, flawed } = readKeySet(bytes, this.#options.maxKeys, this.#keys);
       this.#replace(keys, asOfMs);
-      listener.keySetLoaded(keys.length, unusable);
+      listener.keySetLoaded(keys.length, unusable, flawed);
       return true;
     } catch (cause) {
       listener.keySetFailed(cause);

@@ -1,3 +1,11 @@
+/** A key that an issuer shows for verifying signatures, and that is left out since it cannot or must not verify any. */
+export interface FlawedKey {
+  /** `kid`, its first 100 characters; null: it has none. */
+  readonly keyId: string | null;
+  /** In words that continue "the key has". */
+  readonly flaw: string;
+}
+
 /** Hears what `auth/` finds. Nothing of a token but its algorithm and the reason of its refusal is ever among it. */
 export interface AuthListener {
   /** A token was found among those already verified. */
@@ -11,8 +19,8 @@ export interface AuthListener {
   tokenUndecided(): void;
   /** A check was not made, since the address has spent its budget of failed verifications. */
   budgetSpent(): void;
-  /** The issuer's keys were fetched: how many can verify tokens, and how many were left out. */
-  keySetLoaded(usable: number, unusable: number): void;
+  /** The issuer's keys were fetched: how many can verify tokens, how many were left out, and which of these are flawed. */
+  keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void;
   /** The issuer's keys could not be fetched, or what came was no key set. The keys held stay in use. */
   keySetFailed(cause: unknown): void;
   /** A subject's not-before mark was forgotten for want of room, so its older tokens may pass again. */

@@ -1,4 +1,4 @@
-export type { AuthListener } from './auth-listener.ts';
+export type { AuthListener, FlawedKey } from './auth-listener.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';

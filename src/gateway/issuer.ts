@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { KeySet, MARK_DEFAULTS, NotBeforeMarks } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
-import type { AuthListener, Clock, Random, SignInListener } from '../core/index.ts';
+import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
 
 export interface IdentityParts {
@@ -30,8 +30,8 @@ export class Issuer {
       changed: () => void this.keys.refresh(),
     });
     const heard = {
-      keySetLoaded: (usable: number, unusable: number) => {
-        listener.keySetLoaded(usable, unusable);
+      keySetLoaded: (usable: number, unusable: number, flawed: readonly FlawedKey[]) => {
+        listener.keySetLoaded(usable, unusable, flawed);
         this.#onKeys();
       },
       keySetFailed: (cause: unknown) => listener.keySetFailed(cause),

@@ -1,5 +1,8 @@
-import type { AuthListener, DiscoveryEvent, RedeemEvent, SignInListener } from '../core/index.ts';
+import type { AuthListener, DiscoveryEvent, FlawedKey, RedeemEvent, SignInListener } from '../core/index.ts';
 import type { Logger } from './logger.ts';
+
+/** A key set may have many keys with the same flaw: so many are told of each. */
+const MOST_TOLD = 10;
 
 /**
  * Logs what operations must know of the provider: changes of its state, not every attempt, and what the gateway itself
@@ -10,6 +13,7 @@ export class IdentityLog implements AuthListener, SignInListener {
   #keySetFails = false;
   #discoveryFails = false;
   #keys = -1;
+  #flawed: ReadonlySet<string> = new Set();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -27,11 +31,24 @@ export class IdentityLog implements AuthListener, SignInListener {
       this.#log.warn({ type: 'token', reason, claim }, 'an access token lacks a claim that is needed');
   }
 
-  keySetLoaded(usable: number, unusable: number): void {
+  keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void {
+    this.#warnOf(flawed);
     if (usable === this.#keys && !this.#keySetFails) return;
     this.#keys = usable;
     this.#keySetFails = false;
     this.#log.info({ type: 'provider', usable, unusable }, "the issuer's keys are loaded");
+  }
+
+  /** Once for each key, for as long as the issuer shows it. */
+  #warnOf(flawed: readonly FlawedKey[]): void {
+    const told = new Map(flawed.map(key => [JSON.stringify(key), key]));
+    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).slice(0, MOST_TOLD);
+    for (const [, { keyId, flaw }] of fresh)
+      this.#log.warn(
+        { type: 'provider', keyId, flaw },
+        'a key of the issuer is left out: no signature by it counts',
+      );
+    this.#flawed = new Set(told.keys());
   }
 
   keySetFailed(cause: unknown): void {

@@ -7,6 +7,7 @@ import type {
   DiscoveryEvent,
   ExchangeListener,
   ExchangeRecord,
+  FlawedKey,
   LimitListener,
   RedeemEvent,
   ReloadListener,
@@ -65,8 +66,8 @@ export class IdentityListeners implements AuthListener, SignInListener {
     for (const listener of this.#listeners) listener.budgetSpent();
   }
 
-  keySetLoaded(usable: number, unusable: number): void {
-    for (const listener of this.#listeners) listener.keySetLoaded(usable, unusable);
+  keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void {
+    for (const listener of this.#listeners) listener.keySetLoaded(usable, unusable, flawed);
   }
 
   keySetFailed(cause: unknown): void {

@@ -7,7 +7,8 @@ import { type Script, scripts, startScriptedProvider } from '../support/scripted
 import { secret } from '../support/secrets.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
+import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
+import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
 import { type Answer, header } from '../support/wire/index.ts';
 
 const NEXT = issuerKey('ES256', 'next');
@@ -54,6 +55,11 @@ function expectUndecided(answer: Answer): void {
   expect(header(answer, 'www-authenticate')).toBeUndefined();
 }
 
+/** The public key of an issuer, with an exponent by which everybody can sign. */
+function exponentOne(kid: string): Readonly<Record<string, unknown>> {
+  return { ...issuerKey('RS256', kid).jwk, e: base64Url(Buffer.from([1])) };
+}
+
 const keySet = (...keys: readonly unknown[]) => scripts.json(200, { keys });
 const { jwk } = NEXT;
 
@@ -87,6 +93,8 @@ const useless: readonly (readonly [string, Script])[] = [
   ['a key off its curve', keySet({ ...jwk, x: jwk['y'] })],
   ['a key on another curve', keySet({ ...jwk, crv: 'secp256k1' })],
   ['a key with a number for its name', keySet({ ...jwk, kid: 7 })],
+  ['a key with the exponent 1', keySet(exponentOne('next'))],
+  ['a key that can be factored', keySet(rocaKey('next').jwk)],
 ];
 
 describe('an issuer that sends', () => {
@@ -142,6 +150,97 @@ describe('an issuer that sends', () => {
     const { gateway } = await startGatewayOf(issuer);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
     expectUnauthenticated(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }))));
+  });
+});
+
+describe('a key by which others than the issuer can sign', () => {
+  const forged = (claims: Readonly<Record<string, unknown>>, kid: string) => {
+    const input = [{ alg: 'RS256', typ: 'JWT', kid }, claims]
+      .map(part => base64Url(JSON.stringify(part)))
+      .join('.');
+    return `${input}.${forgeForExponentOne(input, 256)}`;
+  };
+
+  test('is not used, with the exponent 1 or with the ROCA fingerprint, while the keys beside it are', async () => {
+    const roca = rocaKey('roca');
+    const issuer = await startIssuer();
+    issuer.provider.keys = keySet(issuer.key.jwk, exponentOne('one'), roca.jwk);
+    const { gateway, upstream } = await startGatewayOf(issuer, QUICK);
+    const tokens = [forged(issuer.claims(), 'one'), signToken(roca, issuer.claims())];
+    for (const token of tokens) {
+      for (let i = 0; i < 3; i++) {
+        const answer = await gateway.ask(get(`Authorization: Bearer ${secret(token)}`));
+        expect([401, 503]).toContain(answer.status);
+      }
+    }
+    expect(upstream.requests).toEqual([]);
+    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+    expect(await gateway.metric('weir_key_set_keys')).toEqual(new Map([['', 1]]));
+  });
+
+  test('is told in the log by its name and its flaw, once for as long as it is shown', async () => {
+    const issuer = await startIssuer();
+    const weak = exponentOne('one');
+    issuer.provider.keys = keySet(issuer.key.jwk, weak);
+    const { gateway } = await startGatewayOf(issuer, QUICK);
+    const told = () =>
+      gateway.logLines
+        .map(line => JSON.parse(line))
+        .filter(line => 'flaw' in line)
+        .map(({ level, type, keyId, flaw }) => [level, type, keyId, flaw]);
+    const loaded = async () =>
+      (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="loaded"}') ?? 0;
+    /** Unknown keys have the set fetched anew, so many times more. */
+    const fetchAgain = async (times: number) => {
+      const enough = (await loaded()) + times;
+      await expect
+        .poll(async () => {
+          await gateway.ask(get(by(issuer, NEXT)));
+          return loaded();
+        }, OFTEN)
+        .toBeGreaterThanOrEqual(enough);
+    };
+    const exponent = ['warn', 'provider', 'one', 'a public exponent that is below 3 or even'];
+    await fetchAgain(2);
+    expect(told()).toEqual([exponent]);
+    issuer.provider.keys = keySet(issuer.key.jwk, weak, rocaKey('two').jwk);
+    await fetchAgain(2);
+    const roca = ['warn', 'provider', 'two', 'a modulus with the ROCA fingerprint (CVE-2017-15361)'];
+    expect(told()).toEqual([exponent, roca]);
+    issuer.publish(issuer.key);
+    await fetchAgain(2);
+    issuer.provider.keys = keySet(issuer.key.jwk, weak);
+    await fetchAgain(2);
+    expect(told()).toEqual([exponent, roca, exponent]);
+  });
+
+  test('is told as the reason where the set has no other', async () => {
+    const issuer = await startIssuer();
+    issuer.provider.keys = keySet(exponentOne('one'));
+    const { gateway } = await startIdentityGateway({ issuer: issuer.url, ...QUICK });
+    await expect
+      .poll(() => gateway.logLines.join(''))
+      .toContain('the key \\"one\\" has a public exponent that is below 3 or even');
+  });
+
+  test('is not used any more once it has become one', async () => {
+    const issuer = await startIssuer();
+    const key = issuerKey('RS256', 'rsa');
+    issuer.publish(issuer.key, key);
+    const { gateway } = await startGatewayOf(issuer, QUICK);
+    const known = by(issuer, key);
+    expect((await gateway.ask(get(known))).status).toBe(200);
+    issuer.provider.keys = keySet(issuer.key.jwk, { ...key.jwk, e: base64Url(Buffer.from([1])) });
+    await expect
+      .poll(async () => {
+        await gateway.ask(get(by(issuer, NEXT)));
+        return gateway.logLines.some(line => line.includes('"flaw"'));
+      }, OFTEN)
+      .toBe(true);
+    expect((await gateway.ask(get(known))).status).not.toBe(200);
+    expect(
+      (await gateway.ask(get(`Authorization: Bearer ${forged(issuer.claims(), 'rsa')}`))).status,
+    ).not.toBe(200);
   });
 });
 

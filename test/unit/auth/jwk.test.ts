@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readKeySet } from '../../../src/auth/jwk.ts';
-import { issuerKey } from '../../support/token-issuer.ts';
+import { base64Url, issuerKey } from '../../support/token-issuer.ts';
+import { bytesOf, modulusOf, rocaKey } from '../../support/weak-keys.ts';
 import { ecdsa, rsa } from './fixture.ts';
 
 const read = (set: unknown, known: Parameters<typeof readKeySet>[2] = []) =>
@@ -46,20 +47,87 @@ describe('a key set', () => {
     format: 'jwk',
   });
   const x25519 = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' });
+  const modulus = modulusOf(rsa.privateKey);
+  const product = (of: bigint) => base64Url(bytesOf(of));
+  const anyAlg = { kid: 'weak', alg: undefined };
+  const flawed: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
+    ['of 1,024 bits', { ...small, ...anyAlg }, /fewer than 2048 bits/],
+    ['of 2,047 bits', { ...rsa.jwk, n: product(modulus / 2n) }, /fewer than 2048 bits/],
+    [
+      'of 1,024 bits behind zeros',
+      { ...small, ...anyAlg, n: base64Url(Buffer.concat([Buffer.alloc(256), bytesOf(modulus >> 1_024n)])) },
+      /fewer than 2048 bits/,
+    ],
+    ['of 16,385 bits', { ...rsa.jwk, n: product(2n ** 16_384n + 1n) }, /more than 16384 bits/],
+    ...[0, 1, 2, 4, 65_536].map(
+      exponent =>
+        [
+          `with the public exponent ${exponent}`,
+          { ...rsa.jwk, e: product(BigInt(exponent)) },
+          /exponent that is below 3 or even/,
+        ] as const,
+    ),
+    ['with an even modulus', { ...rsa.jwk, n: product(modulus + 1n) }, /small factor/],
+    ['with a modulus that 101 divides', { ...rsa.jwk, n: product(modulus * 101n) }, /small factor/],
+    ['with the ROCA fingerprint', { ...rocaKey('roca').jwk }, /ROCA/],
+    [
+      'of Ed25519 that is the neutral point',
+      { kty: 'OKP', crv: 'Ed25519', x: base64Url(Buffer.alloc(32).fill(1, 0, 1)), ...anyAlg },
+      /small order/,
+    ],
+    [
+      'of Ed448 that is of order 4',
+      { kty: 'OKP', crv: 'Ed448', x: base64Url(Buffer.alloc(57)), ...anyAlg },
+      /small order/,
+    ],
+    ['with a point off its curve', { ...ecdsa.jwk, x: ecdsa.jwk['y'] }, /no key/],
+    ['without its modulus', withoutModulus, /no key/],
+    ['with an empty modulus', { ...rsa.jwk, n: '' }, /fewer than 2048 bits|no key/],
+    ['with a modulus that is a number', { ...rsa.jwk, n: 7 }, /no key/],
+  ];
+  it.each(flawed)('leaves out a key %s, and says why', (_, jwk, why) => {
+    const set = read({ keys: [jwk, ecdsa.jwk] });
+    expect(set.keys.map(({ id }) => id)).toEqual([ecdsa.kid]);
+    expect(set.unusable).toBe(1);
+    expect(set.flawed).toEqual([{ keyId: jwk['kid'], flaw: expect.stringMatching(why) }]);
+    expect(() => read({ keys: [jwk] })).toThrow(
+      new RegExp(`no key that can verify tokens: the key "${jwk['kid']}" has .*(${why.source})`),
+    );
+  });
+
+  it('keeps a key with the exponent 3, and one of 3,072 bits', () => {
+    for (const options of [{ modulusLength: 2_048, publicExponent: 3 }, { modulusLength: 3_072 }]) {
+      const jwk = generateKeyPairSync('rsa', options).publicKey.export({ format: 'jwk' });
+      expect(kept({ ...jwk, kid: 'other' })).toBe(1);
+    }
+  });
+
+  it('says nothing of keys that are not for verifying signatures, and cuts the names of those that are', () => {
+    const one = base64Url(Buffer.from([1]));
+    const weak = { ...rsa.jwk, e: one };
+    expect(read({ keys: [ecdsa.jwk, { ...weak, use: 'enc' }, { ...weak, alg: 'RSA-OAEP' }] }).flawed).toEqual(
+      [],
+    );
+    const { flawed: told } = read({ keys: [ecdsa.jwk, { ...weak, kid: 'x'.repeat(10_000) }] });
+    expect(told[0]?.keyId).toBe('x'.repeat(100));
+  });
+
   it.each([
     ['for encryption', { ...rsa.jwk, use: 'enc' }],
+    [
+      'for encryption, though its operations are those of a signature',
+      { ...rsa.jwk, use: 'enc', key_ops: ['verify'] },
+    ],
+    ['for signatures, though its operations are not', { ...rsa.jwk, use: 'sig', key_ops: ['encrypt'] }],
     ['with an encryption algorithm', { ...rsa.jwk, alg: 'RSA-OAEP' }],
     ['with the algorithm of another type', { ...rsa.jwk, alg: 'ES256' }],
     ['with the algorithm of another curve', { ...ecdsa.jwk, alg: 'ES384' }],
     ['with operations that do not include verify', { ...rsa.jwk, key_ops: ['sign', 'encrypt'] }],
     ['with operations that are no list', { ...rsa.jwk, key_ops: 'verify' }],
-    ['of 1,024 bits', { ...small, kid: 'small' }],
     ['that is symmetric', { kty: 'oct', k: 'c2VjcmV0', kid: 'oct', alg: 'HS256' }],
     ['on the curve secp256k1', { ...secp256k1, kid: 'k1' }],
     ['on the curve X25519', { ...x25519, kid: 'x' }],
     ['with a name that is no text', { ...rsa.jwk, kid: 7 }],
-    ['without its modulus', withoutModulus],
-    ['with a point that is not on its curve', { ...ecdsa.jwk, x: 'AAAA', alg: undefined }],
     ['of an unknown type', { kty: 'AKP', kid: 'pq' }],
     ['that is no object', 'key'],
     ['that is null', null],

@@ -34,7 +34,7 @@ describe('the key set', () => {
     issuer.state = 'up';
     expect(await keySet.refresh()).toBe(true);
     expect(keySet.loaded).toBe(true);
-    expect(recorder.events.at(-1)).toEqual(['keySetLoaded', 1, 0]);
+    expect(recorder.events.at(-1)).toEqual(['keySetLoaded', 1, 0, []]);
   });
 
   it('is fetched every ten minutes', async () => {
