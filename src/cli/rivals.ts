@@ -27,7 +27,7 @@ function matchesPath({ pattern, value }: LoadedRoute, path: string): boolean {
 }
 
 function whyItLost({ pattern }: LoadedRoute, winner: LoadedRoute | undefined): string {
-  if (winner === undefined) return '';
+  if (winner === undefined) return 'it does not name /v1/anonymous, and nothing else leads there';
   const samePath = findConflicts([
     { ...pattern, methods: null },
     { ...winner.pattern, methods: null },

@@ -9,7 +9,7 @@ import type { LimitsConfig } from './limits-schema.ts';
 import type { ForwardRoute, RouteModel, Snapshot, StoreModel, UpstreamModel } from './model.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ProviderSettings } from './read-provider.ts';
-import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
+import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
 /** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
 export interface Compiled {
@@ -52,8 +52,8 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         Object.keys(config.access_tokens?.identity_headers ?? {}),
       ),
       upstreams: [...upstreams.values()],
-      routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES]),
-      preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes)),
+      routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES], [SIGN_IN_PREFIX]),
+      preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
       limits: compiledLimits.model,
       store: sources.store,
       cors: corsRules(config.cors),

@@ -10,6 +10,12 @@ export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
   signInRoute('/v1/anonymous/auth', 'auth'),
 ];
 
+/**
+ * What else is under their prefix. No route takes it that does not name the prefix: a path with a slip of the pen
+ * (`/v1/anonymous/auth%20`) must not carry a code to the service behind `/**`.
+ */
+export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
+
 function signInRoute(path: string, endpoint: SignInRoute['endpoint']): RouteEntry<SignInRoute> {
   return {
     pattern: parseRoutePattern(path, null),

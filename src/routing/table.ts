@@ -28,8 +28,12 @@ interface Node<T> {
 /** The routes of one path. */
 interface Choice<T> {
   readonly byMethod: Map<string, Found<T>>;
-  everyMethod: Found<T> | null;
+  everyMethod: Found<T> | Nowhere | null;
 }
+
+/** The end of a walk that no less specific route may take on. */
+const NOWHERE = Symbol('nowhere');
+type Nowhere = typeof NOWHERE;
 
 /** A match whose parameters are filled in on the way back from the end of the path. */
 interface Found<T> {
@@ -50,24 +54,31 @@ export class RouteTable<T> {
   readonly #root: Node<T> = newNode(0);
   #longestLiteral = 0;
 
-  /** Throws when two entries match the same requests; whoever reads the configuration asks `findConflicts` before. */
-  constructor(entries: readonly RouteEntry<T>[]) {
+  /**
+   * Throws when two entries match the same requests; whoever reads the configuration asks `findConflicts` before.
+   *
+   * @param closed paths that no less specific entry takes; those that name them take theirs
+   */
+  constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[] = []) {
     for (const [first, second] of findConflicts(entries.map(entry => entry.pattern))) {
       throw new Error(
         `routes ${first} and ${second} match the same requests: ${entries[second]?.pattern.path}`,
       );
     }
     for (const { pattern, value } of entries) this.#add(pattern, value);
+    for (const pattern of closed) this.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
   }
 
   /** `path`: canonical, as `parseTarget` returns it. Null when no route takes the request. */
   find(method: string, path: string): RouteMatch<T> | null {
     const last = path.length - 1;
-    return this.#walk(this.#root, method, path, 1, path.charCodeAt(last) === SLASH ? last : last + 1);
+    const end = path.charCodeAt(last) === SLASH ? last : last + 1;
+    const found = this.#walk(this.#root, method, path, 1, end);
+    return found === NOWHERE ? null : found;
   }
 
   /** The match for what follows `start` (the first character of a segment) up to `end`, from `node` on. */
-  #walk(node: Node<T>, method: string, path: string, start: number, end: number): Found<T> | null {
+  #walk(node: Node<T>, method: string, path: string, start: number, end: number): Found<T> | Nowhere | null {
     if (start > end) {
       const found = node.end === null ? null : choose(node.end, method);
       if (found !== null) return found;
@@ -86,7 +97,7 @@ export class RouteTable<T> {
     start: number,
     stop: number,
     end: number,
-  ): Found<T> | null {
+  ): Found<T> | Nowhere | null {
     if (node.literals !== null) {
       const literal = node.literals.get(this.#folded(path, start, stop) ?? '');
       const found = literal === undefined ? null : this.#walk(literal, method, path, stop + 1, end);
@@ -94,7 +105,7 @@ export class RouteTable<T> {
     }
     if (node.parameter === null || start === stop) return null;
     const found = this.#walk(node.parameter, method, path, stop + 1, end);
-    if (found !== null) found.params[node.parameterCount] = path.slice(start, stop);
+    if (found !== null && found !== NOWHERE) found.params[node.parameterCount] = path.slice(start, stop);
     return found;
   }
 
@@ -105,6 +116,11 @@ export class RouteTable<T> {
   }
 
   #add(pattern: RoutePattern, value: T): void {
+    const { choice, parameterCount } = this.#choiceOf(pattern);
+    addToChoice(choice, pattern.methods, { value, params: new Array<string>(parameterCount) });
+  }
+
+  #choiceOf(pattern: RoutePattern): { readonly choice: Choice<T>; readonly parameterCount: number } {
     let node = this.#root;
     for (const segment of pattern.segments) {
       if (segment.kind === 'literal') node = this.#literalAfter(node, segment.folded);
@@ -113,7 +129,7 @@ export class RouteTable<T> {
     const place = pattern.segments.at(-1)?.kind === 'rest' ? 'rest' : 'end';
     const choice = node[place] ?? { byMethod: new Map(), everyMethod: null };
     node[place] = choice;
-    addToChoice(choice, pattern.methods, { value, params: new Array<string>(node.parameterCount) });
+    return { choice, parameterCount: node.parameterCount };
   }
 
   #literalAfter(node: Node<T>, folded: string): Node<T> {
@@ -144,8 +160,8 @@ function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, fo
   if (methods?.includes('GET') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
 }
 
-function choose<T>(choice: Choice<T>, method: string): Found<T> | null {
+function choose<T>(choice: Choice<T>, method: string): Found<T> | Nowhere | null {
   const found = choice.byMethod.get(method) ?? choice.everyMethod;
-  if (found === null || found.params.length === 0) return found;
+  if (found === null || found === NOWHERE || found.params.length === 0) return found;
   return { value: found.value, params: new Array<string>(found.params.length) };
 }

@@ -404,6 +404,17 @@ describe('weir explain', () => {
     expect(await explain('GET', '/v3')).toEqual({ code: 1, facts: ['refused: 404, no route takes it'] });
   });
 
+  it('says that a route for everything does not lead under the prefix of the sign-in', async () => {
+    const { code, facts } = await explain('POST', '/v1/anonymous/auth%20');
+    expect({ code, facts }).toEqual({
+      code: 1,
+      facts: [
+        'refused: 404, no route takes it',
+        'also matches: /v1/** (line 6): it does not name /v1/anonymous, and nothing else leads there',
+      ],
+    });
+  });
+
   it('says that the gateway never serves TRACE', async () => {
     expect(await explain('TRACE', '/v1')).toEqual({
       code: 1,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTarget } from '../../../src/http/target.ts';
-import { findConflicts, parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
+import { findConflicts, parseRoutePattern, type RouteEntry, RouteTable } from '../../../src/routing/index.ts';
 import {
   referenceFind,
   referenceParams,
@@ -13,12 +13,12 @@ import {
 
 /** `GET,POST /v1/x` or `/v1/x`; the value of each route is what was written. */
 function tableOf(...lines: string[]): RouteTable<string> {
-  return new RouteTable(
-    lines.map(line => {
-      const [methods, path] = line.startsWith('/') ? [null, line] : line.split(' ');
-      return { pattern: parseRoutePattern(path ?? '', methods?.split(',') ?? null), value: line };
-    }),
-  );
+  return new RouteTable(lines.map(entryOf));
+}
+
+function entryOf(line: string): RouteEntry<string> {
+  const [methods, path] = line.startsWith('/') ? [null, line] : line.split(' ');
+  return { pattern: parseRoutePattern(path ?? '', methods?.split(',') ?? null), value: line };
 }
 
 function patternOrNull(path: string) {
@@ -116,6 +116,21 @@ describe('a route table', () => {
     expect(table.find('GET', '/v11')).toBeNull();
     expect(table.find('GET', '/')).toBeNull();
     expect(tableOf('/**').find('GET', '/')?.value).toBe('/**');
+  });
+
+  test('lets no route into a closed path that does not name it', () => {
+    const closed = [parseRoutePattern('/v1/own/**', null)];
+    const table = (...lines: string[]) => new RouteTable(lines.map(entryOf), closed);
+    const outside = table('/**', '/v1/**', '/{a}/{b}/{c}', '/v1/{a}/x', '/v1/own/x');
+    for (const path of ['/v1/own', '/v1/own/', '/V1/OWN/a', '/v1/own/a/b', '/v1/own/x/y'])
+      expect(outside.find('GET', path)).toBeNull();
+    expect(outside.find('GET', '/v1/own/x')?.value).toBe('/v1/own/x');
+    expect(outside.find('GET', '/v1/owner/a')?.value).toBe('/v1/**');
+    const inside = table('/**', 'GET /v1/own/{x}', 'POST /v1/own/**');
+    expect(inside.find('GET', '/v1/own/a')).toEqual({ value: 'GET /v1/own/{x}', params: ['a'] });
+    expect(inside.find('POST', '/v1/own/a')?.value).toBe('POST /v1/own/**');
+    expect(inside.find('PUT', '/v1/own/a')).toBeNull();
+    expect(table('/v1/own/**').find('PUT', '/v1/own/a')?.value).toBe('/v1/own/**');
   });
 
   test('ignores one trailing slash, and never takes it for an empty parameter', () => {
