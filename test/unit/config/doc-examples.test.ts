@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadFiles, problemsIn, problemsOf } from '../../support/config-text.ts';
+import { loadFiles, problemsOf } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
 
 const all = await docExamples();
@@ -17,7 +17,9 @@ describe('the examples of gateway.yaml in the documents', () => {
   it('have no mistake and no warning', async () => {
     expect(examples).not.toEqual([]);
     for (const { where, text } of examples) {
-      expect(await problemsIn(text, variablesOf(text)), where).toEqual([]);
+      const limits = text.includes('limits: limits.yaml') ? limitsBeside(where) : {};
+      const loaded = await loadFiles({ 'gateway.yaml': text, ...limits }, variablesOf(text));
+      expect(problemsOf(loaded), where).toEqual([]);
     }
   });
 });
@@ -61,6 +63,13 @@ describe('the search for examples', () => {
     ]);
   });
 });
+
+/** The limits.yaml that the same document shows. */
+function limitsBeside(where: string): Record<string, string> {
+  const document = where.split(':')[0];
+  const shown = all.find(each => each.file === 'limits.yaml' && each.where.startsWith(`${document}:`));
+  return { 'limits.yaml': shown?.text ?? '' };
+}
 
 /** A document says what a variable is for, a test what it holds: a name, which may stand in most places. */
 function variablesOf(text: string): Record<string, string> {

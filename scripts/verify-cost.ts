@@ -1,0 +1,118 @@
+// Compares what checking an access token costs with the gateway's own check and with jose, in processor time: tokens seen for
+// the first time, and one token again and again. All cases take turns in each round; medians stand beside the range.
+// node scripts/verify-cost.ts [ROUNDS] [TOKENS]
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import {
+  CACHE_DEFAULTS,
+  KEY_SET_DEFAULTS,
+  KeySet,
+  MARK_DEFAULTS,
+  NotBeforeMarks,
+  Verifier,
+} from '../src/auth/index.ts';
+import { type AuthListener, systemClock } from '../src/core/index.ts';
+import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
+
+/** Checks a token; throws when it is not accepted. */
+type Check = (token: string) => Promise<void>;
+
+const ISSUER = 'https://id.example.com/realms/main';
+const AUDIENCE = 'api';
+const ROUNDS = Number(process.argv[2] ?? 9);
+const TOKENS = Number(process.argv[3] ?? 2_000);
+/** jose checks in the thread pool: as many at a time as a busy gateway would have under way. */
+const AT_A_TIME = 64;
+
+const SILENT: AuthListener = {
+  tokenKnown() {},
+  signatureChecked() {},
+  tokenRefused() {},
+  tokenUndecided() {},
+  budgetSpent() {},
+  keySetLoaded() {},
+  keySetFailed() {},
+  markEvicted() {},
+};
+
+for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
+  const key = issuerKey(algorithm, 'key');
+  const different = Array.from({ length: TOKENS }, (_, i) => tokenOf(key, `user-${i}`));
+  const same = Array<string>(TOKENS).fill(tokenOf(key, 'ada'));
+  const cases = new Map([
+    ['Weir, first time', { make: weirCheck, tokens: different, micros: [] as number[] }],
+    ['Weir, known', { make: weirCheck, tokens: same, micros: [] as number[] }],
+    ['jose, first time', { make: joseCheck, tokens: different, micros: [] as number[] }],
+    ['jose, again', { make: joseCheck, tokens: same, micros: [] as number[] }],
+  ]);
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const { make, tokens, micros } of cases.values()) {
+      const spent = await cost(await make(key), tokens);
+      // The first round warms up.
+      if (round > 0) micros.push(spent);
+    }
+  }
+  for (const [name, { micros }] of cases) console.log(`${algorithm}  ${name.padEnd(18)}${summary(micros)}`);
+}
+
+function tokenOf(key: IssuerKey, subject: string): string {
+  const iat = Math.floor(Date.now() / 1_000);
+  const claims = {
+    iss: ISSUER,
+    aud: AUDIENCE,
+    azp: 'web',
+    sub: subject,
+    typ: 'Bearer',
+    iat,
+    exp: iat + 3_600,
+  };
+  return signToken(key, claims);
+}
+
+/** The gateway's verifier with this key, and nothing remembered. */
+async function weirCheck(key: IssuerKey): Promise<Check> {
+  const shared = { clock: systemClock, listener: SILENT };
+  const keys = new KeySet(KEY_SET_DEFAULTS, {
+    ...shared,
+    fetch: async () => keySetJson([key]),
+    random: Math.random,
+  });
+  await keys.refresh();
+  const marks = new NotBeforeMarks(MARK_DEFAULTS, systemClock, () => {});
+  const rules = {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    clientId: 'gateway',
+    principal: ['azp', 'sub'],
+    bots: null,
+    identityHeaders: [],
+    leewayMs: 30_000,
+  };
+  const verifier = new Verifier(rules, CACHE_DEFAULTS, { ...shared, keys, marks, budget: null });
+  return async token => {
+    const verdict = verifier.verify(token, '192.0.2.1');
+    if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('Weir refuses a valid token');
+  };
+}
+
+function joseCheck(key: IssuerKey): Check {
+  const keySet = createLocalJWKSet({ keys: [key.jwk] });
+  const rules = { issuer: ISSUER, audience: AUDIENCE, clockTolerance: 30, requiredClaims: ['exp', 'iat'] };
+  return async token => {
+    await jwtVerify(token, keySet, rules);
+  };
+}
+
+/** Microseconds of processor time a token, of all threads. */
+async function cost(check: Check, tokens: readonly string[]): Promise<number> {
+  const before = process.cpuUsage();
+  for (let at = 0; at < tokens.length; at += AT_A_TIME)
+    await Promise.all(tokens.slice(at, at + AT_A_TIME).map(check));
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / tokens.length;
+}
+
+function summary(micros: readonly number[]): string {
+  const sorted = micros.toSorted((a, b) => a - b);
+  const [low, median, high] = [0, Math.floor(sorted.length / 2), sorted.length - 1].map(i => sorted[i] ?? 0);
+  return `${median?.toFixed(1)} us (${low?.toFixed(1)} to ${high?.toFixed(1)})`;
+}
