@@ -1,9 +1,9 @@
-// Runs before `npm pack`: compiles src/ to dist/ and puts the published manifest in the place of the working tree's,
-// which postpack.ts brings back. Compiling comes first: when it fails, nothing has changed. When npm itself dies between
-// the two, `node scripts/postpack.ts` brings the manifest back.
+// Runs before `npm pack`: compiles src/ to dist/, writes the JSON Schemas that the shipped files of configuration name, and puts
+// the published manifest in the place of the working tree's, which postpack.ts brings back. Compiling comes first: when it
+// fails, nothing has changed. When npm itself dies between the two, `node scripts/postpack.ts` brings the manifest back.
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { chmod, copyFile, readFile, rm } from 'node:fs/promises';
+import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MANIFEST, publishedManifest, ROOT, replaceFile, WORKING_MANIFEST } from './manifest.ts';
 
@@ -11,6 +11,7 @@ const DIST = join(ROOT, 'dist');
 
 await compile();
 await makeExecutable(join(DIST, 'main.js'));
+for (const name of ['gateway', 'limits']) await writeSchema(name);
 // COPYFILE_EXCL: a manifest that still waits there is the working tree's, and what stands in its place is not.
 await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
 const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));
@@ -22,6 +23,14 @@ async function compile(): Promise<void> {
   const { status, error } = spawnSync(tsc, ['-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' });
   if (error !== undefined) throw error;
   if (status !== 0) process.exit(1);
+}
+
+async function writeSchema(name: string): Promise<void> {
+  const main = join(DIST, 'main.js');
+  const { status, error, stdout } = spawnSync(process.execPath, [main, 'schema', name], { encoding: 'utf8' });
+  if (error !== undefined || status !== 0)
+    throw error ?? new Error(`weir schema ${name} ended with ${status}`);
+  await writeFile(join(ROOT, 'config', `${name}.schema.json`), stdout);
 }
 
 async function makeExecutable(file: string): Promise<void> {

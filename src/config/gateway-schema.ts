@@ -1,6 +1,6 @@
-import { METHODS } from 'node:http';
 import { z } from 'zod';
 
+import { ROUTABLE_METHODS } from '../routing/index.ts';
 import { corsSchema } from './cors-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
 import { choice, count, name, text, yesOrNo } from './plain-values.ts';
@@ -21,9 +21,6 @@ import { storeSchema } from './store-schema.ts';
 // default is written as the operator would write it (`prefault`), so that it passes through the same parser.
 
 const KIB = 1024;
-
-/** TRACE would show a client what the gateway adds; CONNECT would make it a tunnel. */
-const NEVER_SERVED: readonly string[] = ['CONNECT', 'TRACE'];
 
 const listen = z.strictObject({
   http: hostPort()
@@ -247,10 +244,9 @@ export const listenSchema = listen;
 export const routeKeys = route.shape;
 
 function method() {
-  const routable = METHODS.filter(name => !NEVER_SERVED.includes(name));
-  return z.enum(routable, {
+  return z.enum(ROUTABLE_METHODS, {
     error: ({ input }) =>
-      NEVER_SERVED.includes(String(input))
+      input === 'CONNECT' || input === 'TRACE'
         ? `the gateway does not serve ${input}`
         : 'expected a method such as GET or POST, in upper case',
   });

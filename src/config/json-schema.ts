@@ -11,39 +11,50 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
  * describes the file as written, before variables are resolved. What one part says about another is not in it.
  */
 export function gatewayJsonSchema(): JsonSchema {
-  return { title: 'gateway.yaml of Weir', ...draft7(gatewaySchema) };
+  return draft7('gateway', gatewaySchema);
 }
 
 /** The same of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
-  return { title: 'limits.yaml of Weir', ...draft7(limitsSchema) };
+  return draft7('limits', limitsSchema);
 }
 
-function draft7(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, { io: 'input', target: 'draft-7', override: allowVariable });
-}
-
-/** A value with a grammar may come from a variable: only its text is known then. */
-function allowVariable(context: {
-  readonly jsonSchema: JsonSchema;
-  readonly path: readonly (string | number)[];
-}): void {
-  const { jsonSchema: schema, path } = context;
-  if (schema.type !== 'string' || path.at(-1) === 'propertyNames') return;
-  // A value that is parsed after it was matched passes here once for each of these steps.
-  if (schema.pattern?.includes(VARIABLE) === false) schema.pattern += `|${VARIABLE}`;
-  const { enum: words, const: word } = schema;
-  if (words === undefined && word === undefined) return;
-  delete schema.type;
-  delete schema.enum;
-  delete schema.const;
-  schema.anyOf = [
-    words === undefined ? { type: 'string', const: word ?? null } : { type: 'string', enum: words },
-    { type: 'string', pattern: VARIABLE },
-  ];
+/** Its name is that of the file in which editors find it: beside the configuration. */
+function draft7(name: string, schema: z.ZodType): JsonSchema {
+  const made = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+  allowVariables(made);
+  return { $id: `${name}.schema.json`, title: `${name}.yaml of Weir`, ...made };
 }
 
 const VARIABLE = '\\$\\{';
+
+/** Every value may come from a variable: only its text is known before. Names of keys may not. */
+function allowVariables(schema: JsonSchema): void {
+  const within = [
+    ...Object.values(schema.properties ?? {}),
+    schema.additionalProperties,
+    schema.items,
+    ...(schema.anyOf ?? []),
+  ];
+  for (const part of within) if (isSchema(part)) allowVariables(part);
+  allowVariable(schema);
+}
+
+function allowVariable(schema: JsonSchema): void {
+  const { type, pattern, enum: words, const: word, minimum, maximum } = schema;
+  if (type === 'string' && words === undefined && word === undefined) {
+    if (pattern?.includes(VARIABLE) === false) schema.pattern = `${pattern}|${VARIABLE}`;
+    return;
+  }
+  if (!SCALARS.has(String(type))) return;
+  for (const key of CONSTRAINTS) delete schema[key];
+  const given = Object.entries({ type, enum: words, const: word, minimum, maximum });
+  const plain = Object.fromEntries(given.filter(([, constraint]) => constraint !== undefined));
+  schema.anyOf = [plain, { type: 'string', pattern: VARIABLE }];
+}
+
+const SCALARS: ReadonlySet<string> = new Set(['string', 'integer', 'number', 'boolean']);
+const CONSTRAINTS = ['type', 'enum', 'const', 'minimum', 'maximum'] as const;
 
 /** The keys that a map at `path` in a file may have. */
 export function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string[] {

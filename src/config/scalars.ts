@@ -4,6 +4,7 @@ import { parseDurationMs } from '../core/index.ts';
 import { AddressSet, foldName } from '../http/index.ts';
 import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
+import { LIMIT_ROUTE_PATTERN, PATH_PATTERN, QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './editor-patterns.ts';
 import { parseHostPort } from './host-port.ts';
 import { parseLimitRoute } from './limit-route.ts';
 import type { HostPort } from './model.ts';
@@ -73,6 +74,7 @@ export function momentOrNone() {
 export function quota() {
   return z
     .string({ error: 'expected a number and a period such as 20/5s' })
+    .meta({ pattern: QUOTA_PATTERN })
     .transform((text, context) => readQuota(text, context));
 }
 
@@ -80,6 +82,7 @@ export function quota() {
 export function quotaOrOff() {
   return z
     .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .meta({ pattern: QUOTA_OR_OFF_PATTERN })
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
 }
 
@@ -149,6 +152,7 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
 export function routePath() {
   return z
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
+    .meta({ pattern: PATH_PATTERN })
     .superRefine((path, context) => {
       const message = messageOf(PatternError, () => parseRoutePattern(path, null));
       if (message !== null)
@@ -158,10 +162,13 @@ export function routePath() {
 
 /** A line of `routes:` in limits.yaml; what it may hold is said where it is read. The key of a map. */
 export function limitRoute() {
-  return z.string().superRefine((line, context) => {
-    const message = messageOf(PatternError, () => parseLimitRoute(line));
-    if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
-  });
+  return z
+    .string()
+    .meta({ pattern: LIMIT_ROUTE_PATTERN })
+    .superRefine((line, context) => {
+      const message = messageOf(PatternError, () => parseLimitRoute(line));
+      if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
+    });
 }
 
 /** A network such as `10.1.0.0/16`, or one address. */

@@ -1,8 +1,13 @@
 import { METHODS } from 'node:http';
 import { PatternError } from './pattern-error.ts';
 
-// Those that the HTTP/1 parser lets through; CONNECT and TRACE never reach a route, for the gateway refuses them.
-const ROUTABLE = new Set(METHODS.filter(method => method !== 'CONNECT' && method !== 'TRACE'));
+/** TRACE would show a client what the gateway adds; CONNECT would make it a tunnel. */
+const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
+
+/** The methods that reach a route: those that the parser of HTTP/1 knows, without the two that are never served. */
+export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEVER_SERVED.has(method));
+
+const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
 
 /** Throws a PatternError when a route could not be meant to name these methods. */
 export function checkMethods(methods: readonly string[]): void {

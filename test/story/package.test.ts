@@ -53,6 +53,16 @@ describe('the package', () => {
     );
   });
 
+  it.each(['gateway', 'limits'])('holds the JSON Schema that its %s.yaml names', async name => {
+    const yaml = await readFile(join(unpacked, `config/${name}.yaml`), 'utf8');
+    const [, named = ''] = /^# yaml-language-server: \$schema=(\S+)$/m.exec(yaml) ?? [];
+    const schema = JSON.parse(await readFile(join(unpacked, 'config', named), 'utf8'));
+    expect(schema.$id).toBe(named);
+    await linkDependencies();
+    const printed = await run('node', [join(unpacked, 'dist/main.js'), 'schema', name]);
+    expect(schema).toEqual(JSON.parse(printed.stdout));
+  });
+
   it('holds no source, test, tool or demo', () => {
     expect(files.filter(name => /^(src|test|bench|scripts|lint)\/|demo|\.ts$/.test(name))).toEqual([]);
   });

@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../src/config/index.ts';
+import { parseLimitRoute } from '../../../src/config/limit-route.ts';
+import { parseQuota } from '../../../src/limits/index.ts';
+import { parseRoutePattern } from '../../../src/routing/index.ts';
 import { NEEDED } from '../../support/config-text.ts';
 
 const schema = gatewayJsonSchema();
@@ -24,6 +27,65 @@ function* parts(part: JsonSchema, path = ''): Generator<readonly [string, JsonSc
   }
   for (const way of part.anyOf ?? []) {
     for (const [inner, child] of parts(way, path)) if (inner !== path) yield [inner, child];
+  }
+}
+
+/** Paths of routes, sound ones and others. */
+const PATHS = [
+  ...[
+    '/',
+    '/**',
+    '/v1',
+    '/v1/',
+    '/v1/**',
+    '/v1/**/',
+    '/{id}',
+    '/v1/{a}/x/{_b2}/**',
+    '/...',
+    '/.well-known',
+    '/a:b',
+  ],
+  ...["/a!$&'()+,=:@~_-.b", '/%20', '/%C3%A9', '/a%2Cb'],
+  ...[
+    '',
+    'v1',
+    '//',
+    '/v1//x',
+    '/./x',
+    '/../x',
+    '/..',
+    '/v1/*',
+    '/v1/*.json',
+    '/**/x',
+    '/:id',
+    '/a b',
+    '/a?b',
+    '/a#b',
+  ],
+  ...[
+    '/a;b',
+    '/a\\\\b',
+    '/é',
+    '/{id',
+    '/{}',
+    '/{1}',
+    '/{a-b}',
+    '/x{id}',
+    '/%2f',
+    '/%',
+    '/%4',
+    '/a%zz',
+    '^/v1/.*$',
+    '/v1/(.*)*',
+  ],
+];
+
+function isSound(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -60,6 +122,34 @@ describe('the JSON Schema of gateway.yaml', () => {
     ],
   ])('refuses %s', (_, text) => {
     expect(refusedIn(text)).not.toEqual([]);
+  });
+
+  it('has the id by which the shipped file names it', async () => {
+    expect(schema.$id).toBe('gateway.schema.json');
+    expect(await readFile('config/gateway.yaml', 'utf8')).toContain(
+      `\n# yaml-language-server: $schema=${schema.$id}\n`,
+    );
+  });
+
+  it('takes a path exactly as the gateway does', () => {
+    for (const path of PATHS) {
+      const text = `upstreams: {}\nroutes: [{ path: ${JSON.stringify(path)}, upstream: a, authentication: none }]\n`;
+      const accepted = refusedIn(text).length === 0;
+      expect(accepted, path).toBe(isSound(() => parseRoutePattern(path, null)));
+    }
+  });
+
+  it('accepts a variable in the place of a number, of true and of false', () => {
+    const text = `
+upstreams: { api: { url: "http://a", max_requests: "\${A}" } }
+routes: [{ path: /, upstream: a, webhook: "\${A}", close_at_expiry: "\${A}", cors: "\${A}" }]
+caps: { fields: "\${A}", limit_keys: "\${A}" }
+log: { access: "\${A}" }
+store: { redis: "redis://a", replicas: "\${A}" }
+`;
+    expect(refusedIn(text)).toEqual([]);
+    for (const wrong of ['fields: "200"', 'fields: 0', 'fields: 1001', 'fields: 2.5', 'fields: true'])
+      expect(refusedIn(`caps: { ${wrong} }\n${NEEDED}`), wrong).not.toEqual([]);
   });
 
   it('accepts a variable wherever text may stand', () => {
@@ -143,6 +233,104 @@ describe('the JSON Schema of limits.yaml', () => {
       ([path, { description }]) => !/(^|\*)$/.test(path) && !description,
     );
     expect(silent.map(([path]) => path)).toEqual([]);
+  });
+
+  it('has the id by which the shipped file names it', async () => {
+    expect(ofLimits.$id).toBe('limits.schema.json');
+    expect(await readFile('config/limits.yaml', 'utf8')).toContain(
+      `\n# yaml-language-server: $schema=${ofLimits.$id}\n`,
+    );
+  });
+
+  it('takes a quota exactly as the gateway does', () => {
+    const numbers = [
+      '',
+      '0',
+      '1',
+      '07',
+      '9',
+      '10',
+      '9999',
+      '10000',
+      '59999',
+      '60000',
+      '65535',
+      '65536',
+      '70000',
+      '1e3',
+    ];
+    const periods = [
+      's',
+      '1s',
+      '0s',
+      '01s',
+      '59s',
+      '9999s',
+      '64799s',
+      '64800s',
+      '64801s',
+      '65000s',
+      '99999s',
+      '1',
+      '1d',
+    ];
+    const longer = [
+      '1m',
+      '99m',
+      '100m',
+      '999m',
+      '1000m',
+      '1079m',
+      '1080m',
+      '1081m',
+      '1h',
+      '9h',
+      '17h',
+      '18h',
+      '19h',
+      '1ms',
+    ];
+    const quotas = numbers.flatMap(number => [...periods, ...longer].map(period => `${number}/${period}`));
+    for (const quota of [
+      ...quotas,
+      '5',
+      '5/',
+      '/5s',
+      '5/5s/5s',
+      '5 / 5s',
+      ' 5/5s',
+      '5/5s\n',
+      'off',
+      'OFF',
+      '-5/5s',
+    ]) {
+      const bucket = refusedIn(JSON.stringify({ buckets: { b: { user: quota } } }), ofLimits).length === 0;
+      expect(bucket, quota).toBe(isSound(() => parseQuota(quota)));
+      const global = refusedIn(JSON.stringify({ global: { user: quota } }), ofLimits).length === 0;
+      expect(global, quota).toBe(bucket || quota === 'off');
+    }
+    expect(refusedIn(`global: { bot: "\${A}" }\nfailed_verifications: "\${B}"\n`, ofLimits)).toEqual([]);
+  });
+
+  it('takes the line of a route exactly as the gateway does', () => {
+    const methods = [
+      '',
+      'GET ',
+      'GET  ',
+      'M-SEARCH ',
+      'get ',
+      'GET,POST ',
+      'TRACE ',
+      'CONNECT ',
+      'NONE ',
+      ' ',
+      'GET',
+    ];
+    const lines = [...methods.flatMap(method => PATHS.map(path => method + path)), 'GET /a/b c', '/a '];
+    for (const line of lines) {
+      const accepted = refusedIn(JSON.stringify({ routes: { [line]: 'b' } }), ofLimits).length === 0;
+      expect(accepted, line).toBe(isSound(() => parseLimitRoute(line)));
+    }
   });
 
   it('accepts the shipped file', async () => {
