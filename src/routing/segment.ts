@@ -8,13 +8,18 @@ export type Segment =
   | { readonly kind: 'rest' };
 
 /**
- * What a literal segment is compared by: percent-decoded and in lower case, so that a backend which reads `Things%3Aall` as
- * `things:all` cannot be reached past the route of the latter. Null for what is not UTF-8: it equals no literal.
+ * What a literal segment is compared by: percent-decoded and with its ASCII letters in lower case, so that a backend which
+ * reads `Things%3Aall` as `things:all` cannot be reached past the route of the latter. Null for what is not UTF-8: it equals
+ * no literal.
+ *
+ * Folded before it is decoded, while all of it is ASCII: Unicode has letters whose lower case is an ASCII one (U+212A KELVIN
+ * SIGN is `k`), and to a backend `/%E2%84%AAeys` is another path than `/keys`.
  */
 export function foldSegment(canonical: string): string | null {
-  if (!canonical.includes('%')) return canonical.toLowerCase();
+  const folded = canonical.toLowerCase();
+  if (!folded.includes('%')) return folded;
   try {
-    return decodeURIComponent(canonical).toLowerCase();
+    return decodeURIComponent(folded);
   } catch {
     return null;
   }

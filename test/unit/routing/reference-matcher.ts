@@ -54,13 +54,14 @@ function methodRank(methods: readonly string[] | null, method: string): number |
 
 function fold(segment: string): string {
   try {
-    return decodeURIComponent(segment.replace(/(?:;|%3B).*/s, '')).toLowerCase();
+    const decoded = decodeURIComponent(segment.replace(/(?:;|%3B).*/s, ''));
+    return decoded.replace(/[A-Z]/g, letter => String.fromCharCode(letter.charCodeAt(0) + 32));
   } catch {
     return `not UTF-8: ${segment}`;
   }
 }
 
-const literal = fc.constantFrom('a', 'b', 'B', 'a:b', 'a%3Ab', '%C3%A9', '%C3%89', '%25');
+const literal = fc.constantFrom('a', 'b', 'B', 'k', 'a:b', 'a%3Ab', '%C3%A9', '%C3%89', '%25');
 const wordOfPath = fc.constantFrom(
   'a',
   'A',
@@ -68,6 +69,8 @@ const wordOfPath = fc.constantFrom(
   'A%3Ab',
   'a:b',
   '%C3%A9',
+  'K',
+  '%E2%84%AA',
   '%25',
   'zz',
   '%FF',
