@@ -81,8 +81,9 @@ function describeAuthorization({ authentication, upstream }: ForwardRoute): stri
   return PASSED_ON[authentication];
 }
 
-function describeBody({ maxBodyBytes }: ForwardRoute): string {
-  return maxBodyBytes === null ? 'of any size' : `up to ${formatSize(maxBodyBytes)}, beyond it 413`;
+function describeBody({ body: { maxBytes, minBytesPerS } }: ForwardRoute): string {
+  const size = maxBytes === null ? 'of any size' : `up to ${formatSize(maxBytes)}, beyond it 413`;
+  return minBytesPerS === null ? size : `${size}; below ${formatSize(minBytesPerS)}/s on average 408`;
 }
 
 function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string {

@@ -134,7 +134,7 @@ function compileRoute(
     semicolons: config.semicolons,
     firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
     idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
-    maxBodyBytes: config.max_body,
+    body: { maxBytes: config.max_body, minBytesPerS: config.min_body_rate, deadlineMs: null },
     parameters: pattern.parameters,
   };
   return { pattern, value };

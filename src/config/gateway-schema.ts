@@ -10,6 +10,7 @@ import {
   hostPort,
   hostPortOrOff,
   network,
+  rateOrOff,
   routePath,
   size,
   sizeOrNone,
@@ -117,7 +118,14 @@ const route = z.strictObject({
     .describe(
       'Whether "cors" holds for it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
     ),
-  max_body: sizeOrNone().prefault('none').describe('Largest request body; beyond it 413. none: no limit.'),
+  max_body: sizeOrNone()
+    .prefault('none')
+    .describe('Largest request body, in chunks with what frames them; beyond it 413. none: no limit.'),
+  min_body_rate: rateOrOff()
+    .prefault('240B/s')
+    .describe(
+      'What a request body has to bring on average, from its 30th second on; below it 408. Time in which the upstream takes nothing does not count. off: for slow streams.',
+    ),
   timeouts: z
     .strictObject({
       first_byte: duration().optional().describe("In place of the upstream's own first_byte."),

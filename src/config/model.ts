@@ -1,5 +1,6 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
 import type { AddressSet, CorsRules, ForwardingRules } from '../http/index.ts';
+import type { BodyTerms } from '../http1/index.ts';
 import type { BucketHash, LimitSet, OffenceRule } from '../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../redis/index.ts';
 import type { RouteTable } from '../routing/index.ts';
@@ -89,8 +90,8 @@ export interface ForwardRoute {
   readonly firstByteTimeoutMs: number;
   /** Between two bytes of an answer's body. */
   readonly idleTimeoutMs: number;
-  /** Largest request body; null: no limit. */
-  readonly maxBodyBytes: number | null;
+  /** What holds for the bodies of its requests. */
+  readonly body: BodyTerms;
   /** Names of the path's parameters in order. */
   readonly parameters: readonly string[];
 }

@@ -56,6 +56,19 @@ export function sizeOrNone() {
     });
 }
 
+/** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
+export function rateOrOff() {
+  const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
+  return z
+    .string({ error })
+    .regex(/^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, { error, abort: true })
+    .transform((text, context) => {
+      if (text === 'off') return null;
+      const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
+      return bytes > 0 ? bytes : refuse(context, error);
+    });
+}
+
 const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
 
 /** `none`, read as 0, or a moment read as seconds since the epoch. Unix seconds may be a number as well. */

@@ -1,4 +1,5 @@
 import type { Fields } from '../core/index.ts';
+import type { BodyTerms } from '../http1/index.ts';
 import type { BodySource, Taken } from '../upstream/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
@@ -19,8 +20,8 @@ export interface Downstream {
   readonly memory: ConnectionMemory;
   /** Bytes of the request's body that have been read. */
   readonly bytesReceived: number;
-  /** The request's body; `maxBytes` null: no limit. Called at most once, and only where the framing says there is one. */
-  body(maxBytes: number | null): BodySource;
+  /** The request's body, for which these terms hold. Called at most once, and only where the framing says there is one. */
+  body(terms: BodyTerms): BodySource;
 
   /** Answers at once, in one write; every character of the body is one byte. */
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void;

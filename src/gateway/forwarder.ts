@@ -32,8 +32,9 @@ export function forward(
   state: GatewayState,
 ): void {
   // 1. What the route and the upstream can take.
-  const { upstream, maxBodyBytes } = route;
-  if (maxBodyBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBodyBytes) {
+  const { upstream } = route;
+  const { maxBytes } = route.body;
+  if (maxBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes) {
     exchange.answerError(bodyTooLarge());
     return;
   }
@@ -42,7 +43,7 @@ export function forward(
   const { downstream } = exchange;
   // Nobody has asked the sender of a preflight for a token, so it has no say beyond its fields.
   const bodyLength = exchange.isPreflight ? 0 : exchange.bodyLength;
-  const body = bodyLength === 0 ? null : downstream.body(maxBodyBytes);
+  const body = bodyLength === 0 ? null : downstream.body(route.body);
   const request: UpstreamRequest = {
     method: downstream.method,
     target: exchange.path + exchange.query,

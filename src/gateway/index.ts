@@ -9,6 +9,7 @@ export { Limiting } from './limiting.ts';
 export {
   badRequest,
   bodyTooLarge,
+  bodyTooSlow,
   clientTooSlow,
   headTooLarge,
   overloaded,

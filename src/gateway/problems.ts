@@ -85,6 +85,16 @@ export function clientTooSlow(): GatewayError {
   });
 }
 
+export function bodyTooSlow(): GatewayError {
+  return new GatewayError({
+    status: 408,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The request body arrived too slowly.',
+    close: true,
+  });
+}
+
 export function bodyTooLarge(): GatewayError {
   return new GatewayError({
     status: 413,

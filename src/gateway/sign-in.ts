@@ -1,10 +1,14 @@
 import type { SignInRoute } from '../config/index.ts';
 import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
+import type { BodyTerms } from '../http1/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
 import type { BodySource } from '../upstream/index.ts';
 import type { Exchange } from './exchange.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
+
+/** A client sends this in one piece: however it does, it gets no longer. */
+const BODY_TERMS: BodyTerms = { maxBytes: MAX_REQUEST_BYTES, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
@@ -33,7 +37,7 @@ function serveAuth(exchange: Exchange, method: string, signIn: SignIn): void {
     redeem(exchange, signIn, Buffer.alloc(0));
     return;
   }
-  readWhole(exchange.downstream.body(MAX_REQUEST_BYTES), body => redeem(exchange, signIn, body));
+  readWhole(exchange.downstream.body(BODY_TERMS), body => redeem(exchange, signIn, body));
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {

@@ -3,6 +3,7 @@ import { type GatewayError, GrowingBytes } from '../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
+  bodyTooSlow,
   ConnectionMemory,
   clientTooSlow,
   type Exchange,
@@ -141,18 +142,19 @@ export class Connection implements ConnectionSide {
 
   /** Looks whether something has taken too long. Called every second or so. */
   sweep(nowMs: number): void {
-    const wantsBytes = this.#lingersSince !== null || (!this.#closing && this.#body?.flows === true);
-    const waitedMs = this.#wait.waitedMs(nowMs, wantsBytes);
-    if (this.#current === null) this.#sweepIdle(nowMs, waitedMs);
-    else this.#sweepBusy(waitedMs, this.#current);
+    const body = this.#closing ? null : this.#body;
+    const waitedMs = this.#wait.waitedMs(nowMs, this.#lingersSince !== null || body?.flows === true);
+    const isTooSlow = body?.isTooSlow(nowMs) === true;
+    if (this.#current === null) this.#sweepIdle(nowMs, waitedMs, isTooSlow);
+    else this.#sweepBusy(waitedMs, isTooSlow, this.#current);
   }
 
-  #sweepIdle(nowMs: number, waitedMs: number): void {
+  #sweepIdle(nowMs: number, waitedMs: number, isTooSlow: boolean): void {
     const { timeouts, draining } = this.#state;
     if (this.#lingersSince !== null) {
       if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MOST_MS) this.socket.destroy();
     } else if (this.#body !== null) {
-      if (waitedMs > timeouts.clientBodyIdleMs) this.socket.destroy();
+      if (isTooSlow || waitedMs > timeouts.clientBodyIdleMs) this.socket.destroy();
     } else if (this.#headSince !== null && nowMs - this.#headSince > timeouts.clientHeaderMs) {
       this.refuse(clientTooSlow());
     } else if (this.#waiting.length === 0) {
@@ -161,11 +163,17 @@ export class Connection implements ConnectionSide {
     }
   }
 
-  #sweepBusy(waitedMs: number, current: { exchange: Exchange; downstream: Http1Downstream }): void {
+  #sweepBusy(
+    waitedMs: number,
+    isTooSlow: boolean,
+    current: { exchange: Exchange; downstream: Http1Downstream },
+  ): void {
     const { timeouts, gateway } = this.#state;
     const { exchange, downstream } = current;
     gateway.review(exchange);
-    if (this.#halfClosed) {
+    if (isTooSlow) {
+      this.refuse(bodyTooSlow());
+    } else if (this.#halfClosed) {
       if (waitedMs >= HALF_CLOSED_MS) this.socket.destroy();
     } else if (downstream.awaitsReader) {
       if (waitedMs > timeouts.clientReadMs) this.socket.destroy();

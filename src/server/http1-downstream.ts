@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Fields, firstValue } from '../core/index.ts';
 import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
-import { chunkSize, LAST_CHUNK } from '../http1/index.ts';
+import { type BodyTerms, chunkSize, LAST_CHUNK } from '../http1/index.ts';
 import type { BodySource, Taken } from '../upstream/index.ts';
 import { answerHead, interimAnswer } from './answer-head.ts';
 import { RequestBody, type RequestBodyOwner } from './request-body.ts';
@@ -94,9 +94,9 @@ export class Http1Downstream implements Downstream {
     return this.answerBegun && this.#connection.socket.writableLength > 0;
   }
 
-  body(maxBytes: number | null): BodySource {
+  body(terms: BodyTerms): BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
-    return this.requestBody.limit(maxBytes);
+    return this.requestBody.under(terms);
   }
 
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {

@@ -1,6 +1,10 @@
 import type { Framing } from '../http/index.ts';
-import { type BodyDecoder, ChunkedBody, LengthBody } from '../http1/index.ts';
+import { type BodyDecoder, type BodyTerms, ChunkedBody, LengthBody, NO_TERMS } from '../http1/index.ts';
 import type { BodySink, BodySource } from '../upstream/index.ts';
+import { BodyPace } from './body-pace.ts';
+
+/** For the rest of a body that nobody wants, so that its connection can serve again. */
+const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
 export interface RequestBodyOwner {
   /** Somebody takes the body from now on. */
@@ -15,7 +19,11 @@ export interface RequestBodyOwner {
 export class RequestBody implements BodySource {
   readonly #decoder: BodyDecoder;
   readonly #owner: RequestBodyOwner;
-  #maxBytes = Number.POSITIVE_INFINITY;
+  #terms = NO_TERMS;
+  /** Null: no sweep has seen the body yet. */
+  #pace: BodyPace | null = null;
+  /** It was not read at some moment since the last sweep. */
+  #stoodStill = true;
   #sink: BodySink | null = null;
   #discarded = false;
   /** Where in the bytes at hand that of the body stands which has been found in them. */
@@ -42,9 +50,18 @@ export class RequestBody implements BodySource {
     return (this.started && !this.paused) || this.#discarded;
   }
 
-  /** Null: no bound. */
-  limit(maxBytes: number | null): this {
-    this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
+  /** Whether its sender misses the terms. To be asked at each sweep, and only then. */
+  isTooSlow(nowMs: number): boolean {
+    const wasRead = this.flows && !this.#stoodStill;
+    this.#stoodStill = !this.flows;
+    this.#pace ??= new BodyPace(this.#terms);
+    return this.#pace.isTooSlow(nowMs, wasRead, this.bytes);
+  }
+
+  /** Says what holds for it. Before it is started. */
+  under(terms: BodyTerms): this {
+    this.#terms = terms;
+    this.#pace = null;
     return this;
   }
 
@@ -66,6 +83,7 @@ export class RequestBody implements BodySource {
 
   pause(): void {
     this.paused = true;
+    this.#stoodStill = true;
     this.#owner.bodyFlowChanged();
   }
 
@@ -76,6 +94,7 @@ export class RequestBody implements BodySource {
 
   /** Lets what is still to come go nowhere. */
   discard(): void {
+    this.under(DISCARDING);
     this.#sink = null;
     this.#discarded = true;
     this.#owner.bodyFlowChanged();
@@ -98,7 +117,7 @@ export class RequestBody implements BodySource {
   #take(bytes: Buffer): void {
     if (this.#sink === null) return;
     this.bytes += bytes.length;
-    if (this.bytes > this.#maxBytes) {
+    if (this.#terms.maxBytes !== null && this.bytes > this.#terms.maxBytes) {
       this.#sink = null;
       this.#owner.bodyTooLarge();
     } else if (!this.#sink.chunk(bytes)) this.pause();

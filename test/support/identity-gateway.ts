@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import type { Clock } from '../../src/core/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
@@ -29,6 +30,8 @@ export interface IdentitySettings {
   readonly config?: ConfigPart;
   /** What the upstream `api` does. */
   readonly upstream?: Script;
+  /** What time it is for the gateway. Default: the world's. */
+  readonly clock?: Clock;
 }
 
 export interface IdentityGateway {
@@ -52,12 +55,13 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: CaptureUpstream,
 ): Promise<GatewaySettings> {
-  const { issuer, provider, tokens, routes = [], limits, api, config } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config, clock } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
     upstreamPort: upstream.port,
     ...(api && { api }),
+    ...(clock && { clock }),
     config: {
       identity_provider: {
         issuer,

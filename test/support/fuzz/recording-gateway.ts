@@ -7,6 +7,7 @@ import type { Gateway } from '../../../src/gateway/index.ts';
 import { readHead } from '../../../src/gateway/read-head.ts';
 import type { Setup } from '../../../src/gateway/setup.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
+import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import type { BodySource } from '../../../src/upstream/index.ts';
 import { stillClock } from '../still-clock.ts';
@@ -96,7 +97,7 @@ export class RecordingGateway {
     if ((exchange.bodyLength === 0) !== (downstream.requestBody === null))
       throw new Error('the gates and the connection disagree whether there is a body');
     if (this.#manner === 'hasty' || exchange.bodyLength === 0) this.#later(() => this.#answer(exchange));
-    else this.#later(() => this.#takeBody(exchange, downstream.body(null)));
+    else this.#later(() => this.#takeBody(exchange, downstream.body(NO_TERMS)));
   }
 
   clientFault({ downstream }: Entry, error: GatewayError): void {

@@ -156,7 +156,7 @@ describe('a route', () => {
       semicolons: 'refuse',
       firstByteTimeoutMs: 60_000,
       idleTimeoutMs: 60_000,
-      maxBodyBytes: null,
+      body: { maxBytes: null, minBytesPerS: 240, deadlineMs: null },
       globalLimitExempt: false,
       webhook: false,
       upstream429: 'rewrite',
@@ -186,10 +186,10 @@ describe('a route', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'path: /, semicolons: pass, max_body: 1MiB, webhook: true, global_limit: exempt, upstream_429: pass, cors: false';
+      'path: /, semicolons: pass, max_body: 1MiB, min_body_rate: off, webhook: true, global_limit: exempt, upstream_429: pass, cors: false';
     expect(await routeOf(keys)).toMatchObject({
       semicolons: 'pass',
-      maxBodyBytes: 1_048_576,
+      body: { maxBytes: 1_048_576, minBytesPerS: null, deadlineMs: null },
       globalLimitExempt: true,
       webhook: true,
       upstream429: 'pass',

@@ -243,6 +243,14 @@ describe('values', () => {
       '1:72: routes[0].semicolons: expected "refuse" or "pass", found "yes"',
     ],
     [
+      'authentication: none, min_body_rate: 240B',
+      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "240B"',
+    ],
+    [
+      'authentication: none, min_body_rate: 0B/s',
+      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "0B/s"',
+    ],
+    [
       'authentication: none, max_body: 1MB',
       '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB"',
     ],

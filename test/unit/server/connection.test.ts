@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_TERMS } from '../../../src/http1/index.ts';
 import { Connection } from '../../../src/server/connection.ts';
 import { type Manner, RecordingGateway } from '../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../support/listener-state.ts';
@@ -125,7 +126,7 @@ describe('behind a request', () => {
     class EarlyGateway extends RecordingGateway {
       override run({ downstream }: Parameters<RecordingGateway['run']>[0]): void {
         downstream.head(200, '', ['Content-Length', '0']);
-        downstream.body(null).start({ chunk: () => true, end: () => downstream.end([]), fail() {} });
+        downstream.body(NO_TERMS).start({ chunk: () => true, end: () => downstream.end([]), fail() {} });
       }
     }
     const conversation = new Conversation({ gateway: new EarlyGateway('prompt') });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionMemory } from '../../../src/gateway/index.ts';
+import { NO_TERMS } from '../../../src/http1/index.ts';
 import { type ConnectionSide, Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 
@@ -186,7 +187,7 @@ test('a body that nobody can frame is none, and is not taken for a complete requ
   const { downstream, body } = request({ fields: ['Content-Length', 'x'] });
   expect(body).toBeNull();
   expect(downstream).toMatchObject({ requestComplete: false, awaitsClient: false, bytesReceived: 0 });
-  expect(() => downstream.body(null)).toThrow('without a body');
+  expect(() => downstream.body(NO_TERMS)).toThrow('without a body');
 });
 
 test('a client is awaited from the start of its body to the end, unless the upstream is', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Framing } from '../../../src/http/index.ts';
-import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
+import { type BodyTerms, MalformedMessage, NO_TERMS } from '../../../src/http1/index.ts';
 import { RequestBody } from '../../../src/server/request-body.ts';
 
 /** A body, what its connection is told of it, and a sink that writes down what it gets. */
@@ -11,12 +11,12 @@ class Hands {
   wantsMore = true;
   readonly body: RequestBody;
 
-  constructor(framing: Framing, maxBytes: number | null = null) {
+  constructor(framing: Framing, terms: Partial<BodyTerms> = {}) {
     this.body = new RequestBody(framing, {
       bodyStarted: () => this.told.push('started'),
       bodyFlowChanged: () => this.told.push('flow'),
       bodyTooLarge: () => this.told.push('too large'),
-    }).limit(maxBytes);
+    }).under({ ...NO_TERMS, ...terms });
   }
 
   start(): this {
@@ -101,7 +101,7 @@ describe('a pause', () => {
 describe('a bound', () => {
   test('lets as many bytes pass, and not one more', () => {
     for (const framing of [6, 'chunked'] as const) {
-      const hands = new Hands(framing, 5).start();
+      const hands = new Hands(framing, { maxBytes: 5 }).start();
       const [first, second] = framing === 6 ? ['hello', '!'] : ['5\r\nhello\r\n', '1\r\n!\r\n0\r\n\r\n'];
       hands.read(first);
       expect(hands.told).toEqual(['started']);
@@ -113,7 +113,7 @@ describe('a bound', () => {
   });
 
   test('is told once, however much follows', () => {
-    const hands = new Hands('chunked', 1).start();
+    const hands = new Hands('chunked', { maxBytes: 1 }).start();
     hands.read('2\r\nab\r\n2\r\ncd\r\n');
     hands.read('2\r\nef\r\n0\r\n\r\n');
     expect(hands.told).toEqual(['started', 'too large']);
@@ -121,10 +121,10 @@ describe('a bound', () => {
   });
 
   test('may be none, or no byte at all', () => {
-    const unbound = new Hands(100_000, null).start();
+    const unbound = new Hands(100_000).start();
     unbound.read('x'.repeat(100_000));
     expect(unbound.taken).toHaveLength(2);
-    const none = new Hands('chunked', 0).start();
+    const none = new Hands('chunked', { maxBytes: 0 }).start();
     none.read('0\r\n\r\n');
     expect(none.taken).toEqual(['END']);
   });
@@ -148,9 +148,76 @@ describe('a body that is thrown away', () => {
   });
 
   test('is bound by nothing', () => {
-    const hands = new Hands(5, 1);
+    const hands = new Hands(5, { maxBytes: 1 });
     hands.body.discard();
     hands.read('hello');
     expect(hands.told).toEqual(['flow']);
+  });
+});
+
+describe('a slow body', () => {
+  /** Whether it is told off at any of so many sweeps, one a second. */
+  function isToldOff(hands: Hands, seconds: number, each: (second: number) => void = () => {}): boolean {
+    let toldOff = false;
+    for (let second = 0; second < seconds; second++) {
+      each(second);
+      toldOff ||= hands.body.isTooSlow(second * 1_000);
+    }
+    return toldOff;
+  }
+
+  test('is told off past its deadline, whatever comes', () => {
+    const hands = () => new Hands(1_000, { deadlineMs: 10_000 }).start();
+    expect(isToldOff(hands(), 11)).toBe(false);
+    const trickling = hands();
+    expect(isToldOff(trickling, 13, () => void trickling.read('x'))).toBe(true);
+  });
+
+  test('is told off below its rate, once half a minute has gone', () => {
+    const atRate = (bytes: number) => {
+      const hands = new Hands(1_000_000, { minBytesPerS: 240 }).start();
+      return (seconds: number) => isToldOff(hands, seconds, () => void hands.read('x'.repeat(bytes)));
+    };
+    expect(atRate(1)(31)).toBe(false);
+    expect(atRate(1)(33)).toBe(true);
+    expect(atRate(230)(60)).toBe(true);
+    expect(atRate(240)(600)).toBe(false);
+  });
+
+  test('is told off by what it brings of data, not of chunks', () => {
+    const hands = new Hands('chunked', { minBytesPerS: 240 }).start();
+    expect(isToldOff(hands, 33, () => void hands.read('1;x=y\r\nx\r\n'.repeat(50)))).toBe(true);
+  });
+
+  test('is not told off for time in which nobody reads it', () => {
+    const hands = new Hands(1_000, { minBytesPerS: 240, deadlineMs: 10_000 });
+    expect(isToldOff(hands, 100)).toBe(false);
+    hands.start();
+    hands.body.pause();
+    expect(isToldOff(hands, 100)).toBe(false);
+    // Between two sweeps it may be read for a moment, and the upstream have enough again.
+    const inSpurts = () => {
+      hands.body.resume();
+      hands.read('x');
+      hands.body.pause();
+    };
+    expect(isToldOff(hands, 100, inSpurts)).toBe(false);
+    hands.body.resume();
+    expect(isToldOff(hands, 13)).toBe(true);
+  });
+
+  test('is not told off for what has waited while the process was stopped', () => {
+    const hands = new Hands(100_000, { minBytesPerS: 240 }).start();
+    hands.body.isTooSlow(0);
+    expect(hands.body.isTooSlow(100_000)).toBe(false);
+    hands.read('x'.repeat(50_000));
+    expect(hands.body.isTooSlow(101_000)).toBe(false);
+  });
+
+  test('has half a minute for what nobody wants any more', () => {
+    const hands = new Hands(1_000, { deadlineMs: 1 }).start();
+    hands.body.discard();
+    expect(isToldOff(hands, 31, () => void hands.read('x'))).toBe(false);
+    expect(hands.body.isTooSlow(33_000)).toBe(true);
   });
 });

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { expectRejected } from '../support/error-object.ts';
+import { fastClock } from '../support/fast-clock.ts';
+import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { answerOk, header, type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
+
+/** Half a minute is a second and a half. */
+const clock = fastClock(20);
+
+async function front(settings: Partial<GatewaySettings> = {}, script: Script = answerOk) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ upstreamPort: upstream.port, clock, ...settings });
+  return { upstream, gateway, client: await gateway.connect() };
+}
+
+/** Sends so many bytes every 50 ms, a second to the gateway, until the connection ends or so many seconds have gone. */
+async function trickle(client: RawClient, bytes: number, seconds: number): Promise<void> {
+  for (let i = 0; i < seconds && client.end === null; i++) {
+    await client.send('x'.repeat(bytes));
+    await sleep(50);
+  }
+}
+
+describe('a body that brings less than 240 bytes a second', () => {
+  test('is answered 408 after half a minute, and another request gets its place', async () => {
+    const { upstream, gateway, client } = await front({ api: { max_requests: 1 } });
+    await client.send(head('POST /a', 'Content-Length: 100000'));
+    await waitFor('it is upstream', () => upstream.requests.length === 1);
+    expect((await gateway.ask(head('GET /b'))).status).toBe(503);
+    void trickle(client, 1, 200);
+    await expectRejected(client, 408, 4);
+    await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+    expect(upstream.requests[0]?.complete).toBe(false);
+    expect((await gateway.ask(head('GET /b'))).status).toBe(200);
+  });
+
+  test('passes on a route that says so', async () => {
+    const { client } = await front({ route: { min_body_rate: 'off' } });
+    await client.send(head('POST /a', 'Content-Length: 60'));
+    void trickle(client, 1, 60);
+    expect((await client.answer()).status).toBe(200);
+  });
+
+  test('passes where it ends within half a minute', async () => {
+    const { client } = await front();
+    await client.send(head('POST /a', 'Content-Length: 10'));
+    void trickle(client, 1, 10);
+    expect((await client.answer()).status).toBe(200);
+  });
+});
+
+test('a body that brings more passes, however long it takes', async () => {
+  const { client } = await front();
+  await client.send(head('POST /a', 'Content-Length: 60000'));
+  void trickle(client, 1_000, 60);
+  expect((await client.answer()).status).toBe(200);
+});
+
+test('a client is not slow because the upstream is', async () => {
+  const size = 16 * 1024 * 1024;
+  // A minute, for 16 MiB: an eighth of the rate that the route wants.
+  const { client } = await front({ route: { min_body_rate: '2MiB/s' } }, async exchange => {
+    exchange.connection.pause();
+    await sleep(3_000);
+    exchange.connection.resume();
+    await exchange.received();
+    await exchange.answer(200);
+  });
+  const answer = client.answer();
+  await client.send(head('POST /a', `Content-Length: ${size}`));
+  void client.send(Buffer.alloc(size));
+  expect((await answer).status).toBe(200);
+});
+
+test('a sign-in body that is not there in ten seconds is answered 408, however it goes on', async () => {
+  const { gateway } = await startGatewayOf(await startIssuer(), { clock });
+  const client = await gateway.connect();
+  await client.send(head('POST /v1/anonymous/auth', 'Content-Length: 60000'));
+  void trickle(client, 1_000, 60);
+  await expectRejected(client, 408, 4);
+});
+
+test('what nobody wants of a body does not hold its connection for longer than half a minute', async () => {
+  const { client } = await front({ route: { path: '/a' } });
+  // No route takes it. The rest of the body is read so that the connection can be kept.
+  await client.send(head('POST /b', 'Content-Length: 60000'));
+  const answer = await client.answer();
+  expect([answer.status, header(answer, 'connection')]).toEqual([404, 'keep-alive']);
+  void trickle(client, 1, 200);
+  expect(await client.ended()).toMatch(/close|reset/);
+});
