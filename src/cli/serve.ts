@@ -1,4 +1,4 @@
-import { formatProblem, loadConfig } from '../config/index.ts';
+import { formatProblem, loadConfig, RESTART_KEYS } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
@@ -9,8 +9,9 @@ export const serve: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. Then it finishes the requests in flight, for as long as "shutdown" in the
 configuration allows; a second signal ends it at once. It logs to standard output, one JSON object a line.
 
-When a file of the configuration changes, it is read anew, and so it is at SIGHUP: without mistakes it serves from then on, with
-mistakes they are logged and nothing changes. Changes of "listen" wait for a restart; "/status" on the admin listener tells.
+When a file of the configuration changes, and at SIGHUP, it reads all of them again: without mistakes they serve from then on,
+with mistakes these are logged and nothing changes. A change of these keys waits for a restart, and "/status" on the admin
+listener shows it: ${RESTART_KEYS.join(', ')}.
 
 weir serve [FILE] [OPTIONS]
 

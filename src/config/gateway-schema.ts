@@ -26,10 +26,14 @@ const KIB = 1024;
 const listen = z.strictObject({
   http: hostPort()
     .prefault('0.0.0.0:8080')
-    .describe('Where clients connect: host:port. Port 0 takes a free one, which is logged.'),
+    .describe(
+      'Where clients connect: host:port. Port 0 takes a free one, which is logged. A change waits for a restart.',
+    ),
   admin: hostPortOrOff()
     .prefault('127.0.0.1:9090')
-    .describe('Where metrics and health are served, for the platform only: host:port, or off.'),
+    .describe(
+      'Where metrics and health are served, for the platform only: host:port, or off. A change waits for a restart.',
+    ),
 });
 
 const upstream = z.strictObject({
@@ -164,7 +168,7 @@ export const gatewaySchema = z.strictObject({
     'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
   ),
   store: storeSchema.describe(
-    'Where limits are counted. memory: in each gateway by itself. A map: in a Redis, for all gateways together.',
+    'Where limits are counted. memory: in each gateway by itself. A map: in a Redis, for all gateways together. A change waits for a restart.',
   ),
   limits: text('expected none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))

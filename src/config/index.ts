@@ -32,5 +32,5 @@ export type {
 } from './model.ts';
 export { formatProblem, type Problem, type Severity } from './problem.ts';
 export { type ReloadFailure, ReloadRecord, type RunningConfig } from './reload-record.ts';
-export { type RestartKey, restartKeys } from './restart-keys.ts';
+export { RESTART_KEYS, type RestartKey, restartKeys } from './restart-keys.ts';
 export { didYouMean } from './suggest.ts';

@@ -33,6 +33,9 @@ const FIXED: readonly FixedKey[] = [
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 
+/** The keys of gateway.yaml whose change waits for a restart; every other change serves at once. */
+export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
+
 /** @param started what the process was started with */
 export function restartKeys(started: Snapshot, latest: Snapshot): readonly RestartKey[] {
   return FIXED.filter(({ value }) => !isDeepStrictEqual(value(started), value(latest))).map(

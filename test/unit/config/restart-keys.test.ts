@@ -1,5 +1,13 @@
-import { expect, test } from 'vitest';
-import { restartKeys, type Snapshot } from '../../../src/config/index.ts';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it, test } from 'vitest';
+import { serve } from '../../../src/cli/serve.ts';
+import {
+  gatewayJsonSchema,
+  type JsonSchema,
+  RESTART_KEYS,
+  restartKeys,
+  type Snapshot,
+} from '../../../src/config/index.ts';
 import { loadText, NEEDED } from '../../support/config-text.ts';
 
 async function snapshotOf(text: string): Promise<Snapshot> {
@@ -39,3 +47,52 @@ test('another password of the store is told without either', async () => {
   expect(key?.wanted).toBe(`${key?.running}, with other settings or secrets`);
   expect(JSON.stringify(key)).not.toContain('marker');
 });
+
+describe('what waits for a restart', () => {
+  const WAITS = /waits for a restart/;
+
+  it('is named by docs/configuration.md', async () => {
+    const document = (await readFile('docs/configuration.md', 'utf8')).replaceAll(/\s+/g, ' ');
+    const [, list = ''] =
+      /A change of these keys waits for a restart: ((?:`[\w.]+`(?:, )?)+)\./.exec(document) ?? [];
+    expect(list.split(', ')).toEqual(RESTART_KEYS.map(key => `\`${key}\``));
+  });
+
+  it('is named by "weir serve --help"', () => {
+    const help = serve.help.replaceAll(/\s+/g, ' ');
+    expect(help).toContain('A change of these keys waits for a restart');
+    expect(help).toContain(`: ${RESTART_KEYS.join(', ')}. `);
+  });
+
+  it('is marked in the reference, and nothing else is', async () => {
+    const lines = (await readFile('config/gateway.yaml', 'utf8')).split('\n');
+    const marked: string[] = [];
+    let section = '';
+    let comment = '';
+    for (const line of lines) {
+      const [, indent = '', key] = /^( *)(\w+):/.exec(line) ?? [];
+      if (/^ *#/.test(line)) comment += line.replace(/^ *#/, '');
+      if (key === undefined) continue;
+      if (indent === '') section = key;
+      if (WAITS.test(comment)) marked.push(indent === '' ? key : `${section}.${key}`);
+      comment = '';
+    }
+    expect(marked.toSorted()).toEqual(RESTART_KEYS.toSorted());
+  });
+
+  it('is marked in the JSON Schema, and nothing else is', () => {
+    const found = [...describedKeys(gatewayJsonSchema())].filter(([, text]) => WAITS.test(text));
+    expect(found.map(([key]) => key).toSorted()).toEqual(RESTART_KEYS.toSorted());
+  });
+});
+
+/** Every key with its description. */
+function* describedKeys(
+  schema: JsonSchema,
+  path: readonly string[] = [],
+): Generator<readonly [string, string]> {
+  yield [path.join('.'), schema.description ?? ''];
+  for (const [key, part] of Object.entries(schema.properties ?? {}))
+    yield* describedKeys(part as JsonSchema, [...path, key]);
+  for (const way of schema.anyOf ?? []) yield* describedKeys({ ...way, description: '' }, path);
+}
