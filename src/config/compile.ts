@@ -47,10 +47,10 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       hash,
       listen: config.listen,
       trustedProxies: new AddressSet(config.trusted_proxies),
-      forwarding: new ForwardingRules(
-        config.forwarding_headers,
-        Object.keys(config.access_tokens?.identity_headers ?? {}),
-      ),
+      forwarding: new ForwardingRules({
+        ...config.forwarding_headers,
+        own: Object.keys(config.access_tokens?.identity_headers ?? {}),
+      }),
       upstreams: [...upstreams.values()],
       routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES], [SIGN_IN_PREFIX]),
       preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 import { ROUTABLE_METHODS } from '../routing/index.ts';
 import { corsSchema } from './cors-schema.ts';
+import { forwardingHeadersSchema } from './forwarding-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
 import { choice, count, name, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
-  forwardingHeader,
   hostPort,
   hostPortOrOff,
   network,
@@ -148,12 +148,9 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
     ),
-  forwarding_headers: z
-    .array(forwardingHeader())
-    .prefault([])
-    .describe(
-      'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like always are.',
-    ),
+  forwarding_headers: forwardingHeadersSchema.describe(
+    'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like are. As a map: those to remove, and those to keep, which would be removed.',
+  ),
   identity_provider: identityProviderSchema
     .optional()
     .describe(

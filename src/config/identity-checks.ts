@@ -1,5 +1,7 @@
-import { ForwardingRules, foldName } from '../http/index.ts';
+import { foldName } from '../http/index.ts';
 import type { ConfigFile } from './config-file.ts';
+import { listedHeaders } from './forwarding-checks.ts';
+import { RULES_BY_DEFAULT } from './forwarding-schema.ts';
 import { routeKeys } from './gateway-schema.ts';
 import { asMap } from './raw.ts';
 import { suggest } from './suggest.ts';
@@ -51,27 +53,23 @@ function addNeedsProvider(file: ConfigFile, index: number): void {
   }
 }
 
-/** Header fields that the gateway reads, drops, believes or writes, whatever the configuration says. */
-const OF_THE_GATEWAY = new ForwardingRules([], ['via']).table;
-
 function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
   const path = ['access_tokens', 'identity_headers'];
   const names = Object.keys(asMap(asMap(root.access_tokens).identity_headers));
-  const listed = Array.isArray(root.forwarding_headers) ? root.forwarding_headers.filter(isText) : [];
-  const believed = new ForwardingRules(listed).table;
+  const listed = listedHeaders(file);
+  const [removed, kept] = [listed.remove, listed.keep].map(list => new Set(list.map(foldName)));
   const before = new Map<string, string>();
   for (const name of names) {
     const twin = before.get(foldName(name));
     before.set(foldName(name), name);
     const add = (message: string) => file.add([...path, name], message, { about: 'key' });
-    if (OF_THE_GATEWAY.get(name) !== undefined)
+    // What proxies in front say of the sender, the gateway may say in their place.
+    if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
       add(`the gateway has a meaning of its own for "${name}": take another name`);
-    else if (believed.get(name) !== undefined)
+    else if (removed?.has(foldName(name)))
       add(`"${name}" is one of the forwarding_headers, which trusted proxies send: take another name`);
+    else if (kept?.has(foldName(name)))
+      add(`"${name}" is kept by forwarding_headers, so that anyone could send it: take another name`);
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { parseDurationMs } from '../core/index.ts';
-import { AddressSet, foldName } from '../http/index.ts';
+import { AddressSet } from '../http/index.ts';
 import { parseQuota, type Quota, QuotaError } from '../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { LIMIT_ROUTE_PATTERN, PATH_PATTERN, QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './editor-patterns.ts';
@@ -203,27 +203,6 @@ export function network() {
 export function token(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
-
-/** The name of a header field that `forwarding_headers` may list. */
-export function forwardingHeader() {
-  return token('expected the name of a header field such as X-Real-IP').refine(
-    name => !OF_THE_GATEWAY.has(foldName(name)),
-    { error: 'the gateway itself reads this field of every request: leave it out' },
-  );
-}
-
-const OF_THE_GATEWAY = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-request-id',
-]);
 
 /** The message of the error that `read` throws, or null when it throws none. */
 function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {

@@ -1,3 +1,4 @@
+import { CALLER_CLAIMS, ORIGIN_CLAIMS, OVERRIDES } from './guarded-names.ts';
 import { NameTable } from './name-table.ts';
 
 /** What becomes of a request's header field. */
@@ -15,10 +16,14 @@ export type FieldRule =
   | 'forwarded-host'
   /** Never forwarded. */
   | 'drop'
-  /** Forwarded only when a trusted proxy sent it. */
-  | 'trusted';
+  /** Forwarded only when a trusted proxy sent it: it says where the request came from. */
+  | 'origin'
+  /** The same: it says who sends, as `identity_headers` may do instead. */
+  | 'caller'
+  /** Would be one of the two, and is forwarded from anyone. */
+  | 'keep';
 
-/** Fields that end at this hop (RFC 9110, 7.6.1) beside those above, and one that starts HTTP/2 by another way. */
+/** Fields that end at this hop (RFC 9110, 7.6.1) beside those below, and one that starts HTTP/2 by another way. */
 const HOP_BY_HOP = [
   'keep-alive',
   'proxy-connection',
@@ -28,27 +33,6 @@ const HOP_BY_HOP = [
   'trailer',
   'upgrade',
   'http2-settings',
-];
-
-/** Fields by which a backend would act on another method or path than the one that was routed and limited. */
-const OVERRIDES = [
-  'x-http-method-override',
-  'x-method-override',
-  'x-http-method',
-  'x-original-url',
-  'x-rewrite-url',
-];
-
-/** Fields that backends believe about where a request came from. */
-const ORIGIN_CLAIMS = [
-  'forwarded',
-  'x-forwarded-*',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'proxy',
 ];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
@@ -64,22 +48,35 @@ const READ: readonly (readonly [string, FieldRule])[] = [
   ['x-forwarded-host', 'forwarded-host'],
 ];
 
+/** Names of header fields, in any letter case. */
+export interface ForwardingOptions {
+  /** Further ones that only trusted proxies may send. */
+  readonly remove?: readonly string[];
+  /** Ones of the lists that anyone may send: an application owns them. What the gateway writes or drops is none. */
+  readonly keep?: readonly string[];
+  /** Ones that the gateway alone writes: a client's are dropped. */
+  readonly own?: readonly string[];
+}
+
 /** Which request fields the gateway reads, drops or believes; compiled once for a configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
-  /**
-   * @param extraNames further fields that only trusted proxies may send (`forwarding_headers` in gateway.yaml)
-   * @param ownNames fields that the gateway alone writes (`identity_headers`): a client's are dropped
-   */
-  constructor(extraNames: readonly string[], ownNames: readonly string[] = []) {
+  constructor({ remove = [], keep = [], own = [] }: ForwardingOptions = {}) {
+    // The last one counts: what the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
-      ...ORIGIN_CLAIMS.map(name => [name, 'trusted'] as const),
-      ...extraNames.map(name => [name.toLowerCase(), 'trusted'] as const),
-      ...HOP_BY_HOP.map(name => [name, 'drop'] as const),
-      ...OVERRIDES.map(name => [name, 'drop'] as const),
+      ...withRule(ORIGIN_CLAIMS, 'origin'),
+      ...withRule(CALLER_CLAIMS, 'caller'),
+      ...withRule(remove, 'origin'),
+      ...withRule(keep, 'keep'),
+      ...withRule(HOP_BY_HOP, 'drop'),
+      ...withRule(OVERRIDES, 'drop'),
       ...READ,
-      ...ownNames.map(name => [name.toLowerCase(), 'drop'] as const),
+      ...withRule(own, 'drop'),
     ]);
   }
+}
+
+function withRule(names: readonly string[], rule: FieldRule): (readonly [string, FieldRule])[] {
+  return names.map(name => [name.toLowerCase(), rule] as const);
 }

@@ -35,7 +35,7 @@ export class RequestHead {
       const name = fields[i] as string;
       const value = fields[i + 1] as string;
       const entry = table.find(name);
-      if (entry === undefined) kept.push(name, value);
+      if (entry === undefined || entry.value === 'keep') kept.push(name, value);
       // `Content_Length`, `X.Real.IP` and their like are not what they may be taken for further on: dropped, not read.
       else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }

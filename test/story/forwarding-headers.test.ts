@@ -22,8 +22,13 @@ function folded(request: CapturedRequest): string[] {
 
 const TRUSTED = { config: { trusted_proxies: ['127.0.0.1'] } };
 
-/** Names by which a backend learns where a request came from, or what it shall be taken for. */
+/** Names by which a backend learns where a request came from, who sends it, or what it shall be taken for. */
 const CLAIMS = [
+  ...['Client-IP', 'X-Forwarded', 'Forwarded-For', 'Proxy-Client-IP', 'WL-Proxy-Client-IP', 'X-ProxyUser-Ip'],
+  ...['X-Original-Forwarded-For', 'CF-Connecting-IPv6', 'Fastly-Client-IP', 'X-Azure-ClientIP'],
+  ...['X-Envoy-External-Address', 'X-Envoy-Internal', 'X-Originating-IP', 'X-Remote-IP', 'X-Remote-Addr'],
+  ...['X-Remote-User', 'X-Host', 'X-Original-Host', 'X-HTTP-Host-Override', 'Script-Name', 'HTTP-Client-IP'],
+  ...['HTTP-X-Forwarded-For', 'Remote-User', 'X-Auth-Request-Email', 'Client-Cert', '$WSRU', 'X-Scheme'],
   ...['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix'],
   ...[
     'X-Forwarded-Server',
@@ -41,6 +46,7 @@ const OVERRIDES = [
   'X-HTTP-Method',
   'X-Original-URL',
   'X-Rewrite-URL',
+  'X-Override-URL',
 ];
 
 const SPELLINGS: readonly (readonly [string, (name: string) => string[]])[] = [
@@ -101,6 +107,22 @@ describe('without a trusted proxy', () => {
     expect(values(request.fields, 'x-auth')).toEqual(['mine']);
   });
 
+  test('names that a service has a use of its own for can be kept, whatever their spelling', async () => {
+    const config = {
+      forwarding_headers: { remove: ['X-Edge'], keep: ['X-Host', 'X-Forwarded-Prefix', 'Remote-User'] },
+    };
+    const request = await forwarded(
+      [
+        ...['X-Host: a', 'x_host: b', 'X-Forwarded-Prefix: c', 'remote-user: d'],
+        ...['X-Edge: forged', 'X-Forwarded-Port: forged', 'X-Forwarded-For: forged', 'Remote-Email: forged'],
+      ],
+      { config },
+    );
+    const kept = ['x-host', 'x_host', 'x-forwarded-prefix', 'remote-user'];
+    expect(kept.flatMap(name => values(request.fields, name))).toEqual(['a', 'b', 'c', 'd']);
+    expect(request.head.toString('latin1')).not.toContain('forged');
+  });
+
   test('10,000 addresses in forged headers change nothing', async () => {
     const { fields } = await forwarded([`X-Forwarded-For: ${Array(1_500).fill('192.0.2.1').join(',')}`]);
     expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
@@ -109,13 +131,13 @@ describe('without a trusted proxy', () => {
   test('what only looks like a claim passes', async () => {
     const { fields } = await forwarded([
       'X-Forward: a',
-      'Forwarded-For: b',
+      'Client-Id: b',
       'Proxy-Status: c',
       'X-Real-IP-2: d',
+      'X-Hostname: e',
     ]);
-    expect(
-      ['x-forward', 'forwarded-for', 'proxy-status', 'x-real-ip-2'].flatMap(name => values(fields, name)),
-    ).toEqual([...['a', 'b', 'c', 'd']]);
+    const names = ['x-forward', 'client-id', 'proxy-status', 'x-real-ip-2', 'x-hostname'];
+    expect(names.flatMap(name => values(fields, name))).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 });
 

@@ -24,7 +24,7 @@ export type Manner = 'prompt' | 'tardy' | 'hasty';
 const SETUP = {
   snapshot: {
     trustedProxies: new AddressSet([]),
-    forwarding: new ForwardingRules([]),
+    forwarding: new ForwardingRules(),
     caps: { fields: Number.POSITIVE_INFINITY },
     cors: null,
     routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },

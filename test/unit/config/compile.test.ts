@@ -90,8 +90,16 @@ ${NEEDED}`;
 
   it('believes the further forwarding headers of trusted proxies alone', async () => {
     const { forwarding } = await snapshotOf(`forwarding_headers: [X-Mine]\n${NEEDED}`);
-    expect(forwarding.table.get('x-mine')).toBe('trusted');
+    expect(forwarding.table.get('x-mine')).toBe('origin');
     expect(forwarding.table.get('x-yours')).toBeUndefined();
+  });
+
+  it('removes and keeps the forwarding headers of two lists', async () => {
+    const { forwarding } = await snapshotOf(
+      `forwarding_headers: { remove: [X-Mine], keep: [X-Host, X-Forwarded-Prefix] }\n${NEEDED}`,
+    );
+    const names = ['x-mine', 'x-host', 'x-forwarded-prefix', 'x-forwarded-port'];
+    expect(names.map(name => forwarding.table.get(name))).toEqual(['origin', 'keep', 'keep', 'origin']);
   });
 
   it('finds the routes of the file', async () => {

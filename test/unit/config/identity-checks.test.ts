@@ -91,6 +91,21 @@ describe('an identity header', () => {
     ]);
   });
 
+  it('cannot be one that anyone may send', async () => {
+    expect(
+      await problemsOfHeaders('X-Remote-User: sub', 'forwarding_headers: { keep: [x_remote_user] }\n'),
+    ).toEqual([
+      '1:53: access_tokens.identity_headers: "X-Remote-User" is kept by forwarding_headers, so that anyone could send it: take another name',
+    ]);
+  });
+
+  it.each(['X-Remote-User', 'Remote-Email', 'X-Auth-Request-User'])(
+    'can be one by which a proxy in front would say who sends: %s',
+    async name => {
+      expect(await problemsOfHeaders(`${name}: sub`)).toEqual([]);
+    },
+  );
+
   it('has a name that no other has, however servers spell it', async () => {
     expect(await problemsOfHeaders('X-Caller: sub, x_caller: azp')).toEqual([
       '1:68: access_tokens.identity_headers: "x_caller" is the same header field as "X-Caller"',

@@ -7,6 +7,7 @@ import { tempFolder } from '../../support/temp.ts';
 const TIME = 'expected a time such as 250ms, 5s, 10m or 1h';
 const SIZE = 'expected a size such as 512B, 64KiB or 10MiB';
 const HOST_PORT = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+const HEADERS = 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }';
 const URL = 'expected a URL such as http://api.internal:3000';
 
 /** An upstream with these keys beside its name, in the flow of line 1. */
@@ -144,6 +145,30 @@ describe('values', () => {
     [
       'forwarding_headers: [X-Mine, X.Request_Id]',
       '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
+    ],
+    ['forwarding_headers: X-Mine', `1:21: forwarding_headers: ${HEADERS}, found "X-Mine"`],
+    [
+      'forwarding_headers: { keep: [X Host] }',
+      '1:30: forwarding_headers.keep[0]: expected the name of a header field such as X-Real-IP, found "X Host"',
+    ],
+    [
+      'forwarding_headers: { kep: [X-Host] }',
+      '1:23: forwarding_headers: unknown key "kep", did you mean "keep"?',
+    ],
+    ...[
+      ...['X-Forwarded-For', 'x_forwarded_proto', 'X-Forwarded-Host', 'X-Request-Id', 'Via', 'Host'],
+      ...['Authorization', 'Content-Length', 'TE', 'X-HTTP-Method-Override', 'X.Original.URL'],
+    ].map((name): [string, string] => [
+      `forwarding_headers: { keep: [${name}] }`,
+      '1:30: forwarding_headers.keep[0]: the gateway itself writes or removes this field, which cannot be kept: leave it out',
+    ]),
+    [
+      'forwarding_headers: { remove: [X-Mine, X-Host], keep: [X.Host] }',
+      '1:56: forwarding_headers.keep[0]: "X.Host" is listed under "remove", too',
+    ],
+    [
+      'forwarding_headers: { keep: [X-Host, X-Mine] }',
+      '1:38: warning: forwarding_headers.keep[1]: nothing removes this field: leave it out',
     ],
     [
       'forwarding_headers: [X-Mine, HOST]',
@@ -312,6 +337,7 @@ describe('variables', () => {
     [`log: { level: "\${V}" }\n${NEEDED}`],
     [`timeouts: { keep_alive: "\${V}" }\n${NEEDED}`],
     [`forwarding_headers: ["\${V}"]\n${NEEDED}`],
+    [`forwarding_headers: { remove: ["\${V}"], keep: ["\${V}"] }\n${NEEDED}`],
     [routeWith(`path: "\${V}", upstream: api, authentication: none`)],
     [routeWith(`path: "/\${V}", upstream: api, authentication: none`)],
     [routeWith(`path: /, upstream: "\${V}", authentication: none`)],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ForwardingRules, isPlainHost, RequestHead, requestFraming } from '../../../src/http/index.ts';
 
-const rules = new ForwardingRules([]);
+const rules = new ForwardingRules();
 const framing = (httpMinor: number, ...fields: string[]) =>
   requestFraming(new RequestHead(fields, rules, false), httpMinor);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ForwardingRules, RequestHead } from '../../../src/http/index.ts';
 
-const rules = new ForwardingRules(['X-Corp-User']);
+const rules = new ForwardingRules({ remove: ['X-Corp-User'] });
 const untrusted = (...fields: string[]) => new RequestHead(fields, rules, false);
 const trusted = (...fields: string[]) => new RequestHead(fields, rules, true);
 
@@ -106,7 +106,7 @@ describe('what goes to the upstream', () => {
 });
 
 test('a name that was configured with punctuation passes from a trusted proxy, as it was spelt', () => {
-  const own = new ForwardingRules(['X_Corp.User']);
+  const own = new ForwardingRules({ remove: ['X_Corp.User'] });
   const fields = ['x_corp.user', 'a', 'X-Corp-User', 'forged'];
   expect(new RequestHead(fields, own, true).kept).toEqual(['x_corp.user', 'a']);
   expect(new RequestHead(fields, own, false).kept).toEqual([]);
