@@ -10,16 +10,13 @@ import type {
   UpstreamFailure,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import { renderError } from './answers.ts';
 import type { Exchange, Terminal } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, upstreamFailed, upstreamTooSlow } from './problems.ts';
 import { transportTo } from './setup.ts';
-import { contractScope, rewritten429 } from './upstream-429.ts';
-
-/** So much of an answer that went nowhere is read to keep its connection. */
-const DISCARD_MAX_BYTES = 65_536;
+import { contractScope } from './upstream-429.ts';
+import { UpstreamRefusal } from './upstream-refusal.ts';
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
@@ -89,9 +86,8 @@ class Forwarding implements AnswerSink, Terminal {
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
-  /** The client was answered in the upstream's place. */
-  #replaced = false;
-  #discarded = 0;
+  /** Takes the answer in this one's place: it is a 429, which may not pass unread. */
+  #refusal: UpstreamRefusal | null = null;
 
   constructor(
     exchange: Exchange,
@@ -122,8 +118,12 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.whole(body);
+      return;
+    }
     const out = this.#begin(status, fields, false);
-    if (out === null) return;
     try {
       this.#exchange.sendWhole(status, reason, out, body, false);
       this.#exchange.outcome = 'forwarded';
@@ -133,8 +133,12 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.head(bodyLength);
+      return;
+    }
     const out = this.#begin(status, fields, bodyLength === null && this.#exchange.downstream.httpMinor === 1);
-    if (out === null) return;
     try {
       this.#exchange.downstream.head(status, reason, out);
       this.#exchange.status = status;
@@ -144,7 +148,10 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   data(chunk: Buffer, taken: Taken | null): boolean {
-    if (this.#replaced) return this.#discard(chunk, taken);
+    if (this.#refusal !== null) {
+      this.#refusal.data(chunk, taken);
+      return true;
+    }
     this.#exchange.bytesSent += chunk.length;
     const more = this.#exchange.downstream.write(chunk, taken);
     this.#blocked = !more;
@@ -152,13 +159,19 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   end(trailers: Fields): void {
-    if (this.#replaced) return;
+    if (this.#refusal !== null) {
+      this.#refusal.end();
+      return;
+    }
     this.#exchange.outcome = 'forwarded';
     this.#exchange.downstream.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {
-    if (this.#replaced) return;
+    if (this.#refusal !== null) {
+      this.#refusal.fail();
+      return;
+    }
     if (this.#retrySafe(failure)) {
       this.#exchange.retried = true;
       this.send();
@@ -176,47 +189,38 @@ class Forwarding implements AnswerSink, Terminal {
   }
 
   abandoned(): void {
+    this.#refusal?.stop();
     this.#call?.abort();
   }
 
-  /** The fields that go to the client with the upstream's answer; null where another answer went in its place. */
-  #begin(status: number, fields: Fields, chunked: boolean): string[] | null {
+  /** The fields that go to the client with the upstream's answer. */
+  #begin(status: number, fields: Fields, chunked: boolean): string[] {
     const exchange = this.#exchange;
     exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
     const spoken = status === 429 ? contractScope(fields) : null;
-    if (status === 429) {
-      if (spoken === null && this.#route.upstream429 === 'rewrite') {
-        this.#replace(fields);
-        return null;
-      }
-      exchange.refusedScope = spoken ?? exchange.rate?.scope ?? 'user';
-    }
-    const cors = exchange.snapshot.cors === null || !this.#route.cors;
-    const out = keepAnswerFields(fields, { status, chunked, rateLimits: spoken !== null, cors });
+    if (status === 429) exchange.refusedScope = spoken ?? exchange.rate?.scope ?? 'user';
+    const out = keepAnswerFields(fields, {
+      status,
+      chunked,
+      rateLimits: spoken !== null,
+      cors: this.#passesCors(),
+    });
     if (status === 429 && firstValue(out, 'cache-control') === undefined)
       out.push('Cache-Control', 'no-store');
     addOwnFields(out, exchange, { rate: spoken === null, via: true });
     return out;
   }
 
-  /** Answers in the contract's words and lets the upstream's body go nowhere. */
-  #replace(fields: Fields): void {
-    this.#replaced = true;
+  #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
+    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
     const exchange = this.#exchange;
-    const error = rewritten429(fields, exchange.rate?.scope ?? 'user', this.#clock.epochMs());
-    const answer = renderError(error);
-    addOwnFields(answer.fields, exchange, { rate: true, via: true });
-    exchange.refusedScope = error.scope;
-    exchange.sendWhole(answer.status, answer.reason, answer.fields, answer.body, false);
-    exchange.outcome = 'forwarded';
+    exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
+    const abort = () => this.#call?.abort();
+    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
   }
 
-  /** Reading a short body to its end keeps the connection; a long one costs more than a new connection. */
-  #discard(chunk: Buffer, taken: Taken | null): boolean {
-    taken?.();
-    this.#discarded += chunk.length;
-    if (this.#discarded > DISCARD_MAX_BYTES) this.#call?.abort();
-    return true;
+  #passesCors(): boolean {
+    return this.#exchange.snapshot.cors === null || !this.#route.cors;
   }
 
   /** A head that cannot be written to the client, such as a status below 100 or control bytes in the reason phrase. */

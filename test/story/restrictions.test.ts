@@ -59,7 +59,9 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test.each([401, 403, 429])("is counted by its upstream's %i as well", async status => {
-    const front = await startLimited(limits, { upstream: exchange => exchange.answer(status) });
+    const front = await startLimited(limits, {
+      upstream: exchange => exchange.answer(status, ['X-RateLimit-Scope', 'user']),
+    });
     const bearer = front.issuer.bearer();
     expect(statusesOf(await askTimes(front, 6, 'GET /a', bearer))).toEqual([
       ...Array.from({ length: 5 }, () => status),

@@ -4,12 +4,17 @@ import {
   askTimes,
   BUCKET_FIELDS,
   fieldOf,
+  type LimitedGateway,
   rateFieldsOf,
   rateOf,
   refusalOf,
   startLimited,
+  statusesOf,
 } from '../support/limits.ts';
-import type { WireFields } from '../support/wire/index.ts';
+import { head } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
+import type { Script, WireFields } from '../support/wire/index.ts';
+import { header, values } from '../support/wire/index.ts';
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },
@@ -17,67 +22,243 @@ const limits = {
   routes: { 'GET /things': 'reads' },
 };
 
-const refusing = (fields: WireFields, body: string | Buffer = '') =>
-  startLimited(limits, {
-    upstream: exchange => exchange.answer(429, fields, body),
-    routes: [{ path: '/passing', upstream_429: 'pass' }],
-  });
+const startWith = (upstream: Script, more: object = {}): Promise<LimitedGateway> =>
+  startLimited({ ...limits, ...more }, { upstream, routes: [{ path: '/passing', upstream_429: 'pass' }] });
 
-const SPEAKS = [
-  ...['Retry-After', '7', 'X-RateLimit-Scope', 'user', 'X-RateLimit-Limit', '3'],
-  ...['X-RateLimit-Bucket', 'theirs', 'Content-Type', 'application/json'],
-];
+const refusing = (fields: WireFields, body: string | Buffer = ''): Promise<LimitedGateway> =>
+  startWith(exchange => exchange.answer(429, fields, body));
+
+/** The head of a 429 that speaks the contract, with these values in place of others. */
+function spoken(change: Readonly<Record<string, string | null>> = {}): string[] {
+  const fields: Record<string, string | null> = {
+    'Retry-After': '7',
+    'X-RateLimit-Scope': 'user',
+    'X-RateLimit-Limit': '3',
+    'X-RateLimit-Bucket': 'theirs',
+    'Content-Type': 'application/json',
+    ...change,
+  };
+  return Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [name, value]));
+}
+const GLOBALLY = { 'X-RateLimit-Scope': 'global', 'X-RateLimit-Global': 'true' };
+
+const BODY = '{"message":"theirs","retry_after":6.5,"global":false}';
+const GLOBAL_BODY = '{"message":"theirs","retry_after":6.5,"global":true}';
+
+const ask = (front: LimitedGateway, target = 'GET /things') => askOnce(front, target, front.issuer.bearer());
 
 describe("an upstream's 429 that speaks the contract", () => {
   test('passes with its own headers and body', async () => {
-    const front = await refusing(SPEAKS, '{"message":"theirs"}');
-    const answer = await askOnce(front, 'GET /things', front.issuer.bearer());
+    const front = await refusing([...spoken(), 'X-Other', 'stays', 'Cache-Control', 'max-age=60'], BODY);
+    const answer = await ask(front);
     expect(answer.status).toBe(429);
-    expect(answer.body.toString()).toBe('{"message":"theirs"}');
+    expect(answer.body.toString()).toBe(BODY);
     expect(rateFieldsOf(answer)).toEqual([
       ...['retry-after', 'x-ratelimit-bucket', 'x-ratelimit-limit', 'x-ratelimit-scope'],
     ]);
     expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect(fieldOf(answer, 'x-other')).toBe('stays');
     expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+    expect(values(answer.fields, 'cache-control')).toEqual(['no-store']);
+  });
+
+  test('passes where it is global', async () => {
+    const answer = await ask(await refusing(spoken(GLOBALLY), GLOBAL_BODY));
+    expect(answer.body.toString()).toBe(GLOBAL_BODY);
+    expect(fieldOf(answer, 'x-ratelimit-global')).toBe('true');
+  });
+
+  const fields = spoken().map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+  const START = `HTTP/1.1 429 Slow\r\n${fields.join('')}`;
+  const chunks = (pieces: readonly string[]) =>
+    [...pieces, ''].map(piece => `${piece.length.toString(16)}\r\n${piece}\r\n`);
+
+  test.each<[string, string, readonly string[]]>([
+    ['whose body comes in one chunk', 'Transfer-Encoding: chunked\r\n\r\n', [chunks([BODY]).join('')]],
+    ['whose body comes byte by byte', 'Transfer-Encoding: chunked\r\n\r\n', chunks([...BODY])],
+    ['whose body comes after its head', `Content-Length: ${BODY.length}\r\n\r\n`, [BODY]],
+    [
+      'whose body has trailers',
+      'Transfer-Encoding: chunked\r\n\r\n',
+      [`${chunks([BODY]).join('').slice(0, -2)}X-RateLimit-Scope: global\r\n\r\n`],
+    ],
+    [
+      'whose body is as long as one may be',
+      'Transfer-Encoding: chunked\r\n\r\n',
+      chunks([BODY.slice(0, -1).padEnd(16_383), '}']),
+    ],
+  ])('passes %s', async (_, framing, pieces) => {
+    const front = await startWith(async exchange => {
+      await exchange.send(START + framing);
+      for (const piece of pieces) await exchange.send(piece);
+    });
+    const answer = await ask(front);
+    expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(BODY));
+    expect(answer.trailers).toEqual([]);
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect((await ask(front)).status).toBe(429);
+    expect(front.upstream.connections).toHaveLength(1);
+  });
+
+  test('passes to HEAD, which has no body to be judged by, and to HTTP/1.0', async () => {
+    const front = await refusing(spoken(), BODY);
+    const answer = await ask(front, 'HEAD /things');
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect(fieldOf(answer, 'content-length')).toBe(String(BODY.length));
+    const old = head('GET /things', front.issuer.bearer()).replace('HTTP/1.1', 'HTTP/1.0');
+    expect((await front.gateway.ask(old)).body.toString()).toBe(BODY);
+  });
+});
+
+/** That the gateway wrote it, in the form of the contract. */
+function expectRewritten(answer: Awaited<ReturnType<typeof ask>>, scope: string, wait: number): void {
+  expect(refusalOf(answer)).toEqual({ message: expect.any(String), retry_after: wait, global: false });
+  expect(fieldOf(answer, 'x-ratelimit-scope')).toBe(scope);
+  expect(fieldOf(answer, 'x-ratelimit-global')).toBeUndefined();
+  expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+}
+
+describe("an upstream's 429 is rewritten whose body does not speak the contract", () => {
+  test.each<[string, string | Buffer]>([
+    ['no body', ''],
+    ['no JSON', '<h1>slow down</h1>'],
+    ['a string', '"slow down"'],
+    ['null', 'null'],
+    ['no message', '{"retry_after":6.5,"global":false}'],
+    ['no retry_after', '{"message":"m","global":false}'],
+    ['a retry_after in quotes', '{"message":"m","retry_after":"6.5","global":false}'],
+    ['no wait', '{"message":"m","retry_after":0,"global":false}'],
+    ['a negative wait', '{"message":"m","retry_after":-1,"global":false}'],
+    ['an endless wait', '{"message":"m","retry_after":1e999,"global":false}'],
+    ['no global', '{"message":"m","retry_after":6.5}'],
+    ['another global', GLOBAL_BODY],
+    [
+      'bytes that are not UTF-8',
+      Buffer.from('{"message":"\xff","retry_after":6.5,"global":false}', 'latin1'),
+    ],
+    ['a byte order mark', `\xef\xbb\xbf${BODY}`],
+    ['more than 16 KiB', BODY.padEnd(16_385)],
+    ['members that are inherited', '{"__proto__":{"message":"m","retry_after":6.5,"global":false}}'],
+  ])('%s', async (_, body) => {
+    expectRewritten(await ask(await refusing(spoken(), body)), 'user', 7);
+  });
+
+  test('a body that is coded', async () => {
+    const front = await refusing([...spoken(), 'Content-Encoding', 'gzip'], BODY);
+    const answer = await ask(front);
+    expectRewritten(answer, 'user', 7);
+    expect(fieldOf(answer, 'content-encoding')).toBeUndefined();
+  });
+
+  test('a body that breaks off', async () => {
+    const front = await startWith(async exchange => {
+      await exchange.send(head429(spoken(), 'Content-Length: 500') + BODY);
+      exchange.connection.end();
+    });
+    expectRewritten(await ask(front), 'user', 7);
+  });
+
+  test('a body that does not come to its end in 2 s: the client waits no longer, and its connection is closed', async () => {
+    const front = await startWith(async exchange => {
+      await exchange.send(head429(spoken(), 'Content-Length: 500'));
+      for (;;) {
+        await exchange.send(' ');
+        await new Promise(resolve => setTimeout(resolve, 50));
+      }
+    });
+    expectRewritten(await ask(front), 'user', 7);
+    await waitFor('the connection is closed', () => front.upstream.connections[0]?.open === false);
+  });
+});
+
+function head429(fields: readonly string[], ...lines: string[]): string {
+  const parts = fields.flatMap((part, i) => (i % 2 === 0 ? [`${part}: ${fields[i + 1]}`] : []));
+  return `HTTP/1.1 429 Slow\r\n${[...parts, ...lines].join('\r\n')}\r\n\r\n`;
+}
+
+describe("an upstream's 429 is rewritten whose head does not speak the contract", () => {
+  test.each<[string, readonly string[], string, string, number]>([
+    ['another type', spoken({ 'Content-Type': 'application/json; charset=utf-8' }), BODY, 'user', 7],
+    ['no type', spoken({ 'Content-Type': null }), BODY, 'user', 7],
+    ['no scope', spoken({ 'X-RateLimit-Scope': null }), BODY, 'shared', 7],
+    ['a scope of its own', spoken({ 'X-RateLimit-Scope': 'tenant' }), BODY, 'shared', 7],
+    [
+      'scope shared and no wait',
+      spoken({ 'X-RateLimit-Scope': 'shared', 'Retry-After': null }),
+      BODY,
+      'shared',
+      1,
+    ],
+    ['no whole seconds', spoken({ 'Retry-After': '2.5' }), BODY, 'user', 3],
+    ['two waits', [...spoken(), 'Retry-After', '9'], BODY, 'user', 7],
+    ['a global field on another scope', spoken({ 'X-RateLimit-Global': 'true' }), BODY, 'user', 7],
+    [
+      'scope global without its field',
+      spoken({ ...GLOBALLY, 'X-RateLimit-Global': null }),
+      GLOBAL_BODY,
+      'shared',
+      7,
+    ],
+    [
+      'a global field that says false',
+      spoken({ ...GLOBALLY, 'X-RateLimit-Global': 'false' }),
+      GLOBAL_BODY,
+      'shared',
+      7,
+    ],
+    [
+      'a Reset-After of 0, on which a client hangs',
+      spoken({ 'X-RateLimit-Reset-After': '0.000' }),
+      BODY,
+      'user',
+      7,
+    ],
+    ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 'user', 7],
+  ])('%s', async (_, fields, body, scope, wait) => {
+    const front = await refusing(fields, body);
+    const answer = await ask(front);
+    expectRewritten(answer, scope, wait);
+    expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope });
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).not.toBe('theirs');
   });
 });
 
 describe("an upstream's 429 of another kind", () => {
   const foreign = [
-    'Retry-After',
-    '2.5',
-    'Content-Type',
-    'text/html',
-    'ETag',
-    '"e"',
-    'X-RateLimit-Limit',
-    '9',
+    ...['Retry-After', '2.5', 'Content-Type', 'text/html', 'Content-Language', 'de', 'ETag', '"e"'],
+    ...['Last-Modified', 'Thu, 01 Jan 2026 00:00:05 GMT', 'X-RateLimit-Limit', '9', 'Set-Cookie', 'a=b'],
+    ...['Cache-Control', 'max-age=60', 'Expires', 'Thu, 01 Jan 2036 00:00:05 GMT', 'X-Quota-Owner', 'them'],
   ];
 
   test("becomes the contract's, with the headers of the request that was admitted", async () => {
-    const front = await refusing(foreign, '<h1>slow down</h1>');
-    const answer = await askOnce(front, 'GET /things', front.issuer.bearer());
-    expect(refusalOf(answer)).toEqual({ message: expect.any(String), retry_after: 3, global: false });
-    expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope: 'user' });
-    expect(fieldOf(answer, 'etag')).toBeUndefined();
-    expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'));
+    expectRewritten(answer, 'shared', 3);
+    expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope: 'shared' });
+  });
+
+  test('keeps its fields but for those of its body and of the family', async () => {
+    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'));
+    for (const name of ['etag', 'content-language', 'last-modified', 'expires'])
+      expect(fieldOf(answer, name), name).toBeUndefined();
+    expect(fieldOf(answer, 'set-cookie')).toBe('a=b');
+    expect(fieldOf(answer, 'x-quota-owner')).toBe('them');
+    for (const name of ['content-type', 'content-length', 'cache-control', 'retry-after'])
+      expect(values(answer.fields, name), name).toHaveLength(1);
   });
 
   test('has a scope and no bucket headers on a route without a bucket', async () => {
-    const front = await refusing(foreign);
-    const answer = await askOnce(front, 'GET /other', front.issuer.bearer());
-    expect(refusalOf(answer)).toMatchObject({ global: false, retry_after: 3 });
-    expect(rateFieldsOf(answer).filter(name => name !== 'retry-after')).toEqual([]);
+    const answer = await ask(await refusing(foreign), 'GET /other');
+    expectRewritten(answer, 'shared', 3);
+    expect(rateFieldsOf(answer)).toEqual(['retry-after', 'x-ratelimit-scope']);
   });
 
   test('answers HEAD with the headers of GET', async () => {
-    const front = await refusing(foreign);
-    const bearer = front.issuer.bearer();
-    const get = await askOnce(front, 'GET /things', bearer);
-    const headAnswer = await askOnce(front, 'HEAD /things', bearer);
+    const front = await refusing(foreign, '<h1>slow down</h1>');
+    const get = await ask(front);
+    const headAnswer = await ask(front, 'HEAD /things');
     expect(headAnswer.body).toHaveLength(0);
-    for (const name of ['content-length', 'content-type', 'retry-after'])
-      expect(fieldOf(headAnswer, name)).toBe(fieldOf(get, name));
+    for (const name of ['content-length', 'content-type', 'retry-after', 'x-ratelimit-scope', 'set-cookie'])
+      expect(header(headAnswer, name), name).toBe(header(get, name));
   });
 
   test('keeps the connection to the upstream when its body is small, and gives it up when it is not', async () => {
@@ -90,11 +271,55 @@ describe("an upstream's 429 of another kind", () => {
     expect(large.upstream.connections).toHaveLength(3);
   });
 
+  test.each([
+    ['goes on without end', 'Transfer-Encoding: chunked', `1000\r\n${'x'.repeat(4_096)}\r\n`, 0],
+    ['does not come', 'Content-Length: 500', '', 50],
+    ['drips', 'Transfer-Encoding: chunked', '1\r\nx\r\n', 50],
+  ])(
+    'is told at once though its body %s, and its connection is closed',
+    async (_, framing, piece, pauseMs) => {
+      const front = await startWith(async exchange => {
+        await exchange.send(head429(foreign, framing));
+        for (;;) {
+          await exchange.send(piece);
+          await new Promise(resolve => setTimeout(resolve, pauseMs));
+        }
+      });
+      expectRewritten(await ask(front), 'shared', 3);
+      expect(front.upstream.connections[0]?.open).toBe(true);
+      await waitFor('the connection is closed', () => front.upstream.connections[0]?.open === false);
+    },
+  );
+
   test('passes as it is where the route says so', async () => {
-    const front = await refusing(foreign, '<h1>slow down</h1>');
-    const answer = await askOnce(front, 'GET /passing', front.issuer.bearer());
+    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'), 'GET /passing');
     expect(answer.body.toString()).toBe('<h1>slow down</h1>');
     expect(fieldOf(answer, 'retry-after')).toBe('2.5');
     expect(BUCKET_FIELDS.filter(name => fieldOf(answer, name) !== undefined)).toEqual([]);
+  });
+});
+
+describe('as an invalid request', () => {
+  const counting = { invalid_requests: { limit: '3/60s', restrict_for: '60s' } };
+
+  test.each<[string, readonly string[], string, boolean]>([
+    ['one that speaks of the caller counts', spoken(), BODY, true],
+    ['one that is global counts', spoken(GLOBALLY), GLOBAL_BODY, true],
+    ['one that speaks of others does not count', spoken({ 'X-RateLimit-Scope': 'shared' }), BODY, false],
+    ['a rewritten one of the caller counts', ['X-RateLimit-Scope', 'user'], '', true],
+    ['a rewritten one of others does not count', ['X-RateLimit-Scope', 'shared'], '', false],
+    ['a rewritten one that says nothing does not count', ['Retry-After', '1'], '', false],
+    ['a global one that is rewritten does not count', ['X-RateLimit-Scope', 'global'], '', false],
+  ])('%s', async (_, fields, body, counts) => {
+    const front = await startWith(exchange => exchange.answer(429, fields, body), counting);
+    const answers = await askTimes(front, 6, 'GET /other', front.issuer.bearer());
+    expect(statusesOf(answers)).toEqual([429, 429, 429, 429, 429, 429]);
+    expect(front.upstream.requests).toHaveLength(counts ? 4 : 6);
+  });
+
+  test('one that passes as it is counts: nothing tells the client that others share the blame', async () => {
+    const front = await startWith(exchange => exchange.answer(429), counting);
+    await askTimes(front, 6, 'GET /passing', front.issuer.bearer());
+    expect(front.upstream.requests).toHaveLength(4);
   });
 });

@@ -1,0 +1,134 @@
+import { type Fields, firstValue, GrowingBytes } from '../core/index.ts';
+import { keepAnswerFields } from '../http/index.ts';
+import type { Taken } from '../upstream/index.ts';
+import { renderError } from './answers.ts';
+import type { Exchange } from './exchange.ts';
+import { addOwnFields } from './own-fields.ts';
+import {
+  bodySpeaks,
+  contractScope,
+  fieldsBeside,
+  rewritten429,
+  rewrittenScope,
+  type Scope,
+  without,
+} from './upstream-429.ts';
+
+/** The contract's body is far shorter: a longer one is not read for it. */
+const HELD_MAX_BYTES = 16_384;
+/** So much of a body that goes nowhere is read to keep its connection: a longer one costs more than a new connection. */
+const DISCARD_MAX_BYTES = 65_536;
+/** From the head to the end of the body, which has no reason to come late. The client waits no longer for its answer. */
+const BODY_MS = 2_000;
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+export interface UpstreamRefusalParts {
+  readonly exchange: Exchange;
+  readonly reason: string;
+  readonly fields: Fields;
+  /** Whether the upstream answers to browsers of other origins itself. */
+  readonly cors: boolean;
+  /** Gives the upstream's answer up, and its connection. */
+  readonly abort: () => void;
+}
+
+/**
+ * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and its body speak the contract,
+ * and is rewritten otherwise. Its body is held to be judged, or read and thrown away; either way within bounds.
+ */
+export class UpstreamRefusal {
+  readonly #parts: UpstreamRefusalParts;
+  /** What its head speaks of; null: no matter what the body says, the answer is rewritten. */
+  readonly #scope: Scope | null;
+  readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
+  #held = NO_BYTES;
+  #bytes = 0;
+  #answered = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: UpstreamRefusalParts) {
+    this.#parts = parts;
+    this.#scope = contractScope(parts.fields);
+  }
+
+  /** The whole body is here; every character is one byte. An answer to HEAD has none and speaks by its head alone. */
+  whole(body: string): void {
+    const { method } = this.#parts.exchange.downstream;
+    if (this.#scope !== null && (method === 'HEAD' || bodySpeaks(body, this.#scope)))
+      this.#pass(this.#scope, body);
+    else this.#rewrite();
+  }
+
+  /** A body follows: of that length, or of one that nobody knows yet. */
+  head(bodyLength: number | null): void {
+    this.#timer = setTimeout(() => this.#giveUp(), BODY_MS).unref();
+    if (this.#scope === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewrite();
+    if ((bodyLength ?? 0) > DISCARD_MAX_BYTES) this.#giveUp();
+  }
+
+  data(chunk: Buffer, taken: Taken | null): void {
+    this.#bytes += chunk.length;
+    if (!this.#answered && this.#bytes <= HELD_MAX_BYTES) this.#held = this.#growing.join(this.#held, chunk);
+    else if (!this.#answered) this.#rewrite();
+    taken?.();
+    if (this.#bytes > DISCARD_MAX_BYTES) this.#giveUp();
+  }
+
+  end(): void {
+    this.stop();
+    if (!this.#answered) this.whole(this.#held.toString('latin1'));
+  }
+
+  /** The rest of the body will not come. */
+  fail(): void {
+    this.stop();
+    if (!this.#answered) this.#rewrite();
+  }
+
+  /** Nothing more is done for it. */
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #giveUp(): void {
+    this.#parts.abort();
+    this.fail();
+  }
+
+  #pass(scope: Scope, body: string): void {
+    const { exchange, reason } = this.#parts;
+    const fields = without(this.#keep(true), name => name === 'cache-control');
+    if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
+      fields.push('Content-Length', String(body.length));
+    fields.push('Cache-Control', 'no-store');
+    addOwnFields(fields, exchange, { rate: false, via: true });
+    this.#answer(scope, reason, fields, body);
+  }
+
+  #rewrite(): void {
+    const { exchange, fields: theirs } = this.#parts;
+    const scope = rewrittenScope(theirs);
+    const { reason, fields, body } = renderError(rewritten429(theirs, scope, exchange.clock.epochMs()));
+    for (const part of fieldsBeside(this.#keep(false))) fields.push(part);
+    if (exchange.rate === null) fields.push('X-RateLimit-Scope', scope);
+    else exchange.rate = { ...exchange.rate, scope };
+    addOwnFields(fields, exchange, { rate: true, via: true });
+    this.#answer(scope, reason, fields, body);
+  }
+
+  #keep(rateLimits: boolean): string[] {
+    const { fields, cors } = this.#parts;
+    return keepAnswerFields(fields, { status: 429, chunked: false, rateLimits, cors });
+  }
+
+  #answer(scope: Scope, reason: string, fields: Fields, body: string): void {
+    const { exchange } = this.#parts;
+    this.#answered = true;
+    this.#held = NO_BYTES;
+    this.#growing.forget();
+    exchange.refusedScope = scope;
+    exchange.sendWhole(429, reason, fields, body, false);
+    exchange.outcome = 'forwarded';
+  }
+}
