@@ -105,7 +105,7 @@ class RunningApp implements App {
       identity: {
         clock,
         random: systemRandom,
-        listener: new IdentityListeners([new IdentityMetrics(registry), new IdentityLog(log)]),
+        listener: new IdentityListeners([new IdentityMetrics(registry), new IdentityLog(log, clock)]),
       },
       transports: this.#transports,
       serve: setup => this.#serve(setup),

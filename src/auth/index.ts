@@ -2,7 +2,7 @@ export type { Algorithm } from './algorithms.ts';
 export { readBearer } from './bearer.ts';
 export { type CheckBudget, VerificationBudget } from './budget.ts';
 export type { Caller } from './caller.ts';
-export type { Invalid, InvalidReason } from './invalid.ts';
+export { type Invalid, type InvalidReason, invalid } from './invalid.ts';
 export { KeySet, type KeySetDependencies, type KeySetFetcher } from './key-set.ts';
 export { type AnonymousMark, NotBeforeMarks } from './marks.ts';
 export {

@@ -9,6 +9,14 @@ export type Outcome =
   /** The client went away first. */
   | 'abandoned';
 
+/** Why a token does not count. */
+export interface TokenRefusal {
+  /** One of a closed list, the label of a metric. */
+  readonly reason: string;
+  /** The claim that is missing or of the wrong type, where that is the reason; a name from the configuration or a standard. */
+  readonly claim: string | null;
+}
+
 /** What limits decided about a request. */
 export interface DecisionRecord {
   /** The bucket as configured; null: it has none. */
@@ -46,6 +54,8 @@ export interface ExchangeRecord {
     /** The stable key of a bot or user; null for an address. Never to be written as it is. */
     readonly principal: string | null;
   };
+  /** Why the token that it sent does not count, also where it was served without one; null: it does, or it sent none. */
+  readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; null when none were asked. */
   readonly decision: DecisionRecord | null;
   /** Whether the request was sent a second time. */

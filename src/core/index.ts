@@ -3,7 +3,7 @@ export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';
 export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
-export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome } from './events.ts';
+export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome, TokenRefusal } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
 export { GrowingBytes } from './growing-bytes.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';

@@ -158,12 +158,13 @@ class Walk {
     );
     this.#checkUnauthenticated(
       await this.#narrator.ask({ method: 'GET', url: this.#messages, headers: bearer(idToken) }),
+      'Bearer error="invalid_token"',
     );
   }
 
   async callWithoutToken(): Promise<void> {
     this.#narrator.step('A client calls without a token.');
-    this.#checkUnauthenticated(await this.#narrator.ask({ method: 'GET', url: this.#messages }));
+    this.#checkUnauthenticated(await this.#narrator.ask({ method: 'GET', url: this.#messages }), 'Bearer');
   }
 
   async runIntoLimit({ accessToken }: Tokens): Promise<void> {
@@ -197,10 +198,13 @@ class Walk {
     this.#narrator.check('the error object with code 3', answer.members.get('code') === 3);
   }
 
-  #checkUnauthenticated(answer: StepAnswer): void {
+  #checkUnauthenticated(answer: StepAnswer, challenge: string): void {
     this.#narrator.check('401', answer.status === 401);
     this.#narrator.check('the error object with code 16', answer.members.get('code') === 16);
-    this.#narrator.check('WWW-Authenticate: Bearer', answer.headers.get('www-authenticate') === 'Bearer');
+    this.#narrator.check(
+      `WWW-Authenticate: ${challenge}`,
+      answer.headers.get('www-authenticate') === challenge,
+    );
   }
 }
 

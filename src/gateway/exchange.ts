@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/index.ts';
+import type { Caller, Invalid } from '../auth/index.ts';
 import type { RouteModel, Snapshot } from '../config/index.ts';
 import type { Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../core/index.ts';
 import type { Framing, RequestHead } from '../http/index.ts';
@@ -49,6 +49,8 @@ export class Exchange {
   caller: Caller | null = null;
   /** The valid token itself. */
   token: string | null = null;
+  /** Why what it sent to say who it is does not count; null: it sent nothing, or nobody asked, or it counts. */
+  refusedToken: Invalid | null = null;
   /** What the decision about its bucket says to the client; null where it has none. */
   rate: RateReport | null = null;
   /** What limits decided, for the record. */

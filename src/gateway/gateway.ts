@@ -1,3 +1,4 @@
+import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
 import { type RenderedAnswer, renderError } from './answers.ts';
 import type { Downstream } from './downstream.ts';
@@ -86,9 +87,8 @@ export class Gateway {
     const callerWaitMs = this.#state.limiting.restrictions.principalWaitMs(caller.principal);
     const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
     if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
-    else if (expired || exchange.setup.identity?.verifier.isRevoked(caller)) {
-      this.clientFault(exchange, unauthenticated());
-    }
+    else if (expired) this.#refuseToken(exchange, 'expired');
+    else if (exchange.setup.identity?.verifier.isRevoked(caller)) this.#refuseToken(exchange, 'not_before');
   }
 
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
@@ -115,6 +115,13 @@ export class Gateway {
     const answer = renderError(error);
     answer.fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
     return answer;
+  }
+
+  /** The token of an exchange under way does not count any more. */
+  #refuseToken(exchange: Exchange, reason: 'expired' | 'not_before'): void {
+    exchange.refusedToken = invalid(reason);
+    exchange.setup.identity?.verifier.refuse(exchange.refusedToken);
+    this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }
 
   #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {

@@ -26,7 +26,7 @@ export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
   if (isKnown(exchange, authorization, verifier, schemes)) return null;
   const token = readBearer(authorization, schemes);
   if (typeof token !== 'string') {
-    verifier.refuse(token);
+    exchange.refusedToken = verifier.refuse(token);
     return null;
   }
   const verdict = verifier.verify(token, exchange.addressKey);
@@ -59,6 +59,7 @@ function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Inv
       remember(exchange, token, verdict);
       return null;
     case 'invalid':
+      exchange.refusedToken = verdict;
       return null;
     case 'unavailable':
       // Never 401: clients drop a token for good when they hear that it is invalid, and this one may not be.
@@ -80,5 +81,5 @@ function remember(exchange: Exchange, token: string, caller: Caller): void {
 /** Refuses requests without a valid token where the route requires one (docs/contract.md, 2.1). */
 export function authorise(exchange: Exchange): Verdict {
   if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
-  return exchange.caller === null ? unauthenticated() : null;
+  return exchange.caller === null ? unauthenticated(exchange.refusedToken) : null;
 }

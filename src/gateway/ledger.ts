@@ -49,6 +49,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
         ? null
         : answeredUpstreamAtMs - sentUpstreamAtMs,
     caller: { class: exchange.caller?.kind ?? 'address', principal: exchange.caller?.principal ?? null },
+    tokenRefused: exchange.refusedToken,
     decision: exchange.decision,
     retried: exchange.retried,
     error: exchange.error === null ? null : describe(exchange.error),
@@ -78,6 +79,7 @@ export function refusalRecord(
     durationMs: 0,
     upstreamMs: null,
     caller: { class: 'address', principal: null },
+    tokenRefused: null,
     decision: null,
     retried: false,
     error: describe(error),

@@ -1,3 +1,4 @@
+import type { Invalid } from '../auth/index.ts';
 import { type Fields, GatewayError, RpcCode } from '../core/index.ts';
 
 /**
@@ -7,6 +8,8 @@ import { type Fields, GatewayError, RpcCode } from '../core/index.ts';
 const RETRY_SOON: Fields = ['Retry-After', '1'];
 /** What is left of the methods when those that no resource has here are taken out. */
 const USUAL_METHODS: Fields = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'];
+const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
+const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
 /** The request cannot be read in one way only, so the connection cannot be trusted from here on. */
 export function badRequest(why: string): GatewayError {
@@ -41,13 +44,18 @@ export function wrongMethod(allow: string): GatewayError {
   });
 }
 
-export function unauthenticated(): GatewayError {
+/**
+ * No token that counts, where one is required. RFC 6750, 3.1: a client that sent a token is told that it is not valid, and
+ * one that sent none, or another scheme, is told no error. Why it is not valid only the log says.
+ */
+export function unauthenticated(refused: Invalid | null): GatewayError {
+  const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
   return new GatewayError({
     status: 401,
     rpcCode: RpcCode.unauthenticated,
     side: 'client',
     message: 'A valid access token is required: Authorization: Bearer <token>.',
-    fields: ['WWW-Authenticate', 'Bearer'],
+    fields: sentNone ? CHALLENGE : INVALID_TOKEN,
   });
 }
 

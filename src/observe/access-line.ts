@@ -1,4 +1,4 @@
-import type { Clock, ExchangeRecord } from '../core/index.ts';
+import type { Clock, ExchangeRecord, TokenRefusal } from '../core/index.ts';
 import { Memo } from './memo.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
@@ -37,6 +37,7 @@ export class AccessLine {
     line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
     if (record.retried) line += ',"retried":true';
+    if (record.tokenRefused !== null) line += refusalMembers(record.tokenRefused);
     if (record.error !== null) line += errorMembers(record.error);
     return `${line}}\n`;
   }
@@ -62,6 +63,12 @@ export class AccessLine {
 
 function rendered(name: string): Memo<string | null> {
   return new Memo(value => `,"${name}":${JSON.stringify(value)}`);
+}
+
+/** The reason as the metric has it; the claim that is lacking, where that is the reason. */
+function refusalMembers({ reason, claim }: TokenRefusal): string {
+  const members = `,"tokenRefused":"${reason}"`;
+  return claim === null ? members : `${members},"claim":${quoted(claim)}`;
 }
 
 /** The cause of a fault has a line of its own, which comes without an access log as well. */

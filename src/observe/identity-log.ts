@@ -1,22 +1,44 @@
-import type { AuthListener, DiscoveryEvent, FlawedKey, RedeemEvent, SignInListener } from '../core/index.ts';
+import type {
+  AuthListener,
+  Clock,
+  DiscoveryEvent,
+  FlawedKey,
+  RedeemEvent,
+  SignInListener,
+} from '../core/index.ts';
 import type { Logger } from './logger.ts';
 
 /** A key set may have many keys with the same flaw: so many are told of each. */
 const MOST_TOLD = 10;
 
+/** Anybody can send tokens that lack a claim: each claim is told once in so long, with how many tokens it was. */
+const CLAIM_TOLD_MS = 60_000;
+
+/** Tokens that lack one claim. */
+interface Lack {
+  /** When it was told last; monotonic. */
+  toldAtMs: number;
+  /** Tokens since then. */
+  tokens: number;
+}
+
 /**
  * Logs what operations must know of the provider: changes of its state, not every attempt, and what the gateway itself
- * does wrong there. Refused tokens and codes are everyday events; metrics count them.
+ * does wrong there. Refused tokens and codes are everyday events: metrics count them, and the access log says why.
  */
 export class IdentityLog implements AuthListener, SignInListener {
   readonly #log: Logger;
+  readonly #clock: Clock;
+  /** By the claim, of which there are as many as are configured. */
+  readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
   #discoveryFails = false;
   #keys = -1;
   #flawed: ReadonlySet<string> = new Set();
 
-  constructor(log: Logger) {
+  constructor(log: Logger, clock: Clock) {
     this.#log = log;
+    this.#clock = clock;
   }
 
   tokenKnown(): void {}
@@ -25,10 +47,20 @@ export class IdentityLog implements AuthListener, SignInListener {
   budgetSpent(): void {}
   markEvicted(): void {}
 
-  /** A token that verifies but lacks what its principal is made of points to the provider's or our configuration. */
+  /** A lacking claim points to the provider's or our configuration, unless somebody makes up tokens. */
   tokenRefused(reason: string, claim: string | null): void {
-    if (claim !== null)
-      this.#log.warn({ type: 'token', reason, claim }, 'an access token lacks a claim that is needed');
+    if (claim === null) return;
+    const nowMs = this.#clock.monotonicMs();
+    const lack = this.#lacking.get(claim) ?? { toldAtMs: Number.NEGATIVE_INFINITY, tokens: 0 };
+    lack.tokens += 1;
+    this.#lacking.set(claim, lack);
+    if (nowMs - lack.toldAtMs < CLAIM_TOLD_MS) return;
+    this.#log.warn(
+      { type: 'token', reason, claim, tokens: lack.tokens },
+      'tokens lack a claim that is needed',
+    );
+    lack.toldAtMs = nowMs;
+    lack.tokens = 0;
   }
 
   keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void {

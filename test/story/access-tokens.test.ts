@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { expectRejected, expectUnauthenticated } from '../support/error-object.ts';
-import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { expectInvalidToken, expectRejected, expectUnauthenticated } from '../support/error-object.ts';
+import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -284,9 +284,10 @@ describe.each([
       config: { caps: { head: '64KiB' } },
     });
     const client = await gateway.connect();
-    expectUnauthenticated(await client.ask(get(bearer(token(issuer)))));
+    expectInvalidToken(await client.ask(get(bearer(token(issuer)))));
     const reasons = await gateway.metric('weir_tokens_refused_total');
     expect(reasons).toEqual(new Map([[`{reason="${reason}"}`, 1]]));
+    expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'address', tokenRefused: reason }]);
     expect(upstream.requests).toEqual([]);
     // The same gateway takes a good one, on the same connection.
     expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
@@ -345,7 +346,7 @@ describe('a good token', () => {
     expect((await gateway.ask(get(bearer(token)))).status).toBe(200);
     const [protectedHeader, payload = '', signature] = token.split('.');
     const other = base64Url(`${Buffer.from(payload, 'base64url').toString()} `);
-    expectUnauthenticated(await gateway.ask(get(bearer([protectedHeader, other, signature].join('.')))));
+    expectInvalidToken(await gateway.ask(get(bearer([protectedHeader, other, signature].join('.')))));
   });
 
   test('is refused from its expiry on, on a connection that has used it before', async () => {
@@ -354,7 +355,7 @@ describe('a good token', () => {
     const line = issuer.bearer({ exp: nowS() + 2 });
     expect((await client.ask(get(line))).status).toBe(200);
     await expect.poll(async () => (await client.ask(get(line))).status, { timeout: 3_000 }).toBe(401);
-    expectUnauthenticated(await client.ask(get(line)));
+    expectInvalidToken(await client.ask(get(line)));
     expect([...(await gateway.metric('weir_tokens_refused_total')).keys()]).toEqual(['{reason="expired"}']);
   });
 });
@@ -363,7 +364,7 @@ test('an ID token without marks is refused where any audience, or the gateway’
   for (const audience of ['any', 'gateway']) {
     const { issuer, gateway } = await front({ tokens: { audience } });
     const unmarked = issuer.bearer({ typ: undefined, aud: 'gateway' });
-    expectUnauthenticated(await gateway.ask(get(unmarked)));
+    expectInvalidToken(await gateway.ask(get(unmarked)));
     expect((await gateway.ask(get(issuer.bearer({ aud: 'gateway' })))).status).toBe(200);
   }
 });
@@ -381,9 +382,9 @@ test('no place that a token names is asked for its key', async () => {
     const place = `${trap.issuer}/keys`;
     for (const kid of ['first', place]) {
       const token = signedBy(issuer, STRANGER, { kid, jku: place, x5u: place, iss: trap.issuer });
-      expectUnauthenticated(await gateway.ask(get(bearer(token))));
+      expectInvalidToken(await gateway.ask(get(bearer(token))));
     }
-    expectUnauthenticated(
+    expectInvalidToken(
       await gateway.ask(get(bearer(secret(signToken(STRANGER, issuer.claims({ iss: trap.issuer })))))),
     );
     expect([trap.keyFetches, trap.discoveries]).toEqual([0, 0]);
@@ -412,7 +413,10 @@ describe('the Authorization field', () => {
     const { issuer, gateway, upstream } = await front();
     const client = await gateway.connect();
     const line = `Authorization: ${value.replace('TOKEN', issuer.token())}`;
-    expectUnauthenticated(await client.ask(Buffer.from(get(line), 'utf8')));
+    const answer = await client.ask(Buffer.from(get(line), 'utf8'));
+    // RFC 6750, 3.1: no error is told to a client that sent no token by a scheme that is understood.
+    if (value.startsWith('Bearer ')) expectInvalidToken(answer);
+    else expectUnauthenticated(answer);
     expect([...(await gateway.metric('weir_tokens_refused_total')).values()]).toEqual([1]);
     expect(upstream.requests).toEqual([]);
     expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
@@ -492,7 +496,7 @@ describe('a request without a valid token', () => {
       const answer = await client.ask(
         head('POST /v1/things', 'Content-Length: 5', 'Expect: 100-continue', ...lines),
       );
-      expectUnauthenticated(answer);
+      expect(answer.status).toBe(401);
       expect(answer.interim).toEqual([]);
       expect(await client.ended()).toBe('close');
     }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { expectError, expectUnauthenticated } from '../support/error-object.ts';
+import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { flood } from '../support/flood.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
@@ -149,7 +149,7 @@ describe('an issuer that sends', () => {
     );
     const { gateway } = await startGatewayOf(issuer);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-    expectUnauthenticated(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }))));
+    expectInvalidToken(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }))));
   });
 });
 
@@ -280,8 +280,8 @@ describe('an issuer that is away at the start', () => {
       expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
       // What needs no key is decided.
       expectUnauthenticated(await gateway.ask(head('GET /things')));
-      expectUnauthenticated(await gateway.ask(get('Authorization: Bearer none')));
-      expectUnauthenticated(await gateway.ask(get(issuer.bearer({ exp: 1 }))));
+      expectInvalidToken(await gateway.ask(get('Authorization: Bearer none')));
+      expectInvalidToken(await gateway.ask(get(issuer.bearer({ exp: 1 }))));
       expect((await gateway.ask(head('GET /optional'))).status).toBe(200);
       expect((await gateway.ask(get(issuer.bearer(), '/open'))).status).toBe(200);
 
@@ -314,7 +314,7 @@ describe('an issuer that goes away later', () => {
     for (const line of [before, issuer.bearer(), issuer.bearer({ sub: 'bob' })]) {
       expect((await gateway.ask(get(line))).status).toBe(200);
     }
-    expectUnauthenticated(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
+    expectInvalidToken(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
     expect(gateway.logLines.filter(line => line.includes('cannot be fetched'))).toHaveLength(1);
   });
@@ -358,7 +358,7 @@ describe('a key that is', () => {
     await expect.poll(() => issuer.provider.keyFetches, { timeout: 3_000 }).toBe(2);
     await expect.poll(async () => (await client.ask(get(known))).status).not.toBe(200);
     expect((await client.ask(get(by(issuer, NEXT)))).status).toBe(200);
-    expectUnauthenticated(await client.ask(get(issuer.bearer({ iat: Math.floor(Date.now() / 1_000) - 60 }))));
+    expectInvalidToken(await client.ask(get(issuer.bearer({ iat: Math.floor(Date.now() / 1_000) - 60 }))));
   });
 
   test('replaced under its own name takes its tokens along', async () => {
@@ -375,8 +375,8 @@ describe('a key that is', () => {
       })
       .toBeGreaterThanOrEqual(2);
     await expect.poll(async () => (await gateway.ask(get(by(issuer, namesake)))).status).toBe(200);
-    expectUnauthenticated(await gateway.ask(get(known)));
-    expectUnauthenticated(await gateway.ask(get(issuer.bearer())));
+    expectInvalidToken(await gateway.ask(get(known)));
+    expectInvalidToken(await gateway.ask(get(issuer.bearer())));
   });
 });
 
@@ -402,7 +402,7 @@ describe('a token of an unknown key', () => {
 
   test('within the cooldown is refused when it is older than the keys, and cannot be judged when younger', async () => {
     const { issuer, gateway } = await front(COOL);
-    expectUnauthenticated(await gateway.ask(get(by(issuer, NEXT, aMinuteAgo()))));
+    expectInvalidToken(await gateway.ask(get(by(issuer, NEXT, aMinuteAgo()))));
     const young = await gateway.ask(get(by(issuer, NEXT)));
     expectUndecided(young);
     const waitS = Number(header(young, 'retry-after'));
@@ -477,7 +477,7 @@ describe('a token of an unknown key', () => {
     const { issuer, gateway } = await front({ tokens: QUICK.tokens, provider: { timeout: '5s' } });
     const { waiting } = await fetchBegins(issuer, gateway);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-    expectUnauthenticated(await gateway.ask(get('Authorization: Bearer none')));
+    expectInvalidToken(await gateway.ask(get('Authorization: Bearer none')));
     expect((await gateway.metric('weir_requests_in_flight')).get('')).toBe(1);
     // Who leaves meanwhile is let go.
     waiting.reset();

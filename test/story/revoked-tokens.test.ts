@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expectUnauthenticated } from '../support/error-object.ts';
+import { expectInvalidToken } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
@@ -66,7 +66,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     expect(await signInWithMark(issuer, gateway, mark)).toBe(mark);
     upstream.forget();
     for (const line of [known, known, issuer.bearer({ iat: mark - 1, jti: 'never seen' })]) {
-      expectUnauthenticated(await client.ask(get(line)));
+      expectInvalidToken(await client.ask(get(line)));
     }
     expect(await gateway.metric('weir_tokens_refused_total')).toEqual(
       new Map([['{reason="not_before"}', 3]]),
@@ -95,12 +95,12 @@ describe('a not-before mark that came with a redeemed code', () => {
     await signInWithMark(issuer, gateway, mark);
     for (const lower of [mark - 20, 1, 0, -5, null, 'soon', { mark }, undefined]) {
       await signInWithMark(issuer, gateway, lower);
-      expectUnauthenticated(await gateway.ask(get(between)));
+      expectInvalidToken(await gateway.ask(get(between)));
     }
     const older = issuer.bearer({ iat: mark + 5 });
     expect((await gateway.ask(get(older))).status).toBe(200);
     await signInWithMark(issuer, gateway, mark + 10);
-    expectUnauthenticated(await gateway.ask(get(older)));
+    expectInvalidToken(await gateway.ask(get(older)));
   });
 
   test('is learnt also where the client did not wait for its tokens', async () => {
@@ -159,7 +159,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     await sending.send(`${head('POST /things', 'Content-Length: 1000000', line)}some`);
     await expect.poll(() => upstream.requests.length).toBe(2);
     await signInWithMark(issuer, gateway, nowS() - 30);
-    for (const client of [waiting, sending]) expectUnauthenticated(await client.answer());
+    for (const client of [waiting, sending]) expectInvalidToken(await client.answer());
     expect(await sending.ended()).toBe('close');
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });
@@ -169,7 +169,7 @@ test('the mark of the configuration ends the older tokens of everyone, bots too'
   const mark = nowS() - 60;
   const { issuer, gateway } = await front({ tokens: { not_before: mark } });
   for (const claims of [{}, { sub: 'bob' }, { client_id: 'app', sub: undefined }]) {
-    expectUnauthenticated(await gateway.ask(get(issuer.bearer({ ...claims, iat: mark - 1 }))));
+    expectInvalidToken(await gateway.ask(get(issuer.bearer({ ...claims, iat: mark - 1 }))));
     expect((await gateway.ask(get(issuer.bearer({ ...claims, iat: mark })))).status).toBe(200);
   }
 });
@@ -199,7 +199,7 @@ describe('an answer that outlives its token', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000);
     for (const client of [plain, longer]) await expectFlowing(client);
     await expect.poll(() => upstream.openConnections.length).toBe(2);
-    expectUnauthenticated(await gateway.ask(get(line)));
+    expectInvalidToken(await gateway.ask(get(line)));
   });
 
   test('has the leeway, too', async () => {
@@ -216,7 +216,7 @@ describe('an answer that outlives its token', () => {
       upstream: async exchange => await exchange.gone,
     });
     const answer = await gateway.ask(get(issuer.bearer({ exp: nowS() + 2 }), '/until-expiry'));
-    expectUnauthenticated(answer);
+    expectInvalidToken(answer);
     expect(upstream.requests).toHaveLength(1);
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });

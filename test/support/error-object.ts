@@ -14,10 +14,19 @@ export function expectError(answer: Answer, status: number, code: number): void 
   expect(answer.complete).toBe(true);
 }
 
-/** That a token is missing or not valid: the error object, the one challenge there is, and no limit of any kind. */
+/** That there is no token: the error object, a challenge that says no more, and no limit of any kind. */
 export function expectUnauthenticated(answer: Answer): void {
+  expectChallenge(answer, 'Bearer');
+}
+
+/** That there is a token and it is not valid, which is all that the challenge says. */
+export function expectInvalidToken(answer: Answer): void {
+  expectChallenge(answer, 'Bearer error="invalid_token"');
+}
+
+function expectChallenge(answer: Answer, challenge: string): void {
   expectError(answer, 401, 16);
-  expect(values(answer.fields, 'www-authenticate')).toEqual(['Bearer']);
+  expect(values(answer.fields, 'www-authenticate')).toEqual([challenge]);
   expect(names(answer.fields).filter(name => /ratelimit|retry-after/i.test(name))).toEqual([]);
 }
 

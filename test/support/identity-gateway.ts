@@ -95,6 +95,11 @@ export async function startGatewayOf(
   return started;
 }
 
+/** The lines of the gateway's access log. */
+export function accessLines({ logLines }: LocalGateway): Readonly<Record<string, unknown>>[] {
+  return logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'access');
+}
+
 async function tempFile(name: string, text: string): Promise<string> {
   const path = join(await tempFolder(), name);
   await writeFile(path, text);

@@ -39,6 +39,8 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     durationMs: rounded(record.durationMs),
     upstreamMs: record.upstreamMs === null ? null : rounded(record.upstreamMs),
     retried: record.retried || undefined,
+    tokenRefused: record.tokenRefused?.reason,
+    claim: record.tokenRefused?.claim ?? undefined,
     error: error?.message,
     side: error?.side,
     cause: error?.side === 'client' && error.cause !== null ? error.cause : undefined,
@@ -73,6 +75,9 @@ const records = fc.record<ExchangeRecord>({
   durationMs: ms,
   upstreamMs: orNull(ms),
   caller: fc.record({ class: fc.constantFrom('bot', 'user', 'address'), principal: orNull(text) }),
+  tokenRefused: orNull(
+    fc.record({ reason: fc.constantFrom('expired', 'claim', 'unknown_key'), claim: orNull(text) }),
+  ),
   decision: orNull(
     fc.record({
       bucket: orNull(text),
@@ -109,6 +114,15 @@ test('an ordinary line reads so', () => {
       `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted","main":"${pseudonyms.of('42')}",` +
       '"status":200,"outcome":"forwarded","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}\n',
   );
+});
+
+test('a refused token is told with its reason, and with the claim that it lacks', () => {
+  const told = (reason: string, claim: string | null) => {
+    const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim } })));
+    return [line.tokenRefused, line.claim];
+  };
+  expect(told('expired', null)).toEqual(['expired', undefined]);
+  expect(told('claim', 'https://claims.example/"org"')).toEqual(['claim', 'https://claims.example/"org"']);
 });
 
 test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {

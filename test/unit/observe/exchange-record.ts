@@ -17,6 +17,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     durationMs: 12.345_678,
     upstreamMs: 11.5,
     caller: { class: 'user', principal: 'web:alice' },
+    tokenRefused: null,
     decision: { bucket: 'things', main: '42', outcome: 'admitted' },
     retried: false,
     error: null,

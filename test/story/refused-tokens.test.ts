@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
+import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+
+const get = (path: string, ...lines: string[]) => head(`GET ${path}`, ...lines);
+const nowS = () => Math.floor(Date.now() / 1_000);
+
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+  const issuer = await startIssuer();
+  const routes = [
+    { path: '/optional', authentication: 'optional' },
+    { path: '/open', authentication: 'none' },
+  ];
+  return { issuer, ...(await startGatewayOf(issuer, { routes, ...settings })) };
+}
+
+describe('why a token is refused', () => {
+  test('stands in the access log and not in the answer', async () => {
+    const { issuer, gateway } = await front();
+    const answer = await gateway.ask(get('/things', issuer.bearer({ exp: nowS() - 60 })));
+    expectInvalidToken(answer);
+    expect(JSON.stringify(answer)).not.toContain('expired');
+    expect(accessLines(gateway)).toMatchObject([{ status: 401, route: '/**', tokenRefused: 'expired' }]);
+  });
+
+  test('stands there too where the route serves a client without a token', async () => {
+    const { issuer, gateway } = await front();
+    expect((await gateway.ask(get('/optional', issuer.bearer({ aud: 'other' })))).status).toBe(200);
+    expect(accessLines(gateway)).toMatchObject([{ status: 200, class: 'address', tokenRefused: 'audience' }]);
+  });
+
+  test('is not said of a request without a token, with a good one, or where none is looked at', async () => {
+    const { issuer, gateway } = await front();
+    expectUnauthenticated(await gateway.ask(get('/things')));
+    await gateway.ask(get('/things', issuer.bearer()));
+    await gateway.ask(get('/open', 'Authorization: Bearer none'));
+    await gateway.ask(get('/optional'));
+    expect(accessLines(gateway).map(line => [line['status'], line['tokenRefused']])).toEqual([
+      [401, undefined],
+      [200, undefined],
+      [200, undefined],
+      [200, undefined],
+    ]);
+  });
+
+  test('is told of every request with it, also of one that was remembered as bad', async () => {
+    const { issuer, gateway } = await front();
+    const forged = `${issuer.bearer().slice(0, -8)}AAAAAAAA`;
+    const client = await gateway.connect();
+    for (let i = 0; i < 3; i++) expectInvalidToken(await client.ask(get('/things', forged)));
+    expect(accessLines(gateway).map(line => line['tokenRefused'])).toEqual(Array(3).fill('signature'));
+  });
+
+  test('is told where a token ends while its request is under way', async () => {
+    const { issuer, gateway } = await front({
+      tokens: { leeway: '0s' },
+      routes: [{ path: '/until-expiry', close_at_expiry: true }],
+      upstream: async exchange => await exchange.gone,
+    });
+    expectInvalidToken(await gateway.ask(get('/until-expiry', issuer.bearer({ exp: nowS() + 2 }))));
+    expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'user', tokenRefused: 'expired' }]);
+    expect(await gateway.metric('weir_tokens_refused_total')).toEqual(new Map([['{reason="expired"}', 1]]));
+  });
+});
+
+describe('a claim that a token lacks', () => {
+  /** What the log says of such tokens beside the access log. */
+  const warnings = (lines: readonly string[]) =>
+    lines.map(line => JSON.parse(line)).filter(({ type }) => type === 'token');
+
+  test.each([
+    ['iss', { iss: undefined }],
+    ['exp', { exp: 'soon' }],
+    ['azp', { azp: undefined }],
+    ['sub', { sub: '' }],
+  ])('is named in the log: %s', async (claim, claims) => {
+    const { issuer, gateway } = await front();
+    expectInvalidToken(await gateway.ask(get('/things', issuer.bearer(claims))));
+    expect(accessLines(gateway)).toMatchObject([{ tokenRefused: 'claim', claim }]);
+    expect(warnings(gateway.logLines)).toMatchObject([{ level: 'warn', reason: 'claim', claim, tokens: 1 }]);
+  });
+
+  test('is warned of once, however many made-up tokens lack it', async () => {
+    const { issuer, gateway } = await front();
+    const client = await gateway.connect();
+    const lines = [issuer.bearer({ iss: undefined }), issuer.bearer({ sub: undefined })];
+    for (let i = 0; i < 50; i++) for (const line of lines) await client.ask(get('/things', line));
+    expect(accessLines(gateway)).toHaveLength(100);
+    expect(warnings(gateway.logLines).map(({ claim, tokens }) => [claim, tokens])).toEqual([
+      ['iss', 1],
+      ['sub', 1],
+    ]);
+  });
+
+  test('names no more than the configuration and the standards do', async () => {
+    const { issuer, gateway } = await front({
+      tokens: { principal: ['azp', 'https://claims.example/"org"'] },
+    });
+    await gateway.ask(get('/things', issuer.bearer({ 'https://claims.example/made-up': 7 })));
+    expect(accessLines(gateway)).toMatchObject([
+      { tokenRefused: 'claim', claim: 'https://claims.example/"org"' },
+    ]);
+  });
+});
