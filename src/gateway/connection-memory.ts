@@ -1,6 +1,6 @@
 import type { Caller, Verifier } from '../auth/index.ts';
 import type { Fields } from '../core/index.ts';
-import type { ForwardingRules, Framing, RequestHead } from '../http/index.ts';
+import type { AddressSet, ForwardingRules, Framing, RequestHead } from '../http/index.ts';
 
 /** A token that was found good, and all that this depended on. */
 export interface KnownToken {
@@ -21,10 +21,25 @@ export interface KnownHead {
   readonly fields: Fields;
   readonly head: RequestHead;
   readonly bodyLength: Framing;
+  readonly clientAddress: string;
 }
 
 /** What the gateway remembers from one request of a connection to the next; gone with the connection. */
 export class ConnectionMemory {
   token: KnownToken | null = null;
   head: KnownHead | null = null;
+  #proxies: AddressSet | null = null;
+  #trusted = false;
+
+  /**
+   * Whether the connection's peer is one of these proxies. Asked once for each set of them, since the answer costs a hundredth of
+   * a request.
+   */
+  trusts(peer: string, proxies: AddressSet): boolean {
+    if (this.#proxies !== proxies) {
+      this.#proxies = proxies;
+      this.#trusted = proxies.has(peer);
+    }
+    return this.#trusted;
+  }
 }

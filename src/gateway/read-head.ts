@@ -1,5 +1,5 @@
 import { type GatewayError, ownString } from '../core/index.ts';
-import { clientAddress, isPlainHost, RequestHead, requestFraming } from '../http/index.ts';
+import { forwardedClient, isPlainHost, RequestHead, requestFraming } from '../http/index.ts';
 import type { KnownHead } from './connection-memory.ts';
 import type { Exchange } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -8,14 +8,15 @@ import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from 
 /** What came before the exchange has an identity: its fields, its framing, its name in logs. */
 export function readHead(exchange: Exchange, state: GatewayState): GatewayError | null {
   const { downstream, snapshot } = exchange;
-  const trusted = snapshot.trustedProxies.has(downstream.peer);
+  const trusted = downstream.memory.trusts(downstream.peer, snapshot.trustedProxies);
   const known = knownHead(exchange);
   const head = known?.head ?? new RequestHead(downstream.fields, snapshot.forwarding, trusted);
   exchange.head = head;
   exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
   if (head.untrustedClaims) state.listener.untrustedForwarding();
-  if (trusted && head.forwardedFor !== null) {
-    const address = clientAddress(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
+  if (known !== null) exchange.clientAddress = known.clientAddress;
+  else if (head.forwardedFor !== null) {
+    const address = forwardedClient(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
     // Permits, limits and restrictions keep it for longer than the request.
     exchange.clientAddress = ownString(address);
   }
@@ -46,7 +47,14 @@ function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
   if (typeof framing === 'object') return badRequest(framing.refused);
   exchange.bodyLength = framing;
   const { fields, httpMinor, memory } = downstream;
-  memory.head = { rules: snapshot.forwarding, httpMinor, fields, head, bodyLength: framing };
+  memory.head = {
+    rules: snapshot.forwarding,
+    httpMinor,
+    fields,
+    head,
+    bodyLength: framing,
+    clientAddress: exchange.clientAddress,
+  };
   return null;
 }
 

@@ -55,16 +55,15 @@ export class AddressSet {
 }
 
 /**
- * The address that a request counts as coming from. `peer`: the socket's; it is the answer unless it is a trusted proxy. Then
- * it is the right-most address of `X-Forwarded-For` that is not one (each proxy adds the address that it saw on the right);
- * where all are trusted the left-most, and where an entry is no address the last valid one before it, from the right.
+ * The address that a request counts as coming from where its peer is a trusted proxy: the right-most address of
+ * `X-Forwarded-For` that is not one (each proxy adds the address that it saw on the right). Where all are trusted it is the
+ * left-most, and where an entry is no address the last valid one before it, from the right; the peer's where there is none.
  *
- * `forwardedFor`: the values of all its lines in order. They are read from the right and no further than needed, so what a
- * client puts in front of its own address costs nothing.
+ * @param forwardedFor the values of all its lines in order. They are read from the right and no further than needed, so what
+ *   a client puts in front of its own address costs nothing.
  */
-export function clientAddress(peer: string, forwardedFor: readonly string[], trusted: AddressSet): string {
-  let address = normalizeAddress(peer) ?? peer;
-  if (forwardedFor.length === 0 || !trusted.has(address)) return address;
+export function forwardedClient(peer: string, forwardedFor: readonly string[], trusted: AddressSet): string {
+  let address = peer;
   const list = forwardedFor.join(',');
   for (let end = list.length; end > 0; ) {
     const comma = list.lastIndexOf(',', end - 1);

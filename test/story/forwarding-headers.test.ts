@@ -167,6 +167,21 @@ describe('behind a trusted proxy', () => {
     expect(values(fields, 'x-forwarded-for').join(', ')).toBe('192.0.2.1, 192.0.2.2, 127.0.0.1');
   });
 
+  test('each request of a shared connection counts as its own client', async () => {
+    const upstream = await startUpstream();
+    const config = { ...TRUSTED.config, log: { level: 'info', access: true } };
+    const gateway = await startGateway({ upstreamPort: upstream.port, config });
+    const proxy = await gateway.connect();
+    const addresses = ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2, 192.0.2.1', '192.0.2.1'];
+    for (const address of addresses) await proxy.ask(head('GET /a', `X-Forwarded-For: ${address}`));
+    await proxy.ask(head('GET /a'));
+    await proxy.ask(head('GET /a'));
+    const clients = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'access');
+    expect(clients.map(({ client }) => client)).toEqual([
+      ...['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.1', '127.0.0.1', '127.0.0.1'],
+    ]);
+  });
+
   test.each(['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP', 'X.Real.IP', 'X-Forwarded~For'])(
     'other punctuation is still no hyphen: %s',
     async name => {

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { ConnectionMemory } from '../../../src/gateway/index.ts';
+import { AddressSet } from '../../../src/http/index.ts';
+
+/** A set that counts how often it is asked. */
+class AskedSet extends AddressSet {
+  asked = 0;
+
+  override has(address: string): boolean {
+    this.asked++;
+    return super.has(address);
+  }
+}
+
+test('a set of proxies is asked once about the peer of a connection', () => {
+  const memory = new ConnectionMemory();
+  const [first, second] = [new AskedSet(['10.0.0.5']), new AskedSet(['192.0.2.1'])];
+  for (let i = 0; i < 3; i++) expect(memory.trusts('10.0.0.5', first)).toBe(true);
+  for (let i = 0; i < 3; i++) expect(memory.trusts('10.0.0.5', second)).toBe(false);
+  expect([first.asked, second.asked]).toEqual([1, 1]);
+});
