@@ -138,7 +138,7 @@ export function versionNotSupported(): GatewayError {
     status: 505,
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
-    message: 'This listener speaks HTTP/1.1 and HTTP/1.0.',
+    message: 'This listener speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.',
     close: true,
   });
 }

@@ -46,7 +46,7 @@ export function readRequestStart(
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
   if (methodEnd > LONGEST_METHOD) throw new MalformedMessage('a method that there is not');
-  if (at === end) return null;
+  if (at === end || isHalfEmptyLine(bytes, end)) return null;
   if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line that is none');
   // What a target may hold is decided where it is read, in words that help its sender.
   const target = at;
@@ -54,13 +54,14 @@ export function readRequestStart(
   const targetEnd = at;
   if (at === end) return null;
   if (targetEnd === target) throw new MalformedMessage('a request line without a target');
-  const method = KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd));
-  if (method === undefined) throw new MalformedMessage('a method that there is not');
   const versionEnd = readVersion(bytes, at, end);
   if (versionEnd === INCOMPLETE) return null;
   const line = lineEnd(bytes, versionEnd, end);
   if (line === INCOMPLETE) return null;
-  const httpMinor = (bytes[versionEnd - 1] as number) - DIGIT_0;
+  const httpMinor = minorOf(bytes, versionEnd);
+  // Behind the version, for another one may have methods of its own, as HTTP/2 has in its preface (RFC 9113, 3.4).
+  const method = KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd));
+  if (method === undefined) throw new MalformedMessage('a method that there is not');
   const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
   const section = before?.section ?? null;
   if (before !== null && section !== null && isAt(bytes, line, end, section))
@@ -90,11 +91,19 @@ function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolea
 /** A request of another version of HTTP. */
 export class OtherVersion extends MalformedMessage {}
 
-/** The bytes behind empty lines before a request: RFC 9112, 2.2, since clients have sent such behind a body. */
+/**
+ * The bytes behind empty lines before a request: RFC 9112, 2.2, since clients have sent such behind a body. An empty line is
+ * CRLF: a reader in front who takes a bare CR or LF for something else would see another request.
+ */
 export function withoutEmptyLines(bytes: Buffer): Buffer {
   let at = 0;
-  while (bytes[at] === CR || bytes[at] === LF) at++;
+  while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
   return at === 0 ? bytes : bytes.subarray(at);
+}
+
+/** Whether there is a CR alone, whose LF may still come. */
+function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
+  return end === 1 && bytes[0] === CR;
 }
 
 /** The methods that Node knows, which are those that routes can name: by themselves, so that a request keeps no copy of one. */
@@ -102,29 +111,36 @@ const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method =>
 const LONGEST_METHOD = Math.max(...METHODS.map(method => method.length));
 /** More than most clients send, and little enough for tens of thousands of idle connections. */
 const MOST_REMEMBERED_BYTES = 4_096;
-const VERSION = Buffer.from(' HTTP/1.');
+/** What stands behind a target; for each 1 another digit may. */
+const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
+const DIGIT_1 = 0x31;
+const DIGIT_9 = 0x39;
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** Behind a head that is as long stands a body, or there is none: nobody wants that as a string. */
 const MAY_HAVE_BODY_BYTES = 4_096;
 
-/** The position behind the version. */
+/** The position behind the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
 function readVersion(bytes: Buffer, at: number, end: number): number {
   for (let i = 0; i < VERSION.length; i++, at++) {
     if (at === end) return INCOMPLETE;
-    if (bytes[at] !== VERSION[i]) throw otherVersion(bytes, at - i);
+    if (bytes[at] !== VERSION[i] && !(VERSION[i] === DIGIT_1 && isDigit(bytes[at] as number)))
+      throw new MalformedMessage('a version that is none');
   }
-  if (at === end) return INCOMPLETE;
-  const minor = (bytes[at] as number) - DIGIT_0;
-  if (minor !== 0 && minor !== 1) throw otherVersion(bytes, at - VERSION.length);
-  return at + 1;
+  return at;
 }
 
-/** HTTP/0.9 has a request line without a version. RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
-function otherVersion(bytes: Buffer, at: number): Error {
-  const line = bytes.toString('latin1', at, at + VERSION.length + 1);
-  if (/^(?:\r| HTTP\/\d)/.test(line)) return new OtherVersion('a version that is not 1.0 or 1.1');
-  return new MalformedMessage('a request line that is none');
+/** RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
+function minorOf(bytes: Buffer, versionEnd: number): number {
+  const major = bytes[versionEnd - 3];
+  const minor = bytes[versionEnd - 1];
+  if (major === DIGIT_1 && minor === DIGIT_1) return 1;
+  if (major === DIGIT_1 && minor === DIGIT_0) return 0;
+  throw new OtherVersion('a version that is not 1.0 or 1.1');
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= DIGIT_0 && byte <= DIGIT_9;
 }
 
 function textEnd(bytes: Buffer, at: number, end: number): number {

@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { expectRejected } from '../support/error-object.ts';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
@@ -110,8 +112,13 @@ describe('a request that asks for something else than a resource', () => {
     ['HTTP/2.0', 505, 'GET /a HTTP/2.0\r\nHost: gateway.test\r\n\r\n'],
     ['HTTP/1.2', 505, 'GET /a HTTP/1.2\r\nHost: gateway.test\r\n\r\n'],
     ['HTTP/0.9 with a version', 505, 'GET /a HTTP/0.9\r\nHost: gateway.test\r\n\r\n'],
-    ['HTTP/0.9', 505, 'GET /a\r\n\r\n'],
-    ['HTTP/0.9 with fields', 505, 'GET /a\r\nHost: gateway.test\r\n\r\n'],
+    ['HTTP/0.9', 400, 'GET /a\r\n\r\n'],
+    ['HTTP/0.9 with fields', 400, 'GET /a\r\nHost: gateway.test\r\n\r\n'],
+    ['no target', 400, 'GET HTTP/1.1\r\nHost: gateway.test\r\n\r\n'],
+    ['a version of one digit', 400, 'GET /a HTTP/1\r\nHost: gateway.test\r\n\r\n'],
+    ['a version of two digits', 400, 'GET /a HTTP/01.01\r\nHost: gateway.test\r\n\r\n'],
+    ['a bare CR before it', 400, `\r${head('GET /a')}`],
+    ['a bare LF before it', 400, `\n${head('GET /a')}`],
     ['the preface of HTTP/2', 505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
     ['a TLS handshake', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['an answer', 400, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
@@ -122,11 +129,23 @@ describe('a request that asks for something else than a resource', () => {
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const client = await gateway.connect();
     await client.send(bytes);
-    const answer = await client.answer();
-    // Where the parser itself already refuses a version or method, 400 is as good an answer.
-    expect([status, 400]).toContain(answer.status);
+    expectError(await client.answer(), status, 3);
     expect(await client.ended()).toBe('close');
     await client.send(head('GET /after'));
+    expect(upstream.connections).toEqual([]);
+  });
+
+  test('of a client of HTTP/2 is told which versions there are', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const session = connect(`http://127.0.0.1:${gateway.port}`);
+    onTestFinished(() => session.destroy());
+    const [error] = await once(session, 'error');
+    expect(String(error)).toContain('Protocol error');
+    const client = await gateway.connect();
+    await client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    const answer = await expectRejected(client, 505);
+    expect(answer.body.toString()).toContain('HTTP/1.1 and HTTP/1.0, not HTTP/2');
     expect(upstream.connections).toEqual([]);
   });
 

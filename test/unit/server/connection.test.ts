@@ -84,7 +84,11 @@ describe('a head', () => {
 
   test('of another version is answered 505, one that is none 400, wherever it is split', async () => {
     for (const [head, status] of [
-      ['GET /\r\n', 505],
+      ['GET /\r\n', 400],
+      ['GET HTTP/1.1\r\n', 400],
+      ['GET / HTTP/1\r\n', 400],
+      ['GET / HTTP/01.01\r\n', 400],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
       ['GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],
       ['GET / FTP/1.1\r\n', 400],
     ] as const)
@@ -92,6 +96,31 @@ describe('a head', () => {
         expect((await new Conversation().brings(head.slice(0, at), head.slice(at))).statuses).toEqual([
           status,
         ]);
+  });
+});
+
+describe('before a request', () => {
+  test.each(['\r\n', '\r\n\r\n'])('empty lines are skipped, however they come: %j', async lines => {
+    for (const pieces of [[lines + GET], [...lines, GET], [lines, ...GET]])
+      expect((await new Conversation().brings(...pieces)).statuses).toEqual([200]);
+    const conversation = await new Conversation().brings(GET + lines);
+    expect((await conversation.brings(GET + lines, GET)).statuses).toEqual([200, 200, 200]);
+  });
+
+  test.each(['\r', '\n', '\r\r\n', '\n\r', '\r\n\n', '\r\n\r', '\0', ' \r\n'])(
+    'nothing else is (RFC 9112, 2.2): %j',
+    async bytes => {
+      for (const pieces of [[bytes + GET], [...bytes, GET]])
+        expect((await new Conversation().brings(...pieces)).statuses).toEqual([400]);
+      expect((await new Conversation().brings(GET + bytes + GET)).statuses).toEqual([200, 400]);
+      expect((await new Conversation().brings(GET, bytes, GET)).statuses).toEqual([200, 400]);
+    },
+  );
+
+  test('a CR alone is the beginning of something that never came', async () => {
+    const conversation = await new Conversation().brings(GET, '\r');
+    expect(conversation.statuses).toEqual([200]);
+    expect((await conversation.ends()).statuses).toEqual([200, 400]);
   });
 });
 
