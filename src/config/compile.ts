@@ -102,6 +102,7 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
       connectTimeoutMs: config.timeouts.connect,
       keepAliveMs: config.keep_alive,
       maxAgeMs: config.max_connection_age,
+      maxConnections: config.max_requests,
       maxHeadBytes: config.max_head,
     },
     hostHeader: config.host === 'upstream' ? authority : null,

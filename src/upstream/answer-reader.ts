@@ -48,6 +48,7 @@ export class AnswerReader {
   #begun = false;
   #close = false;
   #keepAliveMs: number | null = null;
+  #bodiless = false;
 
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
@@ -80,6 +81,11 @@ export class AnswerReader {
   /** For how long the server keeps the connection, as its last answer said. */
   get keepAliveMs(): number | null {
     return this.#keepAliveMs;
+  }
+
+  /** The last answer had no body, by its method, its status or a length of 0. */
+  get bodiless(): boolean {
+    return this.#bodiless;
   }
 
   /** Gets ready for the answer to a request with this method. */
@@ -180,6 +186,7 @@ export class AnswerReader {
     this.#headBytes = NO_BYTES;
     if (close) this.#close = true;
     this.#keepAliveMs = keepAliveMs;
+    this.#bodiless = length === 0;
     const body = decoderOf(length, this.#takePiece);
     this.#body = body;
     this.#phase = 'body';

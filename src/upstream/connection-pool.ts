@@ -2,6 +2,7 @@ import type { Clock, Random } from '../core/index.ts';
 import { type Connect, connectTcp } from './connect.ts';
 import { Connection, type ConnectionShare } from './connection.ts';
 import type { UpstreamOptions } from './options.ts';
+import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
 import type { AnswerSink, Transport, TransportCall, UpstreamRequest } from './transport.ts';
 
@@ -12,7 +13,8 @@ const SWEEP_MS = 250;
  * A transport over HTTP/1.1. One request at a time on a connection, no pipelining: a request never waits behind the
  * answer to another. Last in, first out, so that connections that are not needed grow idle and close.
  *
- * It opens a connection whenever none is idle: how many requests may be in flight is decided before they come here.
+ * It opens a connection whenever none is idle: how many requests may be in flight is decided before they come here. A
+ * connection that rests gives way where it would be one too many.
  */
 export class ConnectionPool implements Transport, ConnectionShare {
   readonly options: UpstreamOptions;
@@ -23,6 +25,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
   readonly #connections = new Set<Connection>();
   /** The one used last stands last. */
   #idle: Connection[] = [];
+  readonly #resting: RestingConnections;
   #sweeper: NodeJS.Timeout | null = null;
   readonly #closed = Promise.withResolvers<void>();
   #closing = false;
@@ -33,6 +36,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
     this.clock = clock;
     this.#random = random;
     this.connect = connect;
+    this.#resting = new RestingConnections(clock, connection => this.idle(connection));
   }
 
   get connections(): number {
@@ -56,6 +60,10 @@ export class ConnectionPool implements Transport, ConnectionShare {
     this.#idle.push(connection);
   }
 
+  rest(connection: Connection): void {
+    this.#resting.add(connection);
+  }
+
   gone(connection: Connection): void {
     this.#connections.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
@@ -68,9 +76,12 @@ export class ConnectionPool implements Transport, ConnectionShare {
     const idle = this.#idle;
     this.#idle = [];
     for (const connection of idle) connection.close();
+    for (const connection of this.#resting.takeAll()) connection.close();
   }
 
   #open(): Connection {
+    // The upstream has no more connections for those that rest: some servers give each of them a process.
+    if (this.#connections.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
     const connection = new Connection(this, this.#random());
     this.#connections.add(connection);
     if (this.#closing) connection.closeWhenIdle();

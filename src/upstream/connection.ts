@@ -3,7 +3,7 @@ import type { Clock } from '../core/index.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { Connect } from './connect.ts';
 import type { UpstreamOptions } from './options.ts';
-import { requestHead } from './request-head.ts';
+import { mayAnswerTwice, requestHead } from './request-head.ts';
 import { RequestWriter, type RequestWriterOwner } from './request-writer.ts';
 import type { Slab, SlabStore } from './slab.ts';
 import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from './transport.ts';
@@ -22,6 +22,8 @@ export interface ConnectionShare {
   readonly connect: Connect;
   /** The connection may carry another request. */
   idle(connection: Connection): void;
+  /** The connection may carry another request when late bytes of its last answer would have shown. */
+  rest(connection: Connection): void;
   /** The connection is closed, and carries nothing. */
   gone(connection: Connection): void;
   /** The connection had grown old unnoticed: it broke as soon as it was used again. */
@@ -136,6 +138,15 @@ export class Connection implements RequestWriterOwner {
     this.#share.gone(this);
   }
 
+  /**
+   * Closes an idle connection with RST. A FIN would block its local port for a minute (TIME_WAIT), and hundreds of those a
+   * second use up all ports.
+   */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+    this.close();
+  }
+
   /** Looks whether something has taken too long. Called now and then. */
   sweep(nowMs: number): void {
     const { options } = this.#share;
@@ -241,20 +252,23 @@ export class Connection implements RequestWriterOwner {
   }
 
   #onAnswered(): void {
-    const { close, keepAliveMs } = this.#answer;
+    const { close, keepAliveMs, bodiless } = this.#answer;
     const { options } = this.#share;
+    const rests = bodiless || (this.#call !== null && mayAnswerTwice(this.#call.request));
+    const requestLeft = this.#requestSent && this.#socket.writableLength === 0;
     this.#call = null;
     this.#writer?.stop();
     this.#writer = null;
     if (keepAliveMs !== null) this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, options.maxAgeMs);
     // An answer before the end of its request leaves the upstream inside that request: nothing can follow on it.
-    if (!this.#requestSent || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
+    if (!requestLeft || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
       this.close();
       return;
     }
     this.#phase = 'idle';
     this.#since = NOT_SEEN;
-    this.#share.idle(this);
+    if (rests) this.#share.rest(this);
+    else this.#share.idle(this);
   }
 
   #onEnd(): void {

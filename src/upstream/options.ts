@@ -8,6 +8,8 @@ export interface UpstreamOptions {
   readonly keepAliveMs: number;
   /** A connection takes no further request at this age (less up to a fifth, by chance, so that not all go at once). */
   readonly maxAgeMs: number;
+  /** A resting connection is closed where a new one would be more than this: as many as requests may be in flight. */
+  readonly maxConnections: number;
   /** Largest header section of an answer, in bytes. */
   readonly maxHeadBytes: number;
 }

@@ -11,3 +11,11 @@ export function requestHead({ method, target, fields, bodyLength }: UpstreamRequ
   if (bodyLength > 0 || EXPECT_BODY.has(method)) return `${head}Content-Length: ${bodyLength}\r\n\r\n`;
   return `${head}\r\n`;
 }
+
+/**
+ * Whether some upstream may read the body of this request as a request of its own, and answer it as well: RFC 9110, 9.3.1
+ * gives the content of a GET, HEAD or DELETE no meaning, and servers that expect none leave it on the connection.
+ */
+export function mayAnswerTwice({ method, body }: UpstreamRequest): boolean {
+  return body !== null && !EXPECT_BODY.has(method);
+}

@@ -1,44 +1,25 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
-import { type Connect, connectTcp } from '../../src/upstream/connect.ts';
-import {
-  type BodySink,
-  type BodySource,
+import { describe, expect, test } from 'vitest';
+import { connectTcp } from '../../src/upstream/connect.ts';
+import type {
+  BodySink,
+  BodySource,
   ConnectionPool,
-  type TransportCall,
-  type UpstreamOptions,
-  type UpstreamRequest,
+  TransportCall,
+  UpstreamOptions,
+  UpstreamRequest,
 } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { deafPort } from '../support/deaf-port.ts';
+import { poolTo } from '../support/pool.ts';
 import { Random } from '../support/random.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { answerOk, type CaptureUpstream, type Script, startUpstream } from '../support/wire/index.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const SMALL = `${OK}Content-Length: 2\r\n\r\nok`;
-
-/** A pool to 127.0.0.1. The end of the running test closes it, and it must be left empty then. */
-function poolTo(port: number, options: Partial<UpstreamOptions> = {}, connect?: Connect): ConnectionPool {
-  const pool = new ConnectionPool(
-    {
-      ...{ host: '127.0.0.1', port, connectTimeoutMs: 2_000, keepAliveMs: 60_000, maxAgeMs: 300_000 },
-      ...{ maxHeadBytes: 32_768, ...options },
-    },
-    systemClock,
-    () => 0,
-    connect,
-  );
-  onTestFinished(async () => {
-    // A test that failed may have left a call in flight.
-    await Promise.race([pool.close(), sleep(2_000)]);
-    expect(pool.connections).toBe(0);
-  });
-  return pool;
-}
 
 async function front(script: Script = answerOk, options: Partial<UpstreamOptions> = {}) {
   const upstream = await startUpstream(script);
@@ -103,19 +84,14 @@ function pieces(...bytes: (string | Buffer)[]): Script {
 
 describe('a connection is used again', () => {
   test.each([
-    ['a 204', 'GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
-    ['a 304', 'GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n'],
-    ['the answer to a HEAD', 'HEAD', `${OK}Content-Length: 5\r\n\r\n`],
-    ['the answer to a HEAD in chunks', 'HEAD', `${OK}Transfer-Encoding: chunked\r\n\r\n`],
-    ['an empty answer', 'GET', `${OK}Content-Length: 0\r\n\r\n`],
-    ['a body by length', 'GET', SMALL],
-    ['a body in chunks', 'GET', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`],
-    ['a body with trailers', 'GET', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n\r\n`],
-    ['interim answers', 'GET', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\n${SMALL}`],
-  ])('behind %s, in one piece or many', async (_, method, bytes) => {
+    ['a body by length', SMALL],
+    ['a body in chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`],
+    ['a body with trailers', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n\r\n`],
+    ['interim answers', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\n${SMALL}`],
+  ])('behind %s, in one piece or many', async (_, bytes) => {
     for (const script of [pieces(bytes), pieces(bytes.slice(0, 20), bytes.slice(20, -1), bytes.slice(-1))]) {
       const { upstream, pool } = await front(script);
-      expect((await ask(pool, { method })).failure).toBeNull();
+      expect((await ask(pool)).failure).toBeNull();
       await expectServed(pool);
       expect(upstream.connections).toHaveLength(1);
     }
@@ -205,6 +181,22 @@ describe('a connection is not used again', () => {
     expect(upstream.connections).toHaveLength(2);
     await waitFor('the first is gone', () => upstream.openConnections.length === 1);
     expect(upstream.requests[0]?.body.toString()).toBe('GET /smuggled');
+  });
+
+  test('when an answer came while the end of its request lay in our buffers', async () => {
+    const { upstream, pool } = await front(async exchange => {
+      if (exchange.request.target === '/next') return await answerOk(exchange);
+      exchange.connection.pause();
+      await exchange.send(SMALL);
+    });
+    const body = new HandBody();
+    body.onStart = sink => {
+      sink.chunk(Buffer.alloc(30_000_000));
+      sink.end();
+    };
+    await ask(pool, { method: 'POST', bodyLength: 30_000_000, body });
+    await expectServed(pool);
+    expect(upstream.connections).toHaveLength(2);
   });
 
   test('when it is older than it may be', async () => {

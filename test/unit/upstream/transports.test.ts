@@ -7,6 +7,7 @@ const options: UpstreamOptions = {
   connectTimeoutMs: 1,
   keepAliveMs: 1,
   maxAgeMs: 1,
+  maxConnections: 1,
   maxHeadBytes: 1,
 };
 

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import type { ConnectionPool, UpstreamRequest } from '../../src/upstream/index.ts';
+import { CollectingSink } from '../support/collecting-sink.ts';
+import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { poolTo } from '../support/pool.ts';
+import { head, withBody } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { answerOk, type Script, startUpstream } from '../support/wire/index.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const POISON = `${OK}Content-Length: 8\r\n\r\npoisoned`;
+const NO_CONTENT = 'HTTP/1.1 204 No Content\r\n\r\n';
+
+/** Exchanges behind which an upstream may send what belongs to nobody: the request, and its answer. */
+const BODILESS: readonly (readonly [string, string, string])[] = [
+  ['HEAD with a length', head('HEAD /late'), `${OK}Content-Length: 46\r\n\r\n`],
+  ['HEAD in chunks', head('HEAD /late'), `${OK}Transfer-Encoding: chunked\r\n\r\n`],
+  ['HEAD without framing', head('HEAD /late'), `${OK}\r\n`],
+  ['HEAD that is not found', head('HEAD /late'), 'HTTP/1.1 404 Not Found\r\nContent-Length: 46\r\n\r\n'],
+  ['204', head('GET /late'), NO_CONTENT],
+  ['204 of a POST', withBody('POST /late', 'hello'), NO_CONTENT],
+  ['304', head('GET /late'), 'HTTP/1.1 304 Not Modified\r\nContent-Length: 46\r\n\r\n'],
+  ['304 without framing', head('GET /late'), 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n'],
+  ['205', head('GET /late'), 'HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n'],
+  ['a length of 0', head('GET /late'), `${OK}Content-Length: 0\r\n\r\n`],
+  [
+    '103 and 204',
+    head('GET /late'),
+    `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n`,
+  ],
+  [
+    'a GET whose body the upstream takes for a request',
+    withBody('GET /late', 'GET /smuggled HTTP/1.1\r\n\r\n'),
+    `${OK}Content-Length: 2\r\n\r\nok`,
+  ],
+];
+
+/** Answers `/late` with these bytes and sends others so many milliseconds later. */
+function late(bytes: string, lateMs: number, more = POISON): Script {
+  return async exchange => {
+    await exchange.received();
+    if (exchange.request.target !== '/late') return await answerOk(exchange);
+    await exchange.send(bytes);
+    void sleep(lateMs).then(() => exchange.connection.write(more).catch(() => {}));
+  };
+}
+
+async function front(script: Script, api: ConfigPart = {}) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ upstreamPort: upstream.port, api });
+  return { upstream, gateway, client: await gateway.connect() };
+}
+
+describe('late bytes behind an answer without a body are read by nobody, and end their connection', () => {
+  describe.each([1, 10, 40, 100])('%i ms late', lateMs => {
+    test.each(BODILESS)('%s', async (_, request, answer) => {
+      const { upstream, gateway, client } = await front(late(answer, lateMs));
+      await client.ask(request);
+      const [poisoned] = upstream.connections;
+      // Several at once, since the connection used last is used first.
+      await Promise.all(
+        [1, 2, 3].map(async () => {
+          const other = await gateway.connect();
+          while (poisoned?.open === true) {
+            expect((await other.ask(head('GET /next'))).body.toString()).toBe('ok');
+          }
+        }),
+      );
+      expect(poisoned?.requests).toHaveLength(1);
+    });
+  });
+
+  test('also where the gateway was too busy to read them in time', async () => {
+    const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
+    const pool = poolTo(upstream.port);
+    await ask(pool);
+    upstream.script = answerOk;
+    // The system takes the bytes at once; this process, being busy, does not read them.
+    void upstream.connections[0]?.write(POISON);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    const answers = await Promise.all([ask(pool), sleep(0).then(() => ask(pool))]);
+    expect(answers.map(({ body }) => body)).toEqual(['ok', 'ok']);
+  });
+});
+
+describe('a connection that rests', () => {
+  test.each(BODILESS)('is used again later: %s', async (_, request, answer) => {
+    const { upstream, client } = await front(async exchange => {
+      await exchange.received();
+      if (exchange.request.target === '/late') await exchange.send(answer);
+      else await answerOk(exchange);
+    });
+    await client.ask(request);
+    await client.ask(head('GET /at-once'));
+    expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([1, 1]);
+    await sleep(300);
+    await client.ask(head('GET /later'));
+    expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([2, 1]);
+  });
+
+  test('gives way where it would be one more than the upstream may have requests', async () => {
+    const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
+    const pool = poolTo(upstream.port, { maxConnections: 3 });
+    for (let i = 0; i < 20; i++) {
+      expect((await ask(pool)).events).toEqual(['whole 204']);
+      expect(pool.connections).toBeLessThanOrEqual(3);
+    }
+    await waitFor('those that gave way are gone', () => upstream.openConnections.length === 3);
+    // Those that rested for longest are kept: they are of use first.
+    expect(upstream.openConnections.map(({ id }) => id).slice(0, 2)).toEqual([0, 1]);
+    await sleep(300);
+    await ask(pool);
+    expect(upstream.connections).toHaveLength(20);
+  });
+
+  test('follows max_requests of the file', async () => {
+    const { upstream, client } = await front(exchange => exchange.send(NO_CONTENT), { max_requests: 2 });
+    for (let i = 0; i < 10; i++) expect((await client.ask(head('GET /a'))).status).toBe(204);
+    expect(upstream.connections.length).toBeGreaterThan(2);
+    await waitFor('two are left', () => upstream.openConnections.length === 2);
+  });
+
+  test('is let go of with the idle ones when the upstream was restarted', async () => {
+    const { upstream, pool } = await pooled(async exchange => {
+      if (exchange.request.target === '/stale') exchange.connection.reset();
+      else if (exchange.request.target === '/rest') await exchange.send(NO_CONTENT);
+      else await answerOk(exchange);
+    });
+    await Promise.all([ask(pool, { target: '/rest' }), ask(pool)]);
+    expect((await ask(pool, { target: '/stale' })).failure?.onReusedConnection).toBe(true);
+    await waitFor('all are gone', () => upstream.openConnections.length === 0);
+  });
+
+  test('is closed at once with its pool', async () => {
+    const { upstream, pool } = await pooled(exchange => exchange.send(NO_CONTENT));
+    await ask(pool);
+    await pool.close();
+    await waitFor('it is gone', () => upstream.openConnections.length === 0);
+  });
+});
+
+async function pooled(script: Script) {
+  const upstream = await startUpstream(script);
+  return { upstream, pool: poolTo(upstream.port) };
+}
+
+async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
+  const sink = new CollectingSink();
+  pool.send(
+    {
+      ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
+      ...{ firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, ...request },
+    },
+    sink,
+  );
+  await sink.over;
+  return sink;
+}
