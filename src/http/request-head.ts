@@ -15,7 +15,7 @@ export class RequestHead {
   contentLength: string | null = null;
   transferEncoding: string | null = null;
   expect: string | null = null;
-  /** The last `X-Request-Id` of a trusted proxy. */
+  /** `X-Request-Id` of a trusted proxy; empty where several came, of which none is the one. */
   requestId: string | null = null;
   /** Values of a trusted proxy's `X-Forwarded-For` lines in order. */
   forwardedFor: string[] | null = null;
@@ -73,7 +73,7 @@ export class RequestHead {
   }
 
   #believe(rule: FieldRule, name: string, value: string): void {
-    if (rule === 'request-id') this.requestId = value;
+    if (rule === 'request-id') this.requestId = this.requestId === null ? value : '';
     else if (rule === 'forwarded-for') this.#forwardedFor(value);
     else if (rule === 'forwarded-proto') this.forwardedProto = value;
     else if (rule === 'forwarded-host') this.forwardedHost = value;

@@ -242,6 +242,22 @@ describe('a request id', () => {
     },
   );
 
+  test('of a trusted peer is replaced where it came twice', async () => {
+    for (const ids of [
+      ['one', 'two'],
+      ['same', 'same'],
+      ['one', 'two', 'three'],
+      ['one', ''],
+    ]) {
+      const request = await forwarded(
+        ids.map(id => `X-Request-Id: ${id}`),
+        TRUSTED,
+      );
+      expect(values(request.fields, 'x-request-id')).toHaveLength(1);
+      expect(ids).not.toContain(values(request.fields, 'x-request-id')[0]);
+    }
+  });
+
   test("of the upstream does not take the place of the gateway's", async () => {
     const upstream = await startUpstream(exchange => exchange.answer(200, ['X-Request-Id', 'theirs'], 'ok'));
     const gateway = await startGateway({ upstreamPort: upstream.port });
