@@ -12,11 +12,19 @@ export interface RenderedAnswer {
   readonly close: boolean;
 }
 
-/** The error object of the contract (`code` from google.rpc.Code, `message`, `details`), or the rate-limit body. */
-export function renderError(error: GatewayError): RenderedAnswer {
-  const body = error instanceof RateLimitError ? error.body : errorObject(error);
+/**
+ * The error object (docs/contract.md, 7.1), or the rate-limit body: on an anonymous endpoint that is an error object as
+ * well, whatever refused.
+ */
+export function renderError(error: GatewayError, anonymous = false): RenderedAnswer {
+  const body = bodyOf(error, anonymous);
   const fields = jsonFields(body, error.fields);
   return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
+}
+
+function bodyOf(error: GatewayError, anonymous: boolean): string {
+  if (!(error instanceof RateLimitError)) return errorObject(error);
+  return anonymous ? error.errorObject : error.body;
 }
 
 /**

@@ -100,7 +100,7 @@ export class Exchange {
       return;
     }
     this.outcome = 'answered';
-    const { status, reason, fields, body, close } = renderError(error);
+    const { status, reason, fields, body, close } = renderError(error, this.route?.kind === 'sign-in');
     const via = !(error instanceof RateLimitError) || error.via;
     addOwnFields(fields, this, { rate: tellsRate(error), via });
     if (error instanceof RateLimitError && !error.byRestriction) this.refusedScope = error.scope;

@@ -20,7 +20,7 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     exchange => capacity(exchange, state),
     // The address is known for certain only from here; its cap keeps one sender from taking every permit.
     exchange => addressCapacity(exchange, state),
-    // Whoever is restricted costs nearly nothing: he is told before anybody looks where he wants to go.
+    // A restricted address is refused before anything is decided about its request, so that it costs nearly nothing.
     exchange => restrictAddress(exchange, state),
     // Everything after depends on the route's policies, and on whether it is a preflight: that comes without a token.
     findRoute,

@@ -58,7 +58,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   limiting.listener.decided({ bucket: bucket?.name ?? null, callerClass, outcome, nearLimit });
   if (outcome === 'global') {
     noteRefusal(exchange, claim, decision, state);
-    return globallyRefused(decision.retryAfterMs, exchange.route?.kind === 'sign-in');
+    return globallyRefused(decision.retryAfterMs);
   }
   if (bucket === null || decision.role === null) return null;
   const scope = outcome === 'resource' ? 'shared' : bucket.scope;
@@ -70,7 +70,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
     return null;
   }
   noteRefusal(exchange, claim, decision, state);
-  return bucketRefused(decision.retryAfterMs, scope, exchange.route?.kind === 'sign-in');
+  return bucketRefused(decision.retryAfterMs, scope);
 }
 
 /** Callers who ignore their own refusals are counted; for what others drew nobody is to blame. */

@@ -10,32 +10,25 @@ export interface RateLimitErrorOptions {
   readonly scope: 'user' | 'shared' | 'global';
   /** The sender is restricted: such answers are not counted against it. */
   readonly byRestriction?: boolean;
-  /** Whether the body carries the numeric code, and `details` beside it. */
-  readonly code?: 'none' | 'code' | 'error-object';
+  /** Whether the body carries the numeric code. */
+  readonly code?: boolean;
   /** False: the answer goes out without `Via`, by which clients know that it came from before the service. */
   readonly via?: boolean;
 }
 
-/** Members at the end of the body. */
-const CODE = {
-  none: '',
-  code: `,"code":${RpcCode.resourceExhausted}`,
-  'error-object': `,"code":${RpcCode.resourceExhausted},"details":[]`,
-} as const;
+const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
 /** A refusal for now: 429 with the rate-limit body in place of the error object. */
 export class RateLimitError extends GatewayError {
-  /**
-   * JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`,
-   * and where it has to read as the error object too, `code` and `details`.
-   */
+  /** JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`, maybe `code`. */
   readonly body: string;
   readonly scope: 'user' | 'shared' | 'global';
   readonly byRestriction: boolean;
   readonly via: boolean;
+  readonly #members: string;
 
   constructor(options: RateLimitErrorOptions) {
-    const { message, global, scope, code = 'none' } = options;
+    const { message, global, scope, code = false } = options;
     const retryAfterMs = Math.max(1, Math.ceil(options.retryAfterMs));
     super({
       status: 429,
@@ -54,7 +47,13 @@ export class RateLimitError extends GatewayError {
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;
     this.via = options.via ?? true;
-    this.body = `{"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}${CODE[code]}}`;
+    this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
+    this.body = `{${this.#members}${code ? CODE : ''}}`;
+  }
+
+  /** The body where it has to read as the error object as well: with `code` and `details`. */
+  get errorObject(): string {
+    return `{${this.#members}${CODE},"details":[]}`;
   }
 }
 
@@ -72,32 +71,16 @@ function retryAfterSeconds(waitMs: number): number {
 const LIMITED = 'You are being rate limited.';
 
 /** The global limit of the caller. Of the rate-limit family it carries exactly its three (docs/contract.md, 4.6). */
-export function globallyRefused(retryAfterMs: number, anonymous = false): RateLimitError {
-  return new RateLimitError({
-    message: LIMITED,
-    retryAfterMs,
-    global: true,
-    scope: 'global',
-    code: anonymous ? 'error-object' : 'none',
-  });
+export function globallyRefused(retryAfterMs: number): RateLimitError {
+  return new RateLimitError({ message: LIMITED, retryAfterMs, global: true, scope: 'global' });
 }
 
-export function bucketRefused(
-  retryAfterMs: number,
-  scope: 'user' | 'shared',
-  anonymous: boolean,
-): RateLimitError {
-  return new RateLimitError({
-    message: LIMITED,
-    retryAfterMs,
-    global: false,
-    scope,
-    code: anonymous ? 'error-object' : 'none',
-  });
+export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): RateLimitError {
+  return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
 /** Answers to the restricted do not count against them, and say by their code that this is no ordinary limit. */
-const RESTRICTED = { byRestriction: true, code: 'code' } as const;
+const RESTRICTED = { byRestriction: true, code: true } as const;
 
 /** An address that sent too many invalid requests, or ignored refusals. Without `Via`. */
 export function addressRestricted(retryAfterMs: number): RateLimitError {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Exchange } from './exchange.ts';
+import { findRoute } from './find-route.ts';
 import type { Verdict } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { callerRestricted, webhookRestricted } from './rate-limit-error.ts';
@@ -7,6 +8,8 @@ import { callerRestricted, webhookRestricted } from './rate-limit-error.ts';
 export function restrictAddress(exchange: Exchange, state: GatewayState): Verdict {
   const waitMs = state.limiting.restrictions.addressWaitMs(exchange.addressKey);
   if (waitMs === 0) return null;
+  // The refusal stands; its form depends on the route: an anonymous endpoint has an error object, and `cors` is its own.
+  findRoute(exchange);
   return state.restrictionAnswers.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
 }
 

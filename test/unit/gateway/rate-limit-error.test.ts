@@ -17,18 +17,20 @@ test('a global refusal has three fields of the family and no others', () => {
 });
 
 test("a bucket's refusal leaves its scope to the bucket headers", () => {
-  const error = bucketRefused(1, 'shared', false);
+  const error = bucketRefused(1, 'shared');
   expect(error.fields).toEqual(['Retry-After', '1', ...NO_STORE]);
   expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
 });
 
-test('on an anonymous endpoint it reads as the error object too', () => {
-  expect(JSON.parse(bucketRefused(1_000, 'user', true).body)).toMatchObject({
-    code: 8,
-    details: [],
-    retry_after: 1,
-  });
-  expect(JSON.parse(globallyRefused(1_000, true).body)).toMatchObject({ code: 8, details: [], global: true });
+test('every refusal can be told so that it reads as the error object, too', () => {
+  const made = [
+    bucketRefused(1_000, 'user'),
+    globallyRefused(1_000),
+    addressRestricted(1_000),
+    callerRestricted(1_000),
+  ];
+  for (const { errorObject, body } of made)
+    expect(JSON.parse(errorObject)).toEqual({ ...JSON.parse(body), code: 8, details: [] });
 });
 
 describe('restrictions', () => {
