@@ -17,10 +17,10 @@ export class GrowingBytes {
   }
 
   /** The bytes of `before` and of `piece`. Nothing of `before` is copied where it is the end of what was returned last. */
-  join(before: Buffer, piece: Buffer): Buffer {
+  join(before: Buffer, piece: Uint8Array): Buffer {
     const length = before.length + piece.length;
     if (!this.#isLast(before) || this.#end + piece.length > this.#room.length) this.#move(before, length);
-    piece.copy(this.#room, this.#end);
+    this.#room.set(piece, this.#end);
     this.#end += piece.length;
     return this.#room.subarray(this.#end - length, this.#end);
   }

@@ -1,31 +1,19 @@
 import type { Fields } from '../core/index.ts';
 import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
-import { CR, HEX, LF, SEMICOLON, TEXT } from './byte-classes.ts';
-import { INCOMPLETE, readFields } from './field-section.ts';
+import { CR, HEX, LF, SEMICOLON } from './byte-classes.ts';
+import { ChunkExtensions } from './chunk-extensions.ts';
 import { MalformedMessage } from './malformed-message.ts';
+import { TrailerSection } from './trailer-section.ts';
 
 /** Digits of a chunk size, zeros in front included: RFC 9112, 7.1 demands that a recipient guards against overflow. */
 const MAX_SIZE_DIGITS = 12;
-const MAX_EXTENSION_BYTES = 256;
-const MAX_TRAILER_BYTES = 8_192;
-const MAX_TRAILER_FIELDS = 500;
-const NO_BYTES = Buffer.alloc(0);
-
-/** RFC 9112, 7.1.1, without the "bad" blanks that a sender must not make. */
-const EXTENSIONS = /^(?:;[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[^"\\]|\\.)*"))?)+$/;
-
-/**
- * Framing behind the body that it would have framed (RFC 9110, 6.5.1): somebody is confused, or at mischief. Other fields
- * that are no trailers are the gateway's to leave out.
- */
-const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
 /** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
 type Place =
   /** In the digits of a chunk's size. */
   | 'size'
   /** In the extensions behind the size. */
-  | 'extension'
+  | 'extensions'
   /** At the LF that ends the size line. */
   | 'size LF'
   /** In a chunk's data. */
@@ -45,8 +33,9 @@ export class ChunkedBody implements BodyDecoder {
   #digits = 0;
   /** What the size line has said so far; then the bytes left of the chunk. */
   #size = 0;
-  #extension = '';
-  #trailerBytes: Buffer = NO_BYTES;
+  /** Nearly nobody sends them. */
+  #extensions: ChunkExtensions | null = null;
+  #trailers: TrailerSection | null = null;
 
   constructor(take: PieceTaker) {
     this.#take = take;
@@ -57,11 +46,62 @@ export class ChunkedBody implements BodyDecoder {
   }
 
   decode(bytes: Uint8Array, at: number, end: number): number {
-    while (at < end && this.#place !== 'done') {
-      if (this.#place === 'data') at = this.#readData(bytes, at, end);
-      else if (this.#place === 'trailers') at = this.#readTrailers(bytes, at, end);
-      else this.#readByte(bytes[at++] as number);
+    while (at < end) {
+      switch (this.#place) {
+        case 'size':
+          at = this.#readSize(bytes, at, end);
+          break;
+        case 'extensions':
+          at = this.#readExtensions(bytes, at, end);
+          break;
+        case 'size LF':
+          // The last chunk has no data: behind its size line stand the trailers.
+          this.#expect(bytes[at++], LF, this.#size === 0 ? 'trailers' : 'data');
+          break;
+        case 'data':
+          at = this.#readData(bytes, at, end);
+          break;
+        case 'data CR':
+          this.#expect(bytes[at++], CR, 'data LF');
+          break;
+        case 'data LF':
+          this.#expect(bytes[at++], LF, 'size');
+          this.#digits = 0;
+          break;
+        case 'trailers':
+          at = this.#readTrailers(bytes, at, end);
+          break;
+        case 'done':
+          return at;
+      }
     }
+    return at;
+  }
+
+  #readSize(bytes: Uint8Array, at: number, end: number): number {
+    for (; at < end; at++) {
+      const value = HEX[bytes[at] as number] as number;
+      if (value < 0) {
+        this.#endSize(bytes[at]);
+        return at + 1;
+      }
+      if (++this.#digits > MAX_SIZE_DIGITS) throw new MalformedMessage('a chunk size of too many digits');
+      this.#size = this.#size * 16 + value;
+    }
+    return at;
+  }
+
+  /** A size needs a digit; behind it stand the end of the line or extensions, nothing else. */
+  #endSize(byte: number | undefined): void {
+    if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
+      throw new MalformedMessage('a chunk size that is none');
+    this.#place = byte === CR ? 'size LF' : 'extensions';
+  }
+
+  #readExtensions(bytes: Uint8Array, at: number, end: number): number {
+    this.#extensions ??= new ChunkExtensions();
+    at = this.#extensions.read(bytes, at, end);
+    if (this.#extensions.over) this.#place = 'size LF';
     return at;
   }
 
@@ -73,89 +113,23 @@ export class ChunkedBody implements BodyDecoder {
     return to;
   }
 
-  /** One byte of what frames the chunks. */
-  #readByte(byte: number): void {
-    switch (this.#place) {
-      case 'size':
-        if ((HEX[byte] as number) >= 0) this.#readDigit(HEX[byte] as number);
-        else this.#endSize(byte);
-        break;
-      case 'extension':
-        if (byte === CR) this.#endExtension();
-        else this.#extend(byte);
-        break;
-      case 'size LF':
-        this.#expect(byte, LF, 'data');
-        // The last chunk has no data: behind its size line stand the trailers.
-        if (this.#size === 0) this.#place = 'trailers';
-        break;
-      case 'data CR':
-        this.#expect(byte, CR, 'data LF');
-        break;
-      case 'data LF':
-        this.#expect(byte, LF, 'size');
-        this.#digits = 0;
-        break;
-    }
-  }
-
-  #readDigit(value: number): void {
-    if (++this.#digits > MAX_SIZE_DIGITS) throw new MalformedMessage('a chunk size of too many digits');
-    this.#size = this.#size * 16 + value;
-  }
-
-  /** A size needs a digit; behind it stand the end of the line or extensions, nothing else. */
-  #endSize(byte: number): void {
-    if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
-      throw new MalformedMessage('a chunk size that is none');
-    this.#place = byte === CR ? 'size LF' : 'extension';
-    this.#extension = byte === CR ? '' : ';';
-  }
-
-  #extend(byte: number): void {
-    if (TEXT[byte] !== 1 || this.#extension.length === MAX_EXTENSION_BYTES)
-      throw new MalformedMessage('a chunk extension that is none, or too long');
-    this.#extension += String.fromCharCode(byte);
-  }
-
-  #endExtension(): void {
-    if (!EXTENSIONS.test(this.#extension)) throw new MalformedMessage('a chunk extension that is none');
-    this.#place = 'size LF';
-  }
-
-  #expect(byte: number, expected: number, next: Place): void {
+  #expect(byte: number | undefined, expected: number, next: Place): void {
     if (byte !== expected)
       throw new MalformedMessage('a chunk that is longer than its size, or a line without CRLF');
     this.#place = next;
   }
 
-  /** The trailer section is read again from its start with each piece: it is short, and mostly an empty line. */
   #readTrailers(bytes: Uint8Array, at: number, end: number): number {
-    const before = this.#trailerBytes.length;
-    const section = Buffer.concat([
-      this.#trailerBytes,
-      bytes.subarray(at, Math.min(end, at + MAX_TRAILER_BYTES)),
-    ]);
-    const fields: string[] = [];
-    const behind = readFields(
-      section,
-      0,
-      section.length,
-      section.toString('latin1'),
-      fields,
-      MAX_TRAILER_FIELDS,
-    );
-    if (behind === INCOMPLETE) {
-      if (section.length >= MAX_TRAILER_BYTES) throw new MalformedMessage('trailers that are too long');
-      this.#trailerBytes = section;
-      return end;
+    // Mostly there are none.
+    if (this.#trailers === null && bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF) {
+      this.#place = 'done';
+      return at + 2;
     }
-    for (let i = 0; i < fields.length; i += 2) {
-      if (NEVER_TRAILERS.has((fields[i] as string).toLowerCase()))
-        throw new MalformedMessage('a field that is no trailer');
-    }
-    this.trailers = fields;
+    this.#trailers ??= new TrailerSection();
+    at = this.#trailers.read(bytes, at, end);
+    if (this.#trailers.fields === null) return at;
+    this.trailers = this.#trailers.fields;
     this.#place = 'done';
-    return at + behind - before;
+    return at;
   }
 }

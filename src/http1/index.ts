@@ -4,5 +4,7 @@ export { CR, LF, SPACE, TEXT, TOKEN } from './byte-classes.ts';
 export { chunkSize, LAST_CHUNK } from './chunk-writing.ts';
 export { ChunkedBody } from './chunked-body.ts';
 export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
+export { HeadPieces } from './head-pieces.ts';
+export { JoinedPieces } from './joined-pieces.ts';
 export { LengthBody } from './length-body.ts';
 export { MalformedMessage } from './malformed-message.ts';

@@ -10,9 +10,8 @@ import {
   headTooLarge,
   versionNotSupported,
 } from '../gateway/index.ts';
-import { MalformedMessage } from '../http1/index.ts';
+import { HeadPieces, MalformedMessage } from '../http1/index.ts';
 import { answerHead } from './answer-head.ts';
-import { HeadPieces } from './head-pieces.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import type { RequestBody } from './request-body.ts';

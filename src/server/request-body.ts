@@ -1,5 +1,12 @@
 import type { Framing } from '../http/index.ts';
-import { type BodyDecoder, type BodyTerms, ChunkedBody, LengthBody, NO_TERMS } from '../http1/index.ts';
+import {
+  type BodyDecoder,
+  type BodyTerms,
+  ChunkedBody,
+  JoinedPieces,
+  LengthBody,
+  NO_TERMS,
+} from '../http1/index.ts';
 import type { BodySink, BodySource } from '../upstream/index.ts';
 import { BodyPace } from './body-pace.ts';
 
@@ -26,16 +33,17 @@ export class RequestBody implements BodySource {
   #stoodStill = true;
   #sink: BodySink | null = null;
   #discarded = false;
-  /** Where in the bytes at hand that of the body stands which has been found in them. */
-  #foundFrom = 0;
-  #foundTo = 0;
+  /** What of the bytes at hand is of the body. */
+  readonly #found = new JoinedPieces();
   started = false;
   paused = false;
-  /** That have been handed on. */
+  /** Of its data, that were wanted. */
   bytes = 0;
+  /** With what frames its chunks. */
+  #wireBytes = 0;
 
   constructor(framing: Framing, owner: RequestBodyOwner) {
-    const take = (bytes: Uint8Array, from: number, to: number) => this.#found(bytes, from, to);
+    const take = (bytes: Uint8Array, from: number, to: number) => this.#found.add(bytes, from, to);
     this.#decoder = framing === 'chunked' ? new ChunkedBody(take) : new LengthBody(framing, take);
     this.#owner = owner;
   }
@@ -67,11 +75,10 @@ export class RequestBody implements BodySource {
 
   /** Takes what of the bytes belongs to the body; returns the position behind that. Throws MalformedMessage. */
   read(bytes: Buffer): number {
-    this.#foundTo = 0;
+    this.#found.reset();
     const at = this.#decoder.decode(bytes, 0, bytes.length);
-    if (this.#foundTo > 0) this.#take(bytes.subarray(this.#foundFrom, this.#foundTo));
-    // Trailers of a request are dropped: nobody has asked for them (RFC 9110, 6.5.1).
-    if (this.#decoder.done) this.#sink?.end();
+    this.#wireBytes += at;
+    if (this.#sink !== null) this.#handOn(bytes, this.#sink);
     return at;
   }
 
@@ -100,26 +107,17 @@ export class RequestBody implements BodySource {
     this.#owner.bodyFlowChanged();
   }
 
-  /**
-   * Moves the data of all chunks in the bytes at hand together, over what framed them: a chunk may hold a single byte, and
-   * if each went to the upstream by itself, a client could have a write of ours for six bytes of its own.
-   */
-  #found(bytes: Uint8Array, from: number, to: number): void {
-    if (this.#foundTo === 0) {
-      this.#foundFrom = from;
-      this.#foundTo = to;
-    } else {
-      bytes.copyWithin(this.#foundTo, from, to);
-      this.#foundTo += to - from;
-    }
-  }
-
-  #take(bytes: Buffer): void {
-    if (this.#sink === null) return;
-    this.bytes += bytes.length;
-    if (this.#terms.maxBytes !== null && this.bytes > this.#terms.maxBytes) {
+  #handOn(bytes: Buffer, sink: BodySink): void {
+    const { isEmpty, from, to } = this.#found;
+    const { maxBytes } = this.#terms;
+    this.bytes += to - from;
+    if (maxBytes !== null && this.#wireBytes > maxBytes) {
       this.#sink = null;
       this.#owner.bodyTooLarge();
-    } else if (!this.#sink.chunk(bytes)) this.pause();
+      return;
+    }
+    if (!isEmpty && !sink.chunk(bytes.subarray(from, to))) this.pause();
+    // The sink may have let go of it. Trailers of a request are dropped: nobody has asked for them (RFC 9110, 6.5.1).
+    if (this.#decoder.done) this.#sink?.end();
   }
 }

@@ -1,6 +1,9 @@
+import { GrowingBytes } from '../core/index.ts';
 import {
   type BodyDecoder,
   ChunkedBody,
+  HeadPieces,
+  JoinedPieces,
   LengthBody,
   MalformedMessage,
   type PieceTaker,
@@ -37,8 +40,12 @@ export class AnswerReader {
   #sink: AnswerSink | null = null;
   /** The beginning of a head that is not complete. */
   #headBytes: Buffer = NO_BYTES;
+  readonly #headJoined = new GrowingBytes();
+  readonly #headPieces = new HeadPieces();
   #interim = 0;
   #body: BodyDecoder | null = null;
+  /** What of the bytes at hand is of the body. */
+  readonly #found = new JoinedPieces();
   /** While an answer may still turn out to be whole: its bytes as a string, and what of its body has been found. */
   #text: string | null = null;
   #gathered = '';
@@ -93,7 +100,7 @@ export class AnswerReader {
     this.#phase = 'head';
     this.#method = method;
     this.#sink = sink;
-    this.#headBytes = NO_BYTES;
+    this.#forgetHead();
     this.#interim = 0;
     this.#begun = false;
     this.#close = false;
@@ -131,9 +138,11 @@ export class AnswerReader {
   /** Interim answers, if any, and the head of the final one. */
   #readHeads(bytes: Buffer, end: number): void {
     if (this.#headBytes.length > 0) {
-      bytes = Buffer.concat([this.#headBytes, bytes.subarray(0, end)]);
+      bytes = this.#headJoined.join(this.#headBytes, bytes.subarray(0, end));
       end = bytes.length;
       this.#slab = null;
+      this.#headBytes = bytes;
+      if (!this.#headPieces.worthReading(bytes, this.#maxHeadBytes)) return;
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
@@ -156,13 +165,18 @@ export class AnswerReader {
     }
   }
 
-  /**
-   * A head that comes in many pieces is read from its start with each of them. It is bounded, and each piece costs its
-   * sender a packet, so that this is no lever.
-   */
   #keepHead(bytes: Buffer, end: number): void {
     if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
-    this.#headBytes = Buffer.from(bytes.subarray(0, end));
+    this.#headPieces.incomplete(end);
+    // A slab is about to be filled again; what is none is our own already.
+    const head = bytes.subarray(0, end);
+    this.#headBytes = this.#slab === null ? head : this.#headJoined.join(NO_BYTES, head);
+  }
+
+  #forgetHead(): void {
+    this.#headBytes = NO_BYTES;
+    this.#headJoined.forget();
+    this.#headPieces.complete();
   }
 
   /** RFC 9110, 15.2: any number of interim answers may come before the final one, asked for or not. */
@@ -172,7 +186,7 @@ export class AnswerReader {
     // RFC 9110, 15.2: HTTP/1.0 knows no interim answers.
     if (head.httpMinor === 0) throw new MalformedMessage('an interim answer in HTTP/1.0');
     if (++this.#interim > MAX_INTERIM) throw new MalformedMessage('too many interim answers');
-    this.#headBytes = NO_BYTES;
+    this.#forgetHead();
     const { close, fields } = answerFraming(this.#method, head);
     if (close) this.#close = true;
     // 100 asks for a body that is on its way already, or comes when the client sends it.
@@ -183,23 +197,22 @@ export class AnswerReader {
   /** The final answer: whole, if its body is here as well. */
   #begin(head: AnswerHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = answerFraming(this.#method, head);
-    this.#headBytes = NO_BYTES;
+    this.#forgetHead();
     if (close) this.#close = true;
     this.#keepAliveMs = keepAliveMs;
     this.#bodiless = length === 0;
     const body = decoderOf(length, this.#takePiece);
     this.#body = body;
     this.#phase = 'body';
-    this.#gathered = '';
-    const mayBeWhole = end <= WHOLE_MAX_BYTES && length !== 'until close';
-    this.#text = mayBeWhole ? text : null;
     const bodyLength = typeof length === 'number' ? length : null;
-    if (!mayBeWhole) this.#sink?.head(head.status, head.reason, fields, bodyLength);
-    const at = body.decode(bytes, head.bytes, end);
-    if (this.#text === null) {
-      this.#endIfDone(at, end);
+    if (end > WHOLE_MAX_BYTES || length === 'until close') {
+      this.#sink?.head(head.status, head.reason, fields, bodyLength);
+      this.#readBody(bytes, head.bytes, end);
       return;
     }
+    this.#text = text;
+    this.#gathered = '';
+    const at = body.decode(bytes, head.bytes, end);
     this.#text = null;
     if (body.done && body.trailers.length === 0) {
       // An answer without a stated length gets one, now that it is known.
@@ -214,7 +227,10 @@ export class AnswerReader {
 
   #readBody(bytes: Buffer, at: number, end: number): void {
     if (this.#body === null) return;
-    this.#endIfDone(this.#body.decode(bytes, at, end), end);
+    this.#found.reset();
+    const behind = this.#body.decode(bytes, at, end);
+    if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
+    this.#endIfDone(behind, end);
   }
 
   #endIfDone(at: number, end: number): void {
@@ -233,13 +249,15 @@ export class AnswerReader {
   }
 
   readonly #takePiece: PieceTaker = (bytes, from, to) => {
-    // The sink may have given the exchange up in the middle of a read.
-    if (this.#sink === null) return;
     if (this.#text !== null) this.#gathered += this.#text.slice(from, to);
-    else if (this.#slab === null) this.#give((bytes as Buffer).subarray(from, to), null);
+    else this.#found.add(bytes, from, to);
+  };
+
+  #handOn(bytes: Buffer, { from, to }: JoinedPieces): void {
+    if (this.#slab === null) this.#give(bytes.subarray(from, to), null);
     else if (to - from < LEND_MIN_BYTES) this.#give(Buffer.from(bytes.subarray(from, to)), null);
     else this.#give(this.#slab.lend(from, to), this.#slab.taken);
-  };
+  }
 
   #give(piece: Buffer, taken: Slab['taken'] | null): void {
     if (this.#sink?.data(piece, taken) === false) this.#wantsMore = false;

@@ -162,7 +162,7 @@ describe('a body larger than its route accepts', () => {
 
   test('is 413 when its chunks turn out to be, and the upstream does not take the part for the whole', async () => {
     const { upstream, gateway } = await front(SMALL);
-    expect((await gateway.ask(inChunks('POST /a', ['x'.repeat(1_000), 'x'.repeat(24)]))).status).toBe(200);
+    expect((await gateway.ask(inChunks('POST /a', ['x'.repeat(1_000), 'x'.repeat(7)]))).status).toBe(200);
     const client = await gateway.connect();
     await client.send(`${head('POST /b', 'Transfer-Encoding: chunked')}3e8\r\n${'x'.repeat(1_000)}\r\n`);
     await waitFor('the first chunk is upstream', () => upstream.requests.at(-1)?.bodyBytes === 1_000);
@@ -173,5 +173,13 @@ describe('a body larger than its route accepts', () => {
       () => upstream.requests.at(-1)?.connection.open === false,
     );
     expect(upstream.requests.at(-1)?.complete).toBe(false);
+  });
+
+  test('is 413 when what frames its chunks makes it so', async () => {
+    const { gateway } = await front(SMALL);
+    expect((await gateway.ask(inChunks('POST /a', Array(200).fill('x')))).status).toBe(413);
+    const extended = `1;${'a'.repeat(200)}\r\nx\r\n`.repeat(5);
+    const chunked = `${head('POST /a', 'Transfer-Encoding: chunked')}${extended}0\r\n\r\n`;
+    expect((await gateway.ask(chunked)).status).toBe(413);
   });
 });

@@ -18,7 +18,12 @@ export class CollectingSink implements AnswerSink {
   readonly #over = Promise.withResolvers<void>();
 
   get body(): string {
-    return this.#pieces.map(piece => (typeof piece === 'string' ? piece : piece.toString('latin1'))).join('');
+    return this.pieces.join('');
+  }
+
+  /** The body as it came. */
+  get pieces(): string[] {
+    return this.#pieces.map(piece => (typeof piece === 'string' ? piece : piece.toString('latin1')));
   }
 
   /** Resolves when the last call has come: `whole`, `end` or `fail`. */

@@ -35,6 +35,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     ['zeros before a size', '0005\r\nhello\r\n000\r\n\r\n', 'hello'],
     ['data that looks like chunks', '5\r\n0\r\n\r\n\r\n0\r\n\r\n', '0\r\n\r\n'],
     ['extensions (7.1.1)', '5;a\r\nhello\r\n0;b=c;d="e;\\"f"\r\n\r\n', 'hello'],
+    ['extensions with all that may be in quotes', '1;a="";b="\t \xff\\\\\\\t";c\r\nx\r\n0\r\n\r\n', 'x'],
   ])('is whole: %s', (_, bytes, text) => {
     expect(decode(bytes)).toEqual(whole(text));
     expect(decode(...bytes)).toEqual(whole(text));
@@ -74,6 +75,12 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     ['an extension without a name', '5;=b\r\nhello\r\n'],
     ['an extension without its value', '5;a=\r\nhello\r\n'],
     ['an extension with blanks', '5; a\r\nhello\r\n'],
+    ['an extension with two values', '5;a=b=c\r\nhello\r\n'],
+    ['an extension with more behind a quote', '5;a="b"c\r\nhello\r\n'],
+    ['an extension with a quote in a name', '5;a"b\r\nhello\r\n'],
+    ['an extension with an escaped control byte', '5;a="\\\0"\r\nhello\r\n'],
+    ['an extension that ends in an escape', '5;a="b\\\r\nhello\r\n'],
+    ['an extension with a byte above 0x7f outside of quotes', '5;a=\xff\r\nhello\r\n'],
     ['an extension with an open quote', '5;a="b\r\nhello\r\n'],
     ['an extension with a control byte', '5;a\0\r\nhello\r\n'],
     ['an extension with a bare LF', '5;a\nhello\r\n'],
@@ -90,6 +97,14 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
   ])('is refused with %s', (_, bytes) => {
     expect(() => decode(bytes)).toThrow(MalformedMessage);
     expect(() => decode(...bytes)).toThrow(MalformedMessage);
+  });
+
+  test('may have extensions of 16 KiB in all, and no more, in however many chunks and pieces', () => {
+    const extended = (chunks: number) => `1;${'a'.repeat(199)}\r\nx\r\n`.repeat(chunks);
+    expect(decode(`${extended(80)}0\r\n\r\n`).text).toHaveLength(80);
+    expect(decode(...`${extended(80)}0\r\n\r\n`).text).toHaveLength(80);
+    expect(() => decode(extended(82))).toThrow(MalformedMessage);
+    expect(() => decode(...extended(82))).toThrow(MalformedMessage);
   });
 
   test('has trailers, as they came', () => {

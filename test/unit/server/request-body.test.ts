@@ -99,17 +99,19 @@ describe('a pause', () => {
 });
 
 describe('a bound', () => {
-  test('lets as many bytes pass, and not one more', () => {
-    for (const framing of [6, 'chunked'] as const) {
-      const hands = new Hands(framing, { maxBytes: 5 }).start();
-      const [first, second] = framing === 6 ? ['hello', '!'] : ['5\r\nhello\r\n', '1\r\n!\r\n0\r\n\r\n'];
-      hands.read(first);
-      expect(hands.told).toEqual(['started']);
-      hands.read(second);
-      expect(hands.told).toEqual(['started', 'too large']);
-      // Its end would make a whole of a part.
-      expect(hands.taken).toEqual(['hello']);
-    }
+  test.each([
+    ['of a length', 6, 5, 'hello', '!'],
+    ['in chunks, what frames them counted', 'chunked', 10, '5\r\nhello\r\n', '1\r\n!\r\n0\r\n\r\n'],
+    ['in chunks, up to what ends them', 'chunked', 14, '5\r\nhello\r\n0\r\n\r', '\n'],
+    ['in chunks, with their extensions', 'chunked', 20, '5;a\r\nhello\r\n', `1;${'a'.repeat(20)}\r\n`],
+  ] as const)('lets as many bytes pass, and not one more: %s', (_, framing, maxBytes, first, second) => {
+    const hands = new Hands(framing, { maxBytes }).start();
+    hands.read(first);
+    expect(hands.told).toEqual(['started']);
+    hands.read(second);
+    expect(hands.told).toEqual(['started', 'too large']);
+    // Its end would make a whole of a part.
+    expect(hands.taken).toEqual(['hello']);
   });
 
   test('is told once, however much follows', () => {
@@ -120,11 +122,11 @@ describe('a bound', () => {
     expect(hands.taken).toEqual([]);
   });
 
-  test('may be none, or no byte at all', () => {
+  test('may be none, or as many bytes as an empty body in chunks has', () => {
     const unbound = new Hands(100_000).start();
     unbound.read('x'.repeat(100_000));
     expect(unbound.taken).toHaveLength(2);
-    const none = new Hands('chunked', { maxBytes: 0 }).start();
+    const none = new Hands('chunked', { maxBytes: 5 }).start();
     none.read('0\r\n\r\n');
     expect(none.taken).toEqual(['END']);
   });

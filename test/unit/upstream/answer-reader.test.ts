@@ -113,6 +113,19 @@ describe('a body in several reads', () => {
     expect(reading.reader.over).toBe(true);
   });
 
+  test('goes on as one piece a read, however small its chunks are', () => {
+    const reading = new Reading();
+    reading.read(`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
+    for (const [letter, times] of [
+      ['a', 1_000],
+      ['b', 3_000],
+    ] as const)
+      reading.read(`1;e\r\n${letter}\r\n`.repeat(times));
+    reading.read('0\r\n\r\n');
+    expect(reading.sink.pieces).toEqual(['x', 'a'.repeat(1_000), 'b'.repeat(3_000)]);
+    expect(reading.sink.events).toEqual(['head 200 null', 'end']);
+  });
+
   test('is lent from 2 KiB on, and copied below', () => {
     const reading = read(`${OK}Content-Length: 10000\r\n\r\n`);
     reading.sink.takesAtOnce = false;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeadPieces } from '../../../src/server/head-pieces.ts';
+import { HeadPieces } from '../../../src/http1/head-pieces.ts';
 
 const MOST = 1_048_576;
 
@@ -32,6 +32,22 @@ test.each([1, 2, 3, 4, 1_500])(
     expect(lengthsRead(text, bytes).at(-1)).toBe(text.length);
   },
 );
+
+test('the end of a long head is looked for in each byte once or twice, not with each piece', () => {
+  const all = Buffer.alloc(100_000, 'x');
+  const pieces = new HeadPieces();
+  let searched = 0;
+  for (let end = 1; end <= all.length; end++) {
+    const sofar = all.subarray(0, end);
+    sofar.indexOf = (_: unknown, from = 0) => {
+      searched += end - Number(from);
+      return -1;
+    };
+    if (pieces.worthReading(sofar, MOST)) pieces.incomplete(end);
+  }
+  // A step of one byte looks at five: the end may have begun before it.
+  expect(searched).toBeLessThan(6 * all.length);
+});
 
 test('a head that has reached the cap is read', () => {
   const pieces = new HeadPieces();
