@@ -11,7 +11,7 @@ import {
   type Snapshot,
 } from './config/index.ts';
 import { type AppliedEvent, type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway, isReady, Limiting, type Setup, Succession } from './gateway/index.ts';
+import { Gateway, isReady, Limiting, type Setup, Succession, UnlistedProxies } from './gateway/index.ts';
 import {
   FaultLog,
   IdentityListeners,
@@ -24,6 +24,7 @@ import {
   type Logger,
   Logging,
   Metrics,
+  ProxyLog,
   ReloadListeners,
   ReloadLog,
   ReloadMetrics,
@@ -112,12 +113,14 @@ class RunningApp implements App {
       wait: setup => this.#reloads.waiting(setup.snapshot),
     });
     this.#shareMarks(this.#succession.current);
+    const unlistedProxies = new UnlistedProxies(clock, new ProxyLog(log));
     this.#gateway = new Gateway({
       setup: this.#succession.current,
       clock,
       listener: new Listeners([this.#metrics, new FaultLog(log), accessLog]),
       nextRequestId: requestIdSource(),
       limiting: this.#limiting,
+      unlistedProxies,
     });
     this.#watcher =
       source === undefined
@@ -142,6 +145,7 @@ class RunningApp implements App {
       record,
       gateway: this.#gateway,
       limiting: this.#limiting,
+      unlistedProxies,
       setup: () => this.#succession.current,
       restartKeys: (latest: Snapshot) => restartKeys(snapshot, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),

@@ -1,5 +1,5 @@
 import { formatHostPort, type ReloadRecord, type RestartKey, type Snapshot } from '../config/index.ts';
-import type { Gateway, Limiting, Setup, SharedStore } from '../gateway/index.ts';
+import type { Gateway, Limiting, Setup, SharedStore, UnlistedProxies } from '../gateway/index.ts';
 import type { GatewayStatus } from './status.ts';
 
 /** Who is asked for the status, each time anew. */
@@ -8,6 +8,7 @@ export interface StatusSources {
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
   readonly limiting: Limiting;
+  readonly unlistedProxies: UnlistedProxies;
   notReady(): string | null;
   setup(): Setup;
   restartKeys(latest: Snapshot): readonly RestartKey[];
@@ -31,6 +32,7 @@ export function gatherStatus(sources: StatusSources): GatewayStatus {
       lastFailure: record.failure,
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
+    unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
     provider: identity?.facts ?? null,
     store: storeStatus(sources.limiting),
     upstreams: upstreams(sources, snapshot),

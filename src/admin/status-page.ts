@@ -10,7 +10,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <style>${STYLE}</style>
 <h1>Weir</h1>
 <p class="${isWell(status) ? 'well' : 'ill'}">${escapeHtml(wordFor(status))}</p>
-${configuration(status)}
+${configuration(status)}${proxies(status)}
 ${provider(status)}
 ${store(status)}
 ${upstreams(status)}
@@ -82,6 +82,14 @@ function configuration({ configuration: now, startedAtMs, traffic }: GatewayStat
     ['Client connections', String(traffic.connections)],
     ['Requests in flight', String(traffic.requestsInFlight)],
   ]);
+}
+
+function proxies({ unlistedProxies: all }: GatewayStatus): string {
+  if (all.length === 0) return '';
+  const rows = all.map(({ address, sinceMs, message }) =>
+    row(address, `${message}\nsince ${isoTime(sinceMs)}`),
+  );
+  return `\n${section('Proxies that are not trusted', rows)}`;
 }
 
 function provider({ provider: facts }: GatewayStatus): string {

@@ -1,3 +1,5 @@
+import type { UnlistedProxy } from '../core/index.ts';
+
 /** Moments are milliseconds since the epoch. */
 export interface GatewayStatus {
   readonly startedAtMs: number;
@@ -29,6 +31,8 @@ export interface GatewayStatus {
     } | null;
   };
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
+  /** Senders that look like proxies in front, and that `trusted_proxies` does not list. */
+  readonly unlistedProxies: readonly UnlistedProxy[];
   /** Null: none is configured. */
   readonly provider: {
     readonly issuer: string;

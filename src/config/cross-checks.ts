@@ -1,7 +1,7 @@
 import { parseDurationMs } from '../core/index.ts';
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import type { ConfigFile } from './config-file.ts';
-import { checkForwardingHeaders } from './forwarding-checks.ts';
+import { checkForwardingHeaders, checkTrustedProxies } from './forwarding-checks.ts';
 import { listenSchema, routeKeys } from './gateway-schema.ts';
 import { checkIdentity } from './identity-checks.ts';
 import type { HostPort } from './model.ts';
@@ -21,6 +21,7 @@ export function crossCheck(file: ConfigFile): void {
   checkPatterns(file, sketches);
   if (upstreams !== undefined && upstreams !== null)
     checkUpstreams(file, Object.keys(asMap(upstreams)), sketches);
+  checkTrustedProxies(file);
   checkForwardingHeaders(file);
   checkIdentity(file);
 }

@@ -1,7 +1,8 @@
-import { foldName } from '../http/index.ts';
+import { AddressSet, foldName } from '../http/index.ts';
 import type { ConfigFile } from './config-file.ts';
 import { RULES_BY_DEFAULT } from './forwarding-schema.ts';
 import { asMap } from './raw.ts';
+import { network } from './scalars.ts';
 
 /** Names under `forwarding_headers` as they stand in the file, which a mistake elsewhere in it may have kept from being read. */
 export interface ListedHeaders {
@@ -25,6 +26,26 @@ export function checkForwardingHeaders(file: ConfigFile): void {
     if (removed.has(foldName(name))) file.add(path, `${file.shown(path)} is listed under "remove", too`);
     else if (RULES_BY_DEFAULT.get(name) === undefined)
       file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
+  }
+}
+
+/** One address of each of IPv4's networks of a byte, and of each registry's part of IPv6: nobody owns two of them. */
+const FAR_APART = [
+  ...Array.from({ length: 223 }, (_, index) => `${index + 1}.0.0.1`),
+  ...['2001::1', '2400::1', '2600::1', '2800::1', '2a00::1', '2c00::1'],
+];
+
+const sound = network();
+
+/** Whoever is listed can claim to be any client: a network that holds a part of the world is a mistake in most cases. */
+export function checkTrustedProxies(file: ConfigFile): void {
+  for (const [index, text] of textsOf(asMap(file.value).trusted_proxies).entries()) {
+    if (!sound.safeParse(text).success) continue;
+    const listed = new AddressSet([text]);
+    if (FAR_APART.filter(address => listed.has(address)).length < 2) continue;
+    const message =
+      'strangers are in this network, who could then claim to be any client: list your own proxies alone';
+    file.add(['trusted_proxies', index], message, { severity: 'warning' });
   }
 }
 

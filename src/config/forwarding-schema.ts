@@ -30,9 +30,12 @@ export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send. */
 function kept() {
-  return token(NAME).refine(name => [undefined, 'origin', 'caller'].includes(RULES_BY_DEFAULT.get(name)), {
-    error: 'the gateway itself writes or removes this field, which cannot be kept: leave it out',
-  });
+  return token(NAME).refine(
+    name => [undefined, 'origin', 'forwarded', 'caller'].includes(RULES_BY_DEFAULT.get(name)),
+    {
+      error: 'the gateway itself writes or removes this field, which cannot be kept: leave it out',
+    },
+  );
 }
 
 const both = z.strictObject({

@@ -8,6 +8,7 @@ export { type Fields, firstValue } from './fields.ts';
 export { GrowingBytes } from './growing-bytes.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
 export { ownString } from './own-string.ts';
+export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export { requestIdSource } from './request-id.ts';

@@ -3,6 +3,7 @@ import type { Limiting } from './limiting.ts';
 import { Permits } from './permits.ts';
 import { RestrictionAnswers } from './restriction-answers.ts';
 import type { Setup } from './setup.ts';
+import type { UnlistedProxies } from './unlisted-proxies.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -12,6 +13,7 @@ export interface GatewayParts {
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
+  readonly unlistedProxies: UnlistedProxies;
 }
 
 /** What outlives an exchange: counters, and the configuration that the next one begins with. */
@@ -20,6 +22,7 @@ export class GatewayState {
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
+  readonly unlistedProxies: UnlistedProxies;
   readonly restrictionAnswers = new RestrictionAnswers();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new Permits();
@@ -33,5 +36,6 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
+    this.unlistedProxies = parts.unlistedProxies;
   }
 }

@@ -18,3 +18,4 @@ export {
 export { isReady, type Setup } from './setup.ts';
 export type { SharedStore } from './shared-store.ts';
 export { Succession, type SuccessionParts } from './succession.ts';
+export { UnlistedProxies } from './unlisted-proxies.ts';

@@ -13,19 +13,35 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
   const head = known?.head ?? new RequestHead(downstream.fields, snapshot.forwarding, trusted);
   exchange.head = head;
   exchange.requestId = acceptableRequestId(head.requestId) ?? state.nextRequestId();
-  if (head.untrustedClaims) state.listener.untrustedForwarding();
+  if (head.untrustedClaims) noteClaims(head, downstream.peer, state);
   if (known !== null) exchange.clientAddress = known.clientAddress;
-  else if (head.forwardedFor !== null) {
-    const address = forwardedClient(downstream.peer, head.forwardedFor, snapshot.trustedProxies);
-    // Permits, limits and restrictions keep it for longer than the request.
-    exchange.clientAddress = ownString(address);
-  }
+  else if (head.forwardedFor !== null) readForwardedFor(exchange, head.forwardedFor, state);
   if (downstream.fields.length > snapshot.caps.fields * 2) return headTooLarge();
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (downstream.method === 'TRACE' || downstream.method === 'CONNECT') return methodNotSupported();
   if (known === null) return judgeHead(exchange, head);
   exchange.bodyLength = known.bodyLength;
   return null;
+}
+
+/** What a peer claims without being trusted counts for nothing; but it may be a proxy that somebody forgot to list. */
+function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
+  listener.untrustedForwarding();
+  if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
+  else if (head.claimedForwarded !== null) unlistedProxies.saw(peer, 'Forwarded', head.claimedForwarded);
+}
+
+function readForwardedFor(
+  exchange: Exchange,
+  forwardedFor: readonly string[],
+  { unlistedProxies }: GatewayState,
+): void {
+  const { downstream, snapshot } = exchange;
+  const { address, claim } = forwardedClient(downstream.peer, forwardedFor, snapshot.trustedProxies);
+  // Permits, limits and restrictions keep it for longer than the request.
+  exchange.clientAddress = ownString(address);
+  // The client may itself be a proxy, in front of the trusted one.
+  if (claim !== null) unlistedProxies.saw(exchange.clientAddress, 'X-Forwarded-For', claim);
 }
 
 /** Clients repeat their fields: found in order on this connection, they are not looked at again. */

@@ -54,6 +54,13 @@ export class AddressSet {
   }
 }
 
+/** A client as proxies tell of it, and what it says itself. */
+export interface ForwardedClient {
+  readonly address: string;
+  /** What stands left of it in `X-Forwarded-For`, for which nobody vouches but this address; null: nothing. */
+  readonly claim: string | null;
+}
+
 /**
  * The address that a request counts as coming from where its peer is a trusted proxy: the right-most address of
  * `X-Forwarded-For` that is not one (each proxy adds the address that it saw on the right). Where all are trusted it is the
@@ -62,8 +69,12 @@ export class AddressSet {
  * @param forwardedFor the values of all its lines in order. They are read from the right and no further than needed, so what
  *   a client puts in front of its own address costs nothing.
  */
-export function forwardedClient(peer: string, forwardedFor: readonly string[], trusted: AddressSet): string {
-  let address = peer;
+export function forwardedClient(
+  peer: string,
+  forwardedFor: readonly string[],
+  trusted: AddressSet,
+): ForwardedClient {
+  let [address, isTrusted] = [peer, true];
   const list = forwardedFor.join(',');
   for (let end = list.length; end > 0; ) {
     const comma = list.lastIndexOf(',', end - 1);
@@ -71,13 +82,28 @@ export function forwardedClient(peer: string, forwardedFor: readonly string[], t
     end = comma;
     // RFC 9110, 5.6.1.2: empty elements of a list mean nothing.
     if (entry === '') continue;
+    if (!isTrusted) return { address, claim: entry };
     const before = normalizeAddress(entry);
-    if (before === null) return address;
+    if (before === null) break;
     address = before;
-    if (!trusted.has(address)) return address;
+    isTrusted = trusted.has(address);
   }
-  return address;
+  return { address, claim: null };
 }
+
+/**
+ * The address that a forwarding field's last element names, which is the one that its sender saw; null: none. `value`: of the
+ * field's last line, whose end alone is looked at. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
+ */
+export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: string): string | null {
+  const end = value.slice(-LONGEST_ELEMENT);
+  const element = end.slice(end.lastIndexOf(',') + 1).trim();
+  if (field === 'X-Forwarded-For') return normalizeAddress(element);
+  const [, node = ''] = /(?:^|;)[ \t]*for="?([^";]+)/i.exec(element) ?? [];
+  return normalizeAddress(node);
+}
+
+const LONGEST_ELEMENT = 256;
 
 /** Eight groups, none zero, in canonical spelling: what most hosts have, and not worth taking apart. */
 const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;

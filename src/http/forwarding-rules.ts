@@ -14,6 +14,7 @@ export type FieldRule =
   | 'forwarded-for'
   | 'forwarded-proto'
   | 'forwarded-host'
+  | 'forwarded'
   /** Never forwarded. */
   | 'drop'
   /** Forwarded only when a trusted proxy sent it: it says where the request came from. */
@@ -66,6 +67,8 @@ export class ForwardingRules {
     // The last one counts: what the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
       ...withRule(ORIGIN_CLAIMS, 'origin'),
+      // Like those, and looked at: who sends it without being trusted may be a proxy that should be.
+      ['forwarded', 'forwarded'],
       ...withRule(CALLER_CLAIMS, 'caller'),
       ...withRule(remove, 'origin'),
       ...withRule(keep, 'keep'),

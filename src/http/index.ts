@@ -1,4 +1,4 @@
-export { AddressSet, addressKey, forwardedClient, normalizeAddress } from './address.ts';
+export { AddressSet, addressKey, forwardedAddress, forwardedClient, normalizeAddress } from './address.ts';
 export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { hasToken } from './connection-field.ts';
 export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';

@@ -25,6 +25,9 @@ export class RequestHead {
   doubled: FieldRule | null = null;
   /** An untrusted peer sent fields that only trusted proxies may send. */
   untrustedClaims = false;
+  /** The last line of each of the two in which proxies name the client, where an untrusted peer sent it. */
+  claimedFor: string | null = null;
+  claimedForwarded: string | null = null;
   #kept: string[] = [];
   #named: Set<string> | null = null;
 
@@ -68,8 +71,14 @@ export class RequestHead {
         break;
       default:
         if (trusted) this.#believe(rule, name, value);
-        else if (rule !== 'request-id') this.untrustedClaims = true;
+        else if (rule !== 'request-id') this.#disbelieve(rule, value);
     }
+  }
+
+  #disbelieve(rule: FieldRule, value: string): void {
+    this.untrustedClaims = true;
+    if (rule === 'forwarded-for') this.claimedFor = value;
+    else if (rule === 'forwarded') this.claimedForwarded = value;
   }
 
   #believe(rule: FieldRule, name: string, value: string): void {

@@ -14,6 +14,7 @@ export { type LogOutput, standardOutput } from './log-output.ts';
 export { type Logger, makeLogger } from './logger.ts';
 export { Logging, type LoggingOptions } from './logging.ts';
 export { type Gauges, Metrics } from './metrics.ts';
+export { ProxyLog } from './proxy-log.ts';
 export { ReloadLog } from './reload-log.ts';
 export { ReloadMetrics } from './reload-metrics.ts';
 export { StoreLog } from './store-log.ts';

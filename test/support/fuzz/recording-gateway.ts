@@ -33,6 +33,7 @@ const SETUP = {
 const STATE = {
   nextRequestId: () => 'id',
   listener: { untrustedForwarding() {} },
+  unlistedProxies: { saw() {} },
 } as unknown as GatewayState;
 const EMPTY: Fields = ['Content-Length', '0'];
 

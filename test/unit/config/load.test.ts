@@ -138,6 +138,18 @@ describe('values', () => {
       'trusted_proxies: [10.0.0.0/33]',
       '1:19: trusted_proxies[0]: "10.0.0.0/33" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32',
     ],
+    ...[
+      '0.0.0.0/0',
+      '"::/0"',
+      '128.0.0.0/1',
+      '"2000::/3"',
+      '"::ffff:0:0/96"',
+      '"0:0:0:0:0:ffff:0.0.0.0/96"',
+      '"::/1"',
+    ].map((network): [string, string] => [
+      `trusted_proxies: [10.0.0.0/8, "fc00::/7", 172.16.0.0/12, "::1", 192.0.2.7, ${network}]`,
+      '1:76: warning: trusted_proxies[5]: strangers are in this network, who could then claim to be any client: list your own proxies alone',
+    ]),
     [
       'forwarding_headers: ["X Real"]',
       '1:22: forwarding_headers[0]: expected the name of a header field such as X-Real-IP, found "X Real"',

@@ -7,6 +7,7 @@ import {
   type Downstream,
   Gateway,
   Limiting,
+  UnlistedProxies,
 } from '../../../src/gateway/index.ts';
 import { LimitListeners, StoreListeners } from '../../../src/observe/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
@@ -27,6 +28,7 @@ async function slowlyLimited() {
   const send = ({ target }: { target: string }) => sent.push(target);
   const gateway = new Gateway({
     ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
+    unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
     listener: { started: () => {}, finished: () => {}, untrustedForwarding: () => {} },
     setup: { snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
   });

@@ -216,7 +216,8 @@ describe('a set of addresses', () => {
 
 describe('the address of a client behind a trusted proxy', () => {
   const trusted = new AddressSet(['10.1.0.0/16', '2001:db8::/32']);
-  const of = (peer: string, ...forwardedFor: string[]) => forwardedClient(peer, forwardedFor, trusted);
+  const of = (peer: string, ...forwardedFor: string[]) =>
+    forwardedClient(peer, forwardedFor, trusted).address;
 
   test('is that of a trusted peer that forwards for nobody', () => {
     expect(of('10.1.0.1')).toBe('10.1.0.1');

@@ -1,0 +1,142 @@
+import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
+import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
+
+const HOUR_MS = 3_600_000;
+/** A report is told of for so long: the next one may need most of an hour. */
+const REPORT_MS = 2 * HOUR_MS;
+const MOST_WATCHED = 64;
+
+/**
+ * Within an hour a sender has to forward for so many others before it is taken for a proxy. A scanner that tries an address
+ * or two which may be let in does not. More is asked of a public one: it is seldom the operator's, and anyone can invent clients.
+ */
+const ENOUGH = {
+  private: { requests: 50, clients: 10 },
+  public: { requests: 500, clients: 100 },
+} as const;
+
+/** RFC 1918, 3927, 6598, 4193 and 4291: where load balancers and containers mostly are. */
+const PRIVATE = new AddressSet([
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'],
+  ...['fc00::/7', 'fe80::/10', '::1'],
+]);
+/** Nobody's client comes from here; that some server may let it in, is why scanners claim it. */
+const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
+
+/**
+ * Notices proxies that are missing in `trusted_proxies`: senders who forward for many clients, and are not believed. All of
+ * these clients share one address' limits and its restrictions, and nothing else would name the cause.
+ *
+ * A fixed number of senders is watched. Private ones take the place of public ones, and who was reported stays.
+ */
+export class UnlistedProxies {
+  readonly #clock: Clock;
+  readonly #listener: ProxyListener;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(clock: Clock, listener: ProxyListener) {
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  /** A sender that is not trusted forwards for somebody. `value`: of the field's last line. */
+  saw(sender: string, field: UnlistedProxy['field'], value: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    const key = addressKey(sender);
+    const watched = this.#watched.get(key) ?? this.#watch(key, PRIVATE.has(sender), nowMs);
+    if (watched === null) return;
+    if (nowMs - watched.hourSinceMs >= HOUR_MS) watched.beginHour(nowMs);
+    if (watched.saidThisHour) return;
+    const client = forwardedAddress(field, value);
+    if (client === null || !watched.counts(client)) return;
+    if (watched.add(ownString(addressKey(client)))) this.#report(watched, sender, field, nowMs);
+  }
+
+  /** Those that were reported lately and are in none of these networks. */
+  reports(trusted: AddressSet): UnlistedProxy[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#watched.values()].flatMap(({ report, reportedMs }) =>
+      report === null || nowMs - reportedMs >= REPORT_MS || trusted.has(report.address) ? [] : [report],
+    );
+  }
+
+  #report(watched: Watched, sender: string, field: UnlistedProxy['field'], nowMs: number): void {
+    const sinceMs = watched.report?.sinceMs ?? this.#clock.epochMs() - (nowMs - watched.hourSinceMs);
+    const message = messageOf(sender, field, watched.isPrivate);
+    watched.report = { address: sender, field, sinceMs, message };
+    watched.reportedMs = nowMs;
+    this.#listener.unlistedProxy(watched.report);
+  }
+
+  #watch(key: string, isPrivate: boolean, nowMs: number): Watched | null {
+    if (this.#watched.size >= MOST_WATCHED && !this.#makeRoom(isPrivate, nowMs)) return null;
+    const watched = new Watched(isPrivate, nowMs);
+    this.#watched.set(key, watched);
+    return watched;
+  }
+
+  /** Gives up the one that matters least, the quietest first. */
+  #makeRoom(forPrivate: boolean, nowMs: number): boolean {
+    let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
+    for (const [key, watched] of this.#watched) {
+      const worth = watched.worth(nowMs);
+      if (worth < leastWorth) [least, leastWorth] = [key, worth];
+    }
+    const mostToGiveUp = forPrivate ? WORTH.reportedPrivate : WORTH.reportedPublic;
+    return leastWorth < mostToGiveUp && this.#watched.delete(least);
+  }
+}
+
+/** More than the requests that are counted of anyone. */
+const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
+
+/** A sender that forwards, and what it has done of that in this hour. */
+class Watched {
+  readonly isPrivate: boolean;
+  hourSinceMs: number;
+  report: UnlistedProxy | null = null;
+  reportedMs = 0;
+  saidThisHour = false;
+  #requests = 0;
+  readonly #clients = new Set<string>();
+
+  constructor(isPrivate: boolean, nowMs: number) {
+    this.isPrivate = isPrivate;
+    this.hourSinceMs = nowMs;
+  }
+
+  beginHour(nowMs: number): void {
+    this.hourSinceMs = nowMs;
+    this.saidThisHour = false;
+    this.#requests = 0;
+    this.#clients.clear();
+  }
+
+  /** A public proxy of the operator has public clients; that of a company elsewhere names its own, private ones. */
+  counts(client: string): boolean {
+    return !LOOPBACK.has(client) && (this.isPrivate || !PRIVATE.has(client));
+  }
+
+  /** Counts a request for this client. True: that was enough. */
+  add(client: string): boolean {
+    const enough = this.isPrivate ? ENOUGH.private : ENOUGH.public;
+    this.#requests = Math.min(this.#requests + 1, enough.requests);
+    if (this.#clients.size < enough.clients) this.#clients.add(client);
+    if (this.#requests < enough.requests || this.#clients.size < enough.clients) return false;
+    this.saidThisHour = true;
+    this.#clients.clear();
+    return true;
+  }
+
+  worth(nowMs: number): number {
+    if (nowMs - Math.max(this.hourSinceMs, this.reportedMs) >= REPORT_MS) return 0;
+    const reported = this.report !== null;
+    if (this.isPrivate) return this.#requests + (reported ? WORTH.reportedPrivate : WORTH.private);
+    return this.#requests + (reported ? WORTH.reportedPublic : 0);
+  }
+}
+
+function messageOf(address: string, field: string, isPrivate: boolean): string {
+  const cause = `${address} sends ${field} and is not in trusted_proxies: all of its clients count as one address`;
+  return isPrivate ? cause : `${cause}. Add it only if it is a proxy of yours: anyone can send this field`;
+}

@@ -1,0 +1,15 @@
+import type { ProxyListener, UnlistedProxy } from '../core/index.ts';
+import type { Logger } from './logger.ts';
+
+/** Logs what looks like a proxy that `trusted_proxies` lacks. */
+export class ProxyLog implements ProxyListener {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  unlistedProxy({ address, field, message }: UnlistedProxy): void {
+    this.#log.warn({ type: 'proxy', address, field }, message);
+  }
+}
