@@ -6,6 +6,7 @@ import {
   type LimitSet,
   type OffenceRule,
   type Quota,
+  RecentDigests,
 } from '../limits/index.ts';
 import { type RouteEntry, RouteTable } from '../routing/index.ts';
 import { parseLimitRoute } from './limit-route.ts';
@@ -32,10 +33,11 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
 export function compileLimits(config: LimitsConfig): CompiledLimits {
   const global = compileGlobal(config);
   const lines = Object.entries(config.routes);
+  const digests = new RecentDigests();
   const buckets = new Map(
     Object.entries(config.buckets).map(([name, bucket]) => {
       const shared = lines.filter(([, user]) => user === name).length > 1;
-      return [name, compileBucket(name, bucket, shared, config, global)];
+      return [name, compileBucket(name, bucket, { shared, config, global, digests })];
     }),
   );
   const routes = lines.map(([line, name]) => compileRoute(line, buckets.get(name), config.buckets[name]));
@@ -72,9 +74,18 @@ function compileGlobal({ global, window_slack: windowSlackMs }: LimitsConfig): P
 function compileBucket(
   name: string,
   config: BucketConfig,
-  shared: boolean,
-  { window_slack: windowSlackMs, bucket_hash: hashing }: LimitsConfig,
-  global: PerClass<Limit | null>,
+  {
+    shared,
+    config: { window_slack: windowSlackMs, bucket_hash: hashing },
+    global,
+    digests,
+  }: {
+    /** Several lines of the file use it. */
+    readonly shared: boolean;
+    readonly config: LimitsConfig;
+    readonly global: PerClass<Limit | null>;
+    readonly digests: RecentDigests;
+  },
 ): BucketModel {
   const { main = null } = config;
   const algorithm = config.algorithm === 'fixed' ? 'window' : 'smooth';
@@ -88,7 +99,7 @@ function compileBucket(
   return {
     name,
     scope: config.scope ?? (shared ? 'shared' : 'user'),
-    hash: new BucketHash(name, hashing),
+    hash: new BucketHash(name, hashing, digests),
     sets: ofEachClass(callerClass => ({ ...exemptSets[callerClass], global: global[callerClass] })),
     exemptSets,
   };

@@ -7,6 +7,10 @@ import { hash } from 'node:crypto';
 export type BucketHashing = 'value' | 'route';
 
 const HEX_DIGITS = 32;
+/** Digests remembered for all buckets of a configuration. */
+const MOST_DIGESTS = 1_024;
+/** Longer texts are hashed each time: ids are shorter, and a client chooses the length. */
+const LONGEST_TEXT = 128;
 
 /**
  * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and its main value, with nothing of the caller and no
@@ -15,19 +19,44 @@ const HEX_DIGITS = 32;
 export class BucketHash {
   readonly #bucket: string;
   readonly #hashing: BucketHashing;
+  readonly #digests: RecentDigests;
   readonly #withoutValue: string;
 
-  constructor(bucket: string, hashing: BucketHashing) {
+  /** @param digests may be shared with other buckets */
+  constructor(bucket: string, hashing: BucketHashing, digests: RecentDigests) {
     this.#bucket = bucket;
     this.#hashing = hashing;
+    this.#digests = digests;
     this.#withoutValue = digest(bucket);
   }
 
   /** `main`: value of the main parameter, empty where the bucket has none. */
   of(main: string): string {
     if (main === '' || this.#hashing === 'route') return this.#withoutValue;
-    // Not cached: Node hashes a short string faster than a cache could be kept bounded (0.4 us).
-    return digest(`${this.#bucket}\0${main}`);
+    return this.#digests.of(`${this.#bucket}\0${main}`);
+  }
+}
+
+/** Digests of the texts that came lately: the same few values come again, and a look-up costs a third of a SHA-256. */
+export class RecentDigests {
+  readonly #digests = new Map<string, string>();
+
+  /** Digests remembered now. */
+  get size(): number {
+    return this.#digests.size;
+  }
+
+  of(text: string): string {
+    return this.#digests.get(text) ?? this.#make(text);
+  }
+
+  #make(text: string): string {
+    const made = digest(text);
+    if (text.length > LONGEST_TEXT) return made;
+    // Forgetting all at once needs no order of use. A flood of values costs what it did without a memory.
+    if (this.#digests.size >= MOST_DIGESTS) this.#digests.clear();
+    this.#digests.set(text, made);
+    return made;
   }
 }
 

@@ -1,4 +1,4 @@
-export { BucketHash, type BucketHashing } from './bucket-hash.ts';
+export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
 export { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
 export { EventCounter, type EventCounterOptions } from './event-counter.ts';
 export { IgnoredRefusals, type Refusal } from './ignored-refusals.ts';
