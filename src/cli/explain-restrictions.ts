@@ -30,7 +30,9 @@ export function describeRestrictions(
     add('invalid_requests', invalidRequests, 'the address', 'end with 401, 403 or 429');
     if (route.kind === 'forward' && route.webhook)
       add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'find it gone (404)');
-    add('ignored_refusals', ignoredRefusals, 'the caller', 'come before the wait of a 429 is over');
+    const whoIgnores = ignoredRefusals?.addresses ? 'the caller' : 'a bot or user';
+    if (ignoredRefusals?.addresses || route.authentication !== 'none')
+      add('ignored_refusals', ignoredRefusals, whoIgnores, 'come before the wait of a 429 is over');
     if (facts.length === 0) facts.push(['restrictions', 'none']);
   }
   return [...facts, ...describeFailedVerifications(route, { snapshot, limits })];

@@ -2,6 +2,7 @@ import { AddressSet } from '../http/index.ts';
 import {
   BucketHash,
   defineLimit,
+  type IgnoredRefusalsRule,
   type Limit,
   type LimitSet,
   type OffenceRule,
@@ -48,7 +49,7 @@ export function compileLimits(config: LimitsConfig): CompiledLimits {
       routes: new RouteTable(routes),
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
-      ignoredRefusals: offenceRule(config.ignored_refusals),
+      ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
       neverRestrict: new AddressSet(config.never_restrict),
       keysPerCaller: config.keys_per_caller,
     },
@@ -120,4 +121,9 @@ function compileRoute(
 
 function offenceRule(config: OffenceConfig): OffenceRule | null {
   return config === 'off' ? null : { quota: config.limit, restrictForMs: config.restrict_for };
+}
+
+function ignoredRefusalsRule(config: LimitsConfig['ignored_refusals']): IgnoredRefusalsRule | null {
+  if (config === 'off') return null;
+  return { quota: config.limit, restrictForMs: config.restrict_for, addresses: config.addresses };
 }

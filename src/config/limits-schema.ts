@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { choice, count, name } from './plain-values.ts';
+import { choice, count, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 
 // The one definition of limits.yaml, made as that of gateway.yaml is: it validates, gives every default as the operator
@@ -59,18 +59,24 @@ export const limitsSchema = z.strictObject({
     .describe(
       'What one caller may send in all, whatever the routes; beyond it a global 429. Independent of buckets. off: nothing is limited globally.',
     ),
-  invalid_requests: offence('10000/10m')
+  invalid_requests: offence('10000/10m', {})
     .prefault({})
     .describe(
       'Requests of one address that end with 401, 403 or 429 (without scope shared). Past the limit the address is restricted. Or off.',
     ),
-  webhook_not_found: offence('10/10m')
+  webhook_not_found: offence('10/10m', {})
     .prefault({})
     .describe(
       'Requests of one address to one webhook (a route with "webhook: true") that the upstream answers with 404. Past the limit this address is restricted on this webhook. Or off.',
     ),
-  ignored_refusals: offence('1000/10m')
-    .prefault('off')
+  ignored_refusals: offence('1000/10m', {
+    addresses: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether callers without a valid token are restricted, too: their whole address, which may be that of a network or of a load balancer that is missing in trusted_proxies.',
+      ),
+  })
+    .prefault({})
     .describe(
       'Requests of one caller that are refused again before the wait of their last 429 is over. Past the limit the caller is restricted. Or off.',
     ),
@@ -122,12 +128,13 @@ export type OffenceConfig = LimitsConfig['invalid_requests'];
 export const bucketKeys = bucket.shape;
 
 /** @param limit its default when it is a map. */
-function offence(limit: string) {
+function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
     limit: quota().prefault(limit).describe('So many are borne; the next one in the period restricts.'),
     restrict_for: duration({ least: '1s', most: LONGEST_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),
+    ...more,
   });
   return z.union([z.literal('off'), rule], {
     error: `expected off, or a map such as { limit: ${limit}, restrict_for: 10m }`,

@@ -1,7 +1,7 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../auth/index.ts';
 import type { AddressSet, CorsRules, ForwardingRules } from '../http/index.ts';
 import type { BodyTerms } from '../http1/index.ts';
-import type { BucketHash, LimitSet, OffenceRule } from '../limits/index.ts';
+import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../redis/index.ts';
 import type { RouteTable } from '../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../signin/index.ts';
@@ -185,7 +185,7 @@ export interface LimitsModel {
   /** Null: off. */
   readonly invalidRequests: OffenceRule | null;
   readonly webhookNotFound: OffenceRule | null;
-  readonly ignoredRefusals: OffenceRule | null;
+  readonly ignoredRefusals: IgnoredRefusalsRule | null;
   /** Networks that are never restricted. */
   readonly neverRestrict: AddressSet;
   /** Bucket keys that one caller may hold. */

@@ -1,5 +1,5 @@
 import type { Limit } from './limit.ts';
-import { OffenceCounter, type OffenceCounterOptions } from './offence-counter.ts';
+import { OffenceCounter, type OffenceCounterOptions, type OffenceRule } from './offence-counter.ts';
 import { RefusalMemory } from './refusal-memory.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -16,12 +16,17 @@ export interface Refusal {
   readonly waitMs: number;
 }
 
+export interface IgnoredRefusalsRule extends OffenceRule {
+  /** Whether callers who count as their address can be restricted, and with them all who share it. */
+  readonly addresses: boolean;
+}
+
 /**
  * Counts the requests of callers who do not wait as they were told: refused again by the same key of a limit, more than a
  * second after its first refusal and before its wait is over. Past the threshold the caller is restricted
  * (docs/contract.md, 5.4).
  */
-export class IgnoredRefusals extends OffenceCounter {
+export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
   readonly #memory: RefusalMemory;
 
   constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
@@ -34,7 +39,8 @@ export class IgnoredRefusals extends OffenceCounter {
    * Not where a decision says `sharedKey`: that key may have refused somebody else first.
    */
   note({ address, principal, limit, main, waitMs }: Refusal): void {
-    if (this.isOff || this.isExempt(address)) return;
+    const { rule } = this;
+    if (rule === null || (principal === null && !rule.addresses) || this.isExempt(address)) return;
     const caller = principal ?? address;
     if (!this.#memory.note(limit, caller, main, waitMs)) return;
     this.count(principal === null ? 'address' : 'principal', caller, '');

@@ -1,7 +1,7 @@
 export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
 export { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
 export { EventCounter, type EventCounterOptions } from './event-counter.ts';
-export { IgnoredRefusals, type Refusal } from './ignored-refusals.ts';
+export { IgnoredRefusals, type IgnoredRefusalsRule, type Refusal } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';
 export {
   type Algorithm,

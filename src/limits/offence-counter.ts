@@ -24,12 +24,12 @@ export interface OffenceCounterOptions extends EventCounterOptions {
  * What all offences have in common: a count for each offender, a rule that a reload may change, and a restriction past it.
  * Off without a rule. What this process has seen decides at once; what all gateways have seen together the tally finds out.
  */
-export class OffenceCounter {
+export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #counter: EventCounter;
   readonly #restrictions: Restrictions;
   readonly #reason: RestrictionReason;
   readonly #tally: OffenceTally | null;
-  #rule: OffenceRule | null = null;
+  #rule: Rule | null = null;
 
   constructor(restrictions: Restrictions, reason: RestrictionReason, options: OffenceCounterOptions) {
     this.#counter = new EventCounter(options);
@@ -39,13 +39,13 @@ export class OffenceCounter {
   }
 
   /** The rule from now on, or null for none. */
-  use(rule: OffenceRule | null): void {
+  use(rule: Rule | null): void {
     this.#rule = rule;
     this.#counter.use(rule?.quota ?? null);
   }
 
-  protected get isOff(): boolean {
-    return this.#rule === null;
+  protected get rule(): Rule | null {
+    return this.#rule;
   }
 
   /** Whether nothing that comes from this address is held against anyone. */

@@ -7,6 +7,8 @@ import { Spaces } from './spaces.ts';
 
 /** A client may have had several requests on their way when the first was refused, milliseconds. */
 const IN_FLIGHT_MS = 1_000;
+/** Of windows that are no longer than that, so much: nothing else would stop the flood of a bucket with such windows. */
+const IN_FLIGHT_PART = 0.5;
 
 /** Remembers for each key of a limit when it first refused and until when it told to wait. Bounded; forgets at random when full. */
 export class RefusalMemory {
@@ -20,7 +22,7 @@ export class RefusalMemory {
     this.#table = new CounterTable(maxKeys, random);
   }
 
-  /** Notes a refusal. True when an earlier one of the same key had told to wait longer, more than a second ago. */
+  /** Notes a refusal. True when an earlier one of the same key had told to wait longer, more than a second ago (see `inFlightMs`). */
   note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
@@ -31,7 +33,7 @@ export class RefusalMemory {
     if (row >= 0) {
       this.#table.load(row, refusal);
       // `markMs` is when the key first refused, `resetMs` until when it told to wait.
-      if (nowMs < refusal.resetMs) return nowMs - refusal.markMs > IN_FLIGHT_MS;
+      if (nowMs < refusal.resetMs) return nowMs - refusal.markMs > inFlightMs(limit);
     }
     refusal.markMs = nowMs;
     // Within the slack a client is not early.
@@ -40,4 +42,10 @@ export class RefusalMemory {
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }
+}
+
+/** How long after its first refusal a key's further ones are no fault. Global refusals count as invalid requests anyway. */
+function inFlightMs({ role, algorithm, periodMs }: Limit): number {
+  if (role !== 'caller' || algorithm !== 'window') return IN_FLIGHT_MS;
+  return Math.min(IN_FLIGHT_MS, periodMs * IN_FLIGHT_PART);
 }

@@ -76,7 +76,7 @@ describe('weir explain, of limits', () => {
       'without a token: then 401; buckets are for callers with a token here',
       'all together: bucket: 30 in 10s for channel_id = a b, fixed window (limits.yaml:9)',
       'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
-      'restrictions: the caller for 90s, once more than 100 of its requests in 1m come before the wait of a 429 is over (limits.yaml:2)',
+      'restrictions: a bot or user for 90s, once more than 100 of its requests in 1m come before the wait of a 429 is over (limits.yaml:2)',
       'failed tokens: of one address 1000 in 1m; beyond that 429 for nearly all of them until the period is over (the default)',
       'CORS: the gateway answers preflights; pages of these origins may call: https://app.example.com, https://other.example.com',
     ]);

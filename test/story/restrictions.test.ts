@@ -252,12 +252,54 @@ describe('a caller who ignores refusals', () => {
     expect(answers.slice(1).every(answer => refusalOf(answer)['code'] === undefined)).toBe(true);
   });
 
-  test('is never restricted when nothing is said of it', async () => {
+  test('is restricted for ten minutes after a thousand of them when nothing is said of it', async () => {
     const front = await startLimited({ global: limits.global, invalid_requests: 'off' });
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /a', bearer);
     await sleep(1_100);
-    const answers = await askTimes(front, 1_200, 'GET /a', bearer);
+    const answers = await askTimes(front, 1_002, 'GET /a', bearer);
+    expect(refusalOf(answers[1_000])['code']).toBeUndefined();
+    expect(refusalOf(answers[1_001])['code']).toBe(8);
+    expect(Number(fieldOf(answers[1_001], 'retry-after'))).toBe(600);
+  });
+
+  const shared = {
+    buckets: { both: { user: '1/60s', address: '1/60s' } },
+    routes: { 'GET /s': 'both', 'POST /s': 'both', 'GET /open/s': 'both' },
+  };
+
+  test('is restricted for the flood of a bucket of several routes, which counts as no invalid request', async () => {
+    const rule = { ignored_refusals: { limit: '3/60s' }, invalid_requests: { limit: '2/60s' } };
+    const front = await startLimited({ global, ...shared, ...rule });
+    const bearer = front.issuer.bearer();
+    await askTimes(front, 3, 'GET /s', bearer);
+    await sleep(1_100);
+    const answers = await askTimes(front, 5, 'POST /s', bearer);
+    expect(answers.slice(0, 4).map(answer => fieldOf(answer, 'x-ratelimit-scope'))).toEqual(
+      Array.from({ length: 4 }, () => 'shared'),
+    );
+    expect(refusalOf(answers[4])).toMatchObject({ code: 8, global: true });
+    expect((await askOnce(front, 'GET /open/other')).status).toBe(200);
+  });
+
+  test.each([
+    [false, undefined],
+    [true, 8],
+  ])('that is an address is restricted only where the file says so: %s', async (addresses, code) => {
+    const rule = { ignored_refusals: { limit: '3/60s', addresses }, invalid_requests: 'off' };
+    const front = await startLimited({ global, ...shared, ...rule });
+    await askTimes(front, 2, 'GET /open/s');
+    await sleep(1_100);
+    const answers = await askTimes(front, 9, 'GET /open/s');
+    expect(refusalOf(answers.at(-1))['code']).toBe(code);
+  });
+
+  test('is never restricted where the rule is off', async () => {
+    const front = await startLimited({ global, ...shared, ignored_refusals: 'off' });
+    const bearer = front.issuer.bearer();
+    await askTimes(front, 2, 'GET /s', bearer);
+    await sleep(1_100);
+    const answers = await askTimes(front, 1_100, 'GET /s', bearer);
     expect(refusalOf(answers.at(-1))['code']).toBeUndefined();
   });
 });

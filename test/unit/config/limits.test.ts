@@ -47,7 +47,11 @@ describe('limits without a file', () => {
     expect(limits).toMatchObject({
       invalidRequests: { quota: { units: 10_000, periodMs: 600_000 }, restrictForMs: 600_000 },
       webhookNotFound: { quota: { units: 10, periodMs: 600_000 }, restrictForMs: 600_000 },
-      ignoredRefusals: null,
+      ignoredRefusals: {
+        quota: { units: 1_000, periodMs: 600_000 },
+        restrictForMs: 600_000,
+        addresses: false,
+      },
       keysPerCaller: 4_096,
     });
     expect(limits.neverRestrict.has('127.0.0.1')).toBe(false);
@@ -158,7 +162,7 @@ describe('restrictions', () => {
     const text = `
 invalid_requests: { limit: 1/2s, restrict_for: 3s }
 webhook_not_found: { restrict_for: 65535s }
-ignored_refusals: {}
+ignored_refusals: { addresses: true }
 never_restrict: [192.0.2.0/24]
 keys_per_caller: 5
 `;
@@ -166,7 +170,11 @@ keys_per_caller: 5
     expect(model).toMatchObject({
       invalidRequests: { quota: { units: 1, periodMs: 2_000 }, restrictForMs: 3_000 },
       webhookNotFound: { quota: { units: 10, periodMs: 600_000 }, restrictForMs: 65_535_000 },
-      ignoredRefusals: { quota: { units: 1_000, periodMs: 600_000 }, restrictForMs: 600_000 },
+      ignoredRefusals: {
+        quota: { units: 1_000, periodMs: 600_000 },
+        restrictForMs: 600_000,
+        addresses: true,
+      },
       keysPerCaller: 5,
     });
     expect(model.neverRestrict.has('192.0.2.7')).toBe(true);

@@ -143,7 +143,7 @@ describe('refusals that are ignored', () => {
 
   beforeEach(() => {
     ignored = new IgnoredRefusals(restrictions, options());
-    ignored.use(rule('2/10m'));
+    ignored.use({ ...rule('2/10m'), addresses: true });
   });
 
   const refuse = (main: string, waitMs: number, principal: string | null = 'user:a', by = own) =>
@@ -207,6 +207,33 @@ describe('refusals that are ignored', () => {
     expect(restrictions.addressWaitMs(A)).toBe(600_000);
   });
 
+  test('of a caller without principal do not count where the rule leaves addresses alone', () => {
+    ignored.use({ ...rule('2/10m'), addresses: false });
+    refuse('c1', 5_000, null);
+    clock.advance(1_001);
+    times(9, () => refuse('c1', 3_999, null));
+    expect(restrictions.size).toBe(0);
+    times(4, () => refuse('c1', 3_999));
+    expect(restrictions.size).toBe(0);
+    clock.advance(1_001);
+    times(3, () => refuse('c1', 2_998));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
+
+  test("of a bucket's windows of a second count in their second half, of a global limit's never", () => {
+    const ofASecond = limit('5/1s');
+    refuse('', 1_000, 'user:a', ofASecond);
+    refuse('', 1_000, 'user:b', global);
+    clock.advance(500);
+    times(9, () => refuse('', 500, 'user:a', ofASecond));
+    expect(restrictions.size).toBe(0);
+    clock.advance(1);
+    times(9, () => refuse('', 499, 'user:a', ofASecond));
+    times(9, () => refuse('', 499, 'user:b', global));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.principalWaitMs('user:b')).toBe(0);
+  });
+
   test('from an address on the allow list do not count', () => {
     restrictions.neverRestrict(() => true);
     refuse('c1', 5_000);
@@ -219,7 +246,7 @@ describe('refusals that are ignored', () => {
     ignored.use(null);
     refuse('c1', 5_000);
     clock.advance(1_001);
-    ignored.use(rule('1/10m'));
+    ignored.use({ ...rule('1/10m'), addresses: true });
     times(2, () => refuse('c1', 3_999));
     expect(restrictions.size).toBe(0);
   });
