@@ -6,28 +6,30 @@ export type Resolved =
   /** What is wrong, one sentence a variable. */
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
+/** `$${`, or a variable up to its end, or what only begins like one. */
+const VARIABLE = /\$\$\{|\$\{([^}]*)(\}?)/g;
+/** A name, and what stands for the variable where it is not set. */
+const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
+
 /**
  * Replaces each `${NAME}` by that variable's value; `$${` stands for a literal `${`. An unset variable is a mistake
- * rather than nothing: an empty host or path would be a valid configuration with another meaning. What a variable holds
- * is taken as it is, and not searched for further variables.
+ * rather than nothing: an empty host or path would be a valid configuration with another meaning. `${NAME:-text}` is the text
+ * where the variable is unset or empty, as in a shell. What a variable holds is taken as it is, and not searched for further
+ * variables.
  */
 export function resolveVariables(text: string, environment: Environment): Resolved {
   const mistakes: string[] = [];
-  const resolved = text.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name?: string, end?: string) => {
-    if (name === undefined) return '${';
-    const value =
-      end === '}' && isName(name) && Object.hasOwn(environment, name) ? environment[name] : undefined;
-    if (value === undefined) mistakes.push(whyUnresolved(match, name, end === '}'));
+  const resolved = text.replaceAll(VARIABLE, (match, inside?: string, end?: string) => {
+    if (inside === undefined) return '${';
+    const [, name, usual] = (end === '}' ? INSIDE.exec(inside) : null) ?? [];
+    if (name === undefined) {
+      mistakes.push(`"${match}" names no environment variable: write \${NAME}, or $\${ for a literal \${`);
+      return '';
+    }
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (usual !== undefined) return value === undefined || value === '' ? usual : value;
+    if (value === undefined) mistakes.push(`the environment variable ${name} is not set`);
     return value ?? '';
   });
   return mistakes.length === 0 ? { ok: true, text: resolved } : { ok: false, mistakes };
-}
-
-function whyUnresolved(match: string, name: string, ended: boolean): string {
-  if (ended && isName(name)) return `the environment variable ${name} is not set`;
-  return `"${match}" names no environment variable: write \${NAME}, or $\${ for a literal \${`;
-}
-
-function isName(text: string): boolean {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(text);
 }

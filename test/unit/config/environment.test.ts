@@ -16,6 +16,14 @@ describe('resolveVariables', () => {
     [`$\${`, `\${`],
     [`$$\${HOST}`, `$\${HOST}`],
     ['{HOST}', '{HOST}'],
+    [`\${HOST:-x}`, 'api'],
+    [`\${GONE:-x}`, 'x'],
+    [`\${EMPTY:-x}`, 'x'],
+    [`\${GONE:-}`, ''],
+    [`http://\${GONE:-[::1]}:\${PORT:-30 00}/`, 'http://[::1]:30 00/'],
+    [`\${GONE:-$HOST:-\n{}`, '$HOST:-\n{'],
+    [`$\${GONE:-x}`, `\${GONE:-x}`],
+    [`\${constructor:-x}`, 'x'],
   ])('makes %j into %j', (text, resolved) => {
     expect(resolveVariables(text, ENV)).toEqual({ ok: true, text: resolved });
   });
@@ -38,13 +46,19 @@ describe('resolveVariables', () => {
     });
   });
 
-  it.each([`\${}`, `\${A-B}`, `\${1A}`, `\${HOST:-x}`, `\${HOST`, `\${ HOST }`])(
-    'takes %j for a slip of the pen',
-    text => {
-      expect(resolveVariables(text, ENV)).toEqual({
-        ok: false,
-        mistakes: [`"${text}" names no environment variable: write \${NAME}, or $\${ for a literal \${`],
-      });
-    },
-  );
+  it.each([
+    ...[`\${}`, `\${A-B}`, `\${1A}`, `\${HOST`, `\${ HOST }`, `\${:-x}`, `\${HOST:-x`],
+    ...[`\${HOST:x}`, `\${HOST-x}`, `\${HOST:=x}`, `\${HOST:?x}`],
+  ])('takes %j for a slip of the pen', text => {
+    expect(resolveVariables(text, ENV)).toEqual({
+      ok: false,
+      mistakes: [`"${text}" names no environment variable: write \${NAME}, or $\${ for a literal \${`],
+    });
+  });
+
+  it('looks for no variable in the text for one that is not set', () => {
+    const text = `\${GONE:-\${HOST}}`;
+    const mistake = `"\${GONE:-\${HOST}" names no environment variable: write \${NAME}, or $\${ for a literal \${`;
+    expect(resolveVariables(text, ENV)).toEqual({ ok: false, mistakes: [mistake] });
+  });
 });

@@ -83,6 +83,7 @@ describe('a value of identity_provider', () => {
     ['client_secret: [hunter2]', `37: client_secret: ${SECRET}`],
     ['client_secret: ""', `22: client_secret: ${SECRET}`],
     ['client_secret: "hunter2$' + '{SECRET}"', `37: client_secret: ${SECRET}`],
+    ['client_secret: "$' + '{GONE:-hunter2hunter2}"', `37: client_secret: ${SECRET}`],
     ['client_secret: "$' + '{EMPTY}"', '37: client_secret: the secret is empty'],
     ['client_secret: "$' + '{LINES}"', '37: client_secret: a secret is one line without control characters'],
     ['client_secret: "$' + '{NOPE}"', '37: the environment variable NOPE is not set'],

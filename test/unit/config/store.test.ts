@@ -103,6 +103,10 @@ describe('a mistake in store', () => {
     ['{ redis: "http://redis" }', 'write an address such as redis://redis.internal:6379'],
     ['{ redis: "redis://a:b:c@redis" }', 'a password never stands in an address'],
     ['{ redis: "redis://redis", password: secret-secret }', 'a secret never stands in this file'],
+    [
+      '{ redis: "redis://redis", password: "$' + '{GONE:-secret-secret}" }',
+      'a secret never stands in this file',
+    ],
     ['{ redis: "redis://redis", nodes: ["a:1"] }', '"nodes" has no use with mode: single'],
     ['{ redis: "redis://redis", mode: sentinel }', 'mode: sentinel needs the sentinels'],
     ['{ redis: "redis://redis", sentinel_user: a }', '"sentinel_user" has no use with mode: single'],
