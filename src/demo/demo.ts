@@ -6,9 +6,9 @@ import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
 import type { DemoPart } from './ports.ts';
-import { GATEWAY_CLIENT, startProvider } from './provider.ts';
+import { startProvider } from './provider.ts';
 
-const CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
+export const DEMO_CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
 
 /** Whoever signs in by hand has so long to paste the code. */
 const CODE_SECONDS = 300;
@@ -29,8 +29,10 @@ export interface Demo {
 /**
  * Starts provider, backend and gateway, all in this process. Resolves when the gateway can check tokens; where a part
  * cannot start, those before it are ended again.
+ *
+ * @param config the gateway's, which is followed while it runs
  */
-export async function startDemo(ports: DemoPorts, log: Logger): Promise<Demo> {
+export async function startDemo(ports: DemoPorts, log: Logger, config = DEMO_CONFIG): Promise<Demo> {
   const running: (() => Promise<unknown>)[] = [];
   // The gateway, which came last, goes first: what it still has in flight needs the others.
   const close = async (): Promise<void> => {
@@ -42,7 +44,7 @@ export async function startDemo(ports: DemoPorts, log: Logger): Promise<Demo> {
     const provider = await startProvider({ port: ports.provider, codeSeconds: CODE_SECONDS });
     running.push(() => provider.close());
     const inside = { provider: Number(new URL(provider.issuer).port), backend: backend.port };
-    const gateway = await startGateway({ ...ports, ...inside }, log);
+    const gateway = await startGateway({ ...ports, ...inside }, log, config);
     running.push(() => gateway.drain());
     const { http, admin } = gateway.addresses;
     await ready(admin?.port ?? 0);
@@ -53,18 +55,17 @@ export async function startDemo(ports: DemoPorts, log: Logger): Promise<Demo> {
   }
 }
 
-async function startGateway(ports: DemoPorts, log: Logger): Promise<App> {
+async function startGateway(ports: DemoPorts, log: Logger, path: string): Promise<App> {
   const env = {
     ...process.env,
     GATEWAY_PORT: `${ports.gateway}`,
     ADMIN_PORT: `${ports.admin}`,
     PROVIDER_PORT: `${ports.provider}`,
     BACKEND_PORT: `${ports.backend}`,
-    CLIENT_SECRET: GATEWAY_CLIENT.secret,
   };
-  const config = await loadConfig(CONFIG, { env, generation: 1 });
+  const config = await loadConfig(path, { env, generation: 1 });
   if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
-  const source = { path: CONFIG, env, loaded: config };
+  const source = { path, env, loaded: config };
   return startApp(config.snapshot, { clock: systemClock, log, source });
 }
 

@@ -13,14 +13,15 @@ const MOST_STEPS = 10;
  * `password`, Keycloak among them. Rejects with an `Error` that says where it got stuck.
  *
  * @param redirectUri as in the URL; it is never opened
+ * @param cookies of the browser, by name: a sign-in before this one may have left some
  */
 export async function walkLogin(
   authorizeUrl: string,
   redirectUri: string,
   username: string,
   password: string,
+  cookies = new Map<string, string>(),
 ): Promise<LoginEnd> {
-  const cookies = new Map<string, string>();
   let next: { url: string; form?: URLSearchParams } = { url: authorizeUrl };
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const response = await visit(next.url, next.form, cookies);
@@ -30,12 +31,14 @@ export async function walkLogin(
       if (isAt(location, redirectUri)) return { location, code: codeIn(location) };
       next = { url: new URL(location, next.url).href };
     } else {
-      const form = loginForm(await response.text());
-      if (form === undefined || next.form !== undefined) {
+      const form = formIn(await response.text());
+      if (form === undefined || (form.userField !== null && next.form?.has('password'))) {
         throw new Error(`the sign-in got stuck at ${next.url} with status ${response.status}`);
       }
-      form.fields.set(form.userField, username);
-      form.fields.set('password', password);
+      if (form.userField !== null) {
+        form.fields.set(form.userField, username);
+        form.fields.set('password', password);
+      }
       next = { url: new URL(form.action, next.url).href, form: form.fields };
     }
   }
@@ -54,7 +57,9 @@ async function visit(
   });
   for (const line of response.headers.getSetCookie()) {
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) cookies.set(name, value);
+    if (name === undefined) continue;
+    if (value === '' || value === undefined) cookies.delete(name);
+    else cookies.set(name, value);
   }
   return response;
 }
@@ -75,9 +80,18 @@ function codeIn(location: string): string {
   return code;
 }
 
-function loginForm(html: string): { action: string; userField: string; fields: URLSearchParams } | undefined {
+interface Form {
+  readonly action: string;
+  /** Null: nothing is asked for, and a script of the page would post it. */
+  readonly userField: string | null;
+  /** Those that are filled in. */
+  readonly fields: URLSearchParams;
+}
+
+function formIn(html: string): Form | undefined {
   const action = /<form[^>]*\baction="([^"]*)"/i.exec(html)?.[1];
-  if (action === undefined || !/<input[^>]*\bname="password"/i.test(html)) return undefined;
+  if (action === undefined) return undefined;
+  const asks = /<input[^>]*\bname="password"/i.test(html);
   const fields = new URLSearchParams();
   for (const [input] of html.matchAll(/<input[^>]*\btype="hidden"[^>]*>/gi)) {
     const name = /\bname="([^"]*)"/i.exec(input)?.[1];
@@ -85,7 +99,7 @@ function loginForm(html: string): { action: string; userField: string; fields: U
   }
   return {
     action: plain(action),
-    userField: /<input[^>]*\bname="login"/i.test(html) ? 'login' : 'username',
+    userField: asks ? (/<input[^>]*\bname="login"/i.test(html) ? 'login' : 'username') : null,
     fields,
   };
 }

@@ -62,8 +62,12 @@ class MemoryModel {
 
   async revokeByGrantId(grantId: string): Promise<void> {
     for (const [key, { payload }] of this.#entries) {
-      if (payload['grantId'] === grantId) this.#entries.delete(key);
+      if (this.#owns(key) && payload['grantId'] === grantId) this.#entries.delete(key);
     }
+  }
+
+  #owns(key: string): boolean {
+    return key.startsWith(`${this.#model}:`);
   }
 
   #key(id: string): string {
@@ -72,8 +76,8 @@ class MemoryModel {
 
   #findBy(member: string, value: string): unknown {
     for (const [key, { payload, expiresAtMs }] of this.#entries) {
-      const ours = key.startsWith(`${this.#model}:`) && expiresAtMs > this.#clock.epochMs();
-      if (ours && payload[member] === value) return payload;
+      const alive = this.#owns(key) && expiresAtMs > this.#clock.epochMs();
+      if (alive && payload[member] === value) return payload;
     }
     return undefined;
   }

@@ -30,6 +30,11 @@ declare module 'oidc-provider' {
     readonly params: Readonly<Record<string, unknown>>;
   }
 
+  export interface Session {
+    readonly accountId: string;
+    grantIdFor(clientId: string): string | undefined;
+  }
+
   export interface Grant {
     addOIDCScope(scope: string): void;
     addResourceScope(resource: string, scope: string): void;
@@ -38,10 +43,10 @@ declare module 'oidc-provider' {
 
   export class Provider {
     constructor(issuer: string, configuration: Readonly<Record<string, unknown>>);
-    readonly Grant: new (of: {
-      accountId: string;
-      clientId: string;
-    }) => Grant;
+    readonly Grant: {
+      new (of: { accountId: string; clientId: string }): Grant;
+      find(id: string): Promise<Grant | undefined>;
+    };
     use(middleware: (ctx: ProviderContext, next: () => Promise<void>) => Promise<void>): void;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;

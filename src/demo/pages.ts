@@ -10,6 +10,7 @@ const STYLE = `
   input { display: block; width: 100%; margin-top: .25rem; padding: .6rem .7rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 8px; }
   input:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
   button { width: 100%; padding: .65rem; font: inherit; font-weight: 600; color: var(--card); background: var(--accent); border: 0; border-radius: 8px; cursor: pointer; }
+  a { color: var(--accent); }
   code { overflow-wrap: anywhere; }
   .bad { color: var(--bad); }
   .hint { margin: 1.25rem 0 0; font-size: .85rem; opacity: .75; }
@@ -48,18 +49,24 @@ ${failed ? '<p class="bad" role="alert">Invalid username or password.</p>' : '<p
   );
 }
 
-/** Shows the code that an application would have got, for whoever walks the flow by hand. */
-export function callbackPage(code: string): string {
+/** Shows the code that an application would have got, for those who walk the flow by hand. */
+export function callbackPage(code: string, restartPath: string): string {
   return page(
     'Signed in',
     `<h1>Signed in</h1>
 <p>The application would now redeem this code:</p>
-<p><code>${escapeHtml(code)}</code></p>`,
+<p><code>${escapeHtml(code)}</code></p>
+<p class="hint">This browser stays signed in. <a href="${escapeHtml(restartPath)}">Sign in as somebody else</a></p>`,
   );
 }
 
-export function problemPage(problem: string): string {
-  return page('Sign-in failed', `<h1>Sign-in failed</h1>\n<p class="bad">${escapeHtml(problem)}</p>`);
+export function problemPage(problem: string, restartPath: string): string {
+  return page(
+    'Sign-in failed',
+    `<h1>Sign-in failed</h1>
+<p class="bad">${escapeHtml(problem)}</p>
+<p class="hint"><a href="${escapeHtml(restartPath)}">Start again</a></p>`,
+  );
 }
 
 function escapeHtml(text: string): string {

@@ -1,14 +1,12 @@
 import { generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import OidcProvider from 'oidc-provider';
 import { systemClock } from '../core/index.ts';
 import { memoryStore } from './memory-store.ts';
-import { callbackPage, loginPage, problemPage } from './pages.ts';
-import { personByPassword } from './people.ts';
-import { addKeycloakMembers, LOGIN_PATH, realmConfiguration } from './realm.ts';
+import { addKeycloakMembers, REALM_PATH, realmConfiguration } from './realm.ts';
+import { type Serve, serveRealm } from './serve-realm.ts';
 
 export interface DemoProviderOptions {
   /** Default 127.0.0.1. */
@@ -41,9 +39,6 @@ export const GATEWAY_CLIENT = { id: 'gateway', secret: 'gateway-demo-secret' } a
 /** A bot: it gets its tokens by `client_credentials`. */
 export const BOT_CLIENT = { id: 'demo-bot', secret: 'demo-bot-secret' } as const;
 
-type Serve = (request: IncomingMessage, response: ServerResponse) => void;
-
-const REALM = '/realms/demo';
 const REFRESH_SECONDS = 1_800;
 
 /**
@@ -58,7 +53,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
   const server = createServer((request, response) => serve(request, response));
   const port = await listen(server, host, options.port ?? 0);
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const issuer = `${origin}${REALM}`;
+  const issuer = `${origin}${REALM_PATH}`;
   const callbackUri = `${origin}/callback`;
 
   const cookieKey = randomBytes(32).toString('hex');
@@ -82,7 +77,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
       await next();
       addKeycloakMembers(ctx, REFRESH_SECONDS, notBefore);
     });
-    serve = serveRealm(provider);
+    serve = serveRealm(provider, authorizeUrl(issuer, callbackUri));
   };
   open();
 
@@ -102,6 +97,16 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
       await promisify(server.close.bind(server))();
     },
   };
+}
+
+/** As the gateway's own authorization URL, but for the order of its parameters. */
+function authorizeUrl(issuer: string, callbackUri: string): string {
+  const url = new URL(`${issuer}/protocol/openid-connect/auth`);
+  url.searchParams.set('client_id', GATEWAY_CLIENT.id);
+  url.searchParams.set('redirect_uri', callbackUri);
+  url.searchParams.set('response_type', 'code');
+  url.searchParams.set('scope', 'openid profile');
+  return url.href;
 }
 
 function clientsOf(options: DemoProviderOptions, callbackUri: string): Readonly<Record<string, unknown>>[] {
@@ -136,57 +141,4 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
     server.listen(port, host, resolve);
   });
   return (server.address() as AddressInfo).port;
-}
-
-/** The login form is ours, everything else below the realm is the library's. */
-function serveRealm(provider: OidcProvider): Serve {
-  const library = provider.callback();
-  return (request, response) => {
-    const target = request.url ?? '/';
-    if (target.startsWith(`${LOGIN_PATH}/`)) {
-      login(provider, request, response).catch(() =>
-        sendPage(response, 400, problemPage('This sign-in has expired.')),
-      );
-    } else if (target.startsWith(`${REALM}/`)) {
-      // The library expects the path below its mount point and finds the whole in `originalUrl`, as in Express.
-      Object.assign(request, { originalUrl: target, url: target.slice(REALM.length) });
-      void library(request, response);
-    } else if (target.startsWith('/callback?')) {
-      const code = new URLSearchParams(target.slice(target.indexOf('?'))).get('code') ?? 'none';
-      sendPage(response, 200, callbackPage(code));
-    } else {
-      sendPage(response, 404, problemPage('There is nothing here.'));
-    }
-  };
-}
-
-async function login(
-  provider: OidcProvider,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const interaction = await provider.interactionDetails(request, response);
-  if (interaction.prompt.name === 'consent') {
-    // Apps with a scheme of their own are asked for consent each time, whatever was granted: nobody is bothered with it.
-    await provider.interactionFinished(request, response, { consent: {} }, { mergeWithLastSubmission: true });
-    return;
-  }
-  const action = `${LOGIN_PATH}/${interaction.uid}`;
-  if (request.method !== 'POST') {
-    sendPage(response, 200, loginPage(action, false));
-    return;
-  }
-  const form = new URLSearchParams(await text(request));
-  const person = personByPassword(form.get('username') ?? '', form.get('password') ?? '');
-  if (person === undefined) {
-    sendPage(response, 200, loginPage(action, true));
-    return;
-  }
-  const result = { login: { accountId: person.subject } };
-  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
-}
-
-function sendPage(response: ServerResponse, status: number, html: string): void {
-  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
-  response.end(html);
 }

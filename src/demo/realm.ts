@@ -1,13 +1,16 @@
 import type { JsonWebKey } from 'node:crypto';
-import type { JwtParts, Provider, ProviderContext, TokenSource } from 'oidc-provider';
+import type { JwtParts, Provider, ProviderContext, Session, TokenSource } from 'oidc-provider';
 import { problemPage } from './pages.ts';
 import { personBySubject } from './people.ts';
 
 /** The API that access tokens are for: their `aud`. */
 const AUDIENCE = 'api';
 
+export const REALM_PATH = '/realms/demo';
 /** Where the login form is. */
-export const LOGIN_PATH = '/realms/demo/login-actions/authenticate';
+export const LOGIN_PATH = `${REALM_PATH}/login-actions/authenticate`;
+/** Where a sign-in begins anew, for somebody else. */
+export const RESTART_PATH = `${REALM_PATH}/login-actions/restart`;
 
 const API = 'urn:weir:demo:api';
 const ROOT = '/protocol/openid-connect';
@@ -94,7 +97,7 @@ export function realmConfiguration(settings: RealmSettings): Readonly<Record<str
 
 function renderError(ctx: ProviderContext, out: { error: string; error_description?: string }): void {
   ctx.type = 'html';
-  ctx.body = problemPage(out.error_description ?? out.error);
+  ctx.body = problemPage(out.error_description ?? out.error, RESTART_PATH);
 }
 
 function findAccount(_ctx: unknown, subject: string, token?: TokenSource): unknown {
@@ -115,11 +118,17 @@ function findAccount(_ctx: unknown, subject: string, token?: TokenSource): unkno
   };
 }
 
-/** Grants what is asked for, so that nobody sees a consent page. */
+/**
+ * Grants what is asked for, so that nobody sees a consent page. The grant that a session has is used again: with another one
+ * the codes and tokens of the last would end.
+ */
 async function loadExistingGrant(ctx: {
-  oidc: { provider: Provider; client: { clientId: string }; session: { accountId: string } };
+  oidc: { provider: Provider; client: { clientId: string }; session: Session };
 }): Promise<unknown> {
   const { provider, client, session } = ctx.oidc;
+  const granted = session.grantIdFor(client.clientId);
+  const known = granted === undefined ? undefined : await provider.Grant.find(granted);
+  if (known !== undefined) return known;
   const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
   grant.addOIDCScope(SCOPE);
   grant.addResourceScope(API, SCOPE);

@@ -30,7 +30,8 @@ Or do it yourself, in another terminal:
   1 ask where to sign in; open that url in a browser, and sign in as alice / wonderland
     curl ${api}/v1/anonymous/authorize-url
 
-  2 redeem the code that the page shows: it is good for five minutes, and once
+  2 redeem the code that the page shows: it is good for five minutes, and once. The page has a link by which somebody else
+    signs in, bob / builder
     CODE='paste it here'
     curl -H 'Content-Type: application/json' -d "{\\"code\\":\\"$CODE\\",\\"redirectUri\\":\\"${origin}/callback\\"}" ${api}/v1/anonymous/auth
 
@@ -56,6 +57,13 @@ Or do it yourself, in another terminal:
   run into a limit: config/demo/limits.yaml lets a user write three messages to a channel within five seconds, so that the
   fourth is answered 429 and told how long to wait
     for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
+
+  change that limit while all of this runs: in config/demo/limits.yaml write 6/5s for 3/5s, and save it. Within seconds the log
+  below says "another configuration serves", and X-RateLimit-Limit of the next message says 6
+    curl -si -H "Authorization: Bearer $TOKEN" -d '{"text":"More"}' ${api}/v1/channels/busy/messages | grep -i limit
+
+  ask what becomes of a request, with the line of the file behind each limit
+    npm run -s weir -- explain POST /v1/channels/busy/messages config/demo/gateway.yaml
 
   watch an answer arrive piece by piece, as the backend makes it
     curl -N ${api}/v1/ticks

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type OidcProvider from 'oidc-provider';
+import { callbackPage, loginPage, problemPage } from './pages.ts';
+import { personByPassword } from './people.ts';
+import { LOGIN_PATH, REALM_PATH, RESTART_PATH } from './realm.ts';
+
+export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The login form is ours, everything else below the realm is the library's.
+ *
+ * @param authorizeUrl where a sign-in of the gateway's begins
+ */
+export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve {
+  const library = provider.callback();
+  return (request, response) => {
+    const target = request.url ?? '/';
+    if (target.startsWith(`${LOGIN_PATH}/`)) {
+      login(provider, request, response).catch(() =>
+        sendPage(response, 400, problemPage('This sign-in has expired.', RESTART_PATH)),
+      );
+    } else if (target === RESTART_PATH) {
+      restart(response, authorizeUrl);
+    } else if (target.startsWith(`${REALM_PATH}/`)) {
+      // The library expects the path below its mount point and finds the whole in `originalUrl`, as in Express.
+      Object.assign(request, { originalUrl: target, url: target.slice(REALM_PATH.length) });
+      void library(request, response);
+    } else if (target.startsWith('/callback?')) {
+      const code = new URLSearchParams(target.slice(target.indexOf('?'))).get('code') ?? 'none';
+      sendPage(response, 200, callbackPage(code, RESTART_PATH));
+    } else {
+      sendPage(response, 404, problemPage('There is nothing here.', RESTART_PATH));
+    }
+  };
+}
+
+async function login(
+  provider: OidcProvider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const interaction = await provider.interactionDetails(request, response);
+  if (interaction.prompt.name === 'consent') {
+    // Apps with a scheme of their own are asked for consent each time, whatever was granted: nobody is bothered with it.
+    await provider.interactionFinished(request, response, { consent: {} }, { mergeWithLastSubmission: true });
+    return;
+  }
+  const action = `${LOGIN_PATH}/${interaction.uid}`;
+  if (request.method !== 'POST') {
+    sendPage(response, 200, loginPage(action, false));
+    return;
+  }
+  const form = new URLSearchParams(await text(request));
+  const person = personByPassword(form.get('username') ?? '', form.get('password') ?? '');
+  if (person === undefined) {
+    sendPage(response, 200, loginPage(action, true));
+    return;
+  }
+  const result = { login: { accountId: person.subject } };
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+}
+
+/**
+ * The browser forgets who is signed in, and a sign-in begins. The session itself goes on: to end it would end the code and the
+ * tokens of the other person as well.
+ */
+function restart(response: ServerResponse, authorizeUrl: string): void {
+  const cookies = ['_session', '_session.sig'].map(name => `${name}=; Path=/; Max-Age=0`);
+  response.writeHead(303, { location: authorizeUrl, 'set-cookie': cookies, 'cache-control': 'no-store' });
+  response.end();
+}
+
+function sendPage(response: ServerResponse, status: number, html: string): void {
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(html);
+}
