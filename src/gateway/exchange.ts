@@ -36,6 +36,10 @@ export class Exchange {
   requestId = '';
   head: RequestHead | null = null;
   bodyLength: Framing = 0;
+  /** An OPTIONS about the gateway itself (`*`): it has no path and no route. */
+  isServerWide = false;
+  /** How often an OPTIONS may still be forwarded; null: it does not say. */
+  maxForwards: number | null = null;
   /** Canonical path; the query with its `?`, or ''. */
   path = '';
   query = '';

@@ -9,8 +9,12 @@ import { badRequest, noRoute } from './problems.ts';
 /** Brings the target into its one form and finds the route by it. */
 export function findRoute(exchange: Exchange): Verdict {
   const { downstream, head } = exchange;
-  const target = parseTarget(downstream.target, head?.host ?? '');
+  const target = parseTarget(downstream.target, head?.host ?? '', downstream.method);
   if ('refused' in target) return badRequest(target.refused);
+  if (target.path === '*') {
+    exchange.isServerWide = true;
+    return null;
+  }
   exchange.path = target.path;
   exchange.query = target.query;
   const match = routeOf(exchange);

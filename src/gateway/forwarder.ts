@@ -52,6 +52,7 @@ export function forward(
       requestId: exchange.requestId,
       authorization: upstream.passAuthorization ? authorizationFor(exchange, route, head) : null,
       identity: exchange.caller?.identityFields ?? [],
+      maxForwards: exchange.maxForwards === null ? null : exchange.maxForwards - 1,
     }),
     bodyLength,
     body,

@@ -1,10 +1,12 @@
 import { addressCapacity, capacity, upstreamCapacity } from './capacity.ts';
+import type { Exchange } from './exchange.ts';
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { authorise, identify } from './identify.ts';
 import { limit } from './limit.ts';
-import { limitPreflight } from './preflight.ts';
+import { limitAddress } from './limit-address.ts';
+import { readOptions } from './options.ts';
 import { readHead } from './read-head.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 
@@ -22,6 +24,8 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     exchange => addressCapacity(exchange, state),
     // A restricted address is refused before anything is decided about its request, so that it costs nearly nothing.
     exchange => restrictAddress(exchange, state),
+    // An OPTIONS says how far it may go; the answer of one that goes no further waits for all other gates.
+    readOptions,
     // Everything after depends on the route's policies, and on whether it is a preflight: that comes without a token.
     findRoute,
     // A webhook that is gone is refused before the service behind it hears of it again.
@@ -32,8 +36,12 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     // What the upstream cannot take must not draw on the caller's limits.
     exchange => upstreamCapacity(exchange, state),
     // All limits of the request in one decision.
-    exchange => (exchange.isPreflight ? limitPreflight(exchange, state) : limit(exchange, state)),
+    exchange => (drawsOnAddress(exchange) ? limitAddress(exchange, state) : limit(exchange, state)),
     // Last, so that requests without a valid token have drawn on their address before they are told.
     authorise,
   ];
+}
+
+function drawsOnAddress({ isPreflight, isServerWide }: Exchange): boolean {
+  return isPreflight || isServerWide;
 }

@@ -8,6 +8,7 @@ import type { Gate, Verdict } from './gate.ts';
 import { gatesOf } from './gates.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
+import { serveOptions } from './options.ts';
 import { answersPreflights, servePreflight } from './preflight.ts';
 import { internalFault, unauthenticated } from './problems.ts';
 import { addressRestricted, callerRestricted } from './rate-limit-error.ts';
@@ -148,10 +149,15 @@ export class Gateway {
   }
 
   #serve(exchange: Exchange): void {
-    const { route, head } = exchange;
+    const { route, head, isServerWide, maxForwards } = exchange;
+    if (isServerWide) {
+      serveOptions(exchange);
+      return;
+    }
     if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
     if (exchange.isPreflight && answersPreflights(route)) servePreflight(exchange);
     else if (route.kind === 'sign-in') serveSignIn(exchange, route);
+    else if (maxForwards === 0) serveOptions(exchange);
     else forward(exchange, route, head, this.#state);
   }
 }

@@ -1,12 +1,7 @@
 import type { RouteModel } from '../config/index.ts';
 import { askedMethod, preflightFields } from '../http/index.ts';
-import type { Decision } from '../limits/index.ts';
 import type { RouteMatch } from '../routing/index.ts';
 import type { Exchange } from './exchange.ts';
-import type { Verdict } from './gate.ts';
-import type { GatewayState } from './gateway-state.ts';
-import { storeUnreachable } from './problems.ts';
-import { globallyRefused } from './rate-limit-error.ts';
 
 /**
  * The method that a browser asks for, where the exchange is a preflight; null: it is none, or no rules are set for them. A
@@ -32,20 +27,6 @@ export function routeOfPreflight({ snapshot, path }: Exchange, asked: string): R
 /** Whether the gateway answers preflights for this route by itself. */
 export function answersPreflights(route: RouteModel): boolean {
   return route.kind === 'sign-in' || route.cors;
-}
-
-export function limitPreflight(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
-  const decision = state.limiting.store.decide(
-    exchange.snapshot.limits.global.address,
-    exchange.addressKey,
-    '',
-  );
-  return decision instanceof Promise ? decision.then(verdictOn) : verdictOn(decision);
-}
-
-function verdictOn({ admitted, role, retryAfterMs }: Decision): Verdict {
-  if (admitted) return null;
-  return role === null ? storeUnreachable(retryAfterMs) : globallyRefused(retryAfterMs);
 }
 
 /** The terminal of a preflight. */

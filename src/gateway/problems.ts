@@ -7,7 +7,7 @@ import { type Fields, GatewayError, RpcCode } from '../core/index.ts';
  */
 const RETRY_SOON: Fields = ['Retry-After', '1'];
 /** What is left of the methods when those that no resource has here are taken out. */
-const USUAL_METHODS: Fields = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'];
+export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
 const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
@@ -28,7 +28,7 @@ export function methodNotSupported(): GatewayError {
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
     message: 'This method is not supported here.',
-    fields: USUAL_METHODS,
+    fields: ['Allow', USUAL_METHODS.join(', ')],
     close: true,
   });
 }

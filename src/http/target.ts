@@ -2,7 +2,10 @@ import type { Refusal } from './framing.ts';
 
 /** Where a request goes: the one form that is routed, limited, counted and sent upstream. */
 export interface Target {
-  /** Begins with a slash; the same for all spellings that RFC 3986 (6.2.2) calls equivalent, letter case apart. */
+  /**
+   * Begins with a slash; the same for all spellings that RFC 3986 (6.2.2) calls equivalent, letter case apart. Or `*`, of an
+   * OPTIONS that is about no path.
+   */
   readonly path: string;
   /** As it came, from the `?` on; empty when there is none. */
   readonly query: string;
@@ -11,19 +14,28 @@ export interface Target {
 }
 
 /**
- * The canonical form of a request target (RFC 9112, 3.2), or why there is none. `host`: the value of the `Host` field.
+ * The canonical form of a request target (RFC 9112, 3.2), or why there is none. `host`: the value of the `Host` field;
+ * `method`: matters where it is OPTIONS, which alone has the asterisk-form.
  *
  * Refused is whatever a backend could take for another path than the one that was routed: dot segments, empty segments,
  * slashes, backslashes and control characters that hide in escapes. Nothing is resolved or repaired, for a client that
  * means well has done so.
  */
-export function parseTarget(target: string, host: string): Target | Refusal {
+export function parseTarget(target: string, host: string, method = ''): Target | Refusal {
   if (target.charCodeAt(0) === SLASH) return parseOriginForm(target);
-  const absolute = /^https?:\/\/([^/?#]+)(.*)$/is.exec(target);
+  if (target === '*' && method === 'OPTIONS') return ASTERISK;
+  const absolute = ABSOLUTE_FORM.exec(target);
   if (absolute === null) return REFUSED.form;
   const [, authority = '', rest = ''] = absolute;
   if (authority.toLowerCase() !== host.toLowerCase()) return REFUSED.authority;
+  // RFC 9112, 3.2.4: what a client of a proxy writes for `*`, with neither a path nor a query.
+  if (rest === '' && method === 'OPTIONS') return ASTERISK;
   return parseOriginForm(rest.startsWith('/') ? rest : `/${rest}`);
+}
+
+/** The authority that a target in absolute-form names; null: it has another form. */
+export function authorityOf(target: string): string | null {
+  return ABSOLUTE_FORM.exec(target)?.[1] ?? null;
 }
 
 /**
@@ -39,6 +51,8 @@ export function decodeSegment(raw: string): string | null {
   }
 }
 
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(.*)$/is;
+const ASTERISK: Target = { path: '*', query: '', semicolon: false };
 const SLASH = 0x2f;
 const DOT = 0x2e;
 const PERCENT = 0x25;

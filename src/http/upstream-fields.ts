@@ -1,4 +1,5 @@
 import type { Fields } from '../core/index.ts';
+import { writeMaxForwards } from './max-forwards.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** What the gateway says of a request to the upstream, beside the client's own fields. */
@@ -14,6 +15,8 @@ export interface Provenance {
   readonly authorization: string | null;
   /** Fields that tell who calls. */
   readonly identity: Fields;
+  /** Value of `Max-Forwards` in place of the one that came; null: that stays. */
+  readonly maxForwards: number | null;
 }
 
 /**
@@ -22,6 +25,7 @@ export interface Provenance {
  */
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
   const fields = head.kept.slice();
+  if (provenance.maxForwards !== null) writeMaxForwards(fields, provenance.maxForwards);
   fields.push('Host', provenance.host);
   if (provenance.authorization !== null) fields.push('Authorization', provenance.authorization);
   for (const part of provenance.identity) fields.push(part);

@@ -228,6 +228,20 @@ describe('a request target', () => {
     expect(parseTarget(target, HOST)).toHaveProperty('refused');
   });
 
+  test('in asterisk-form is for OPTIONS alone, as is the absolute form that proxies turn into it', () => {
+    const serverWide = { path: '*', query: '', semicolon: false };
+    expect(parseTarget('*', HOST, 'OPTIONS')).toEqual(serverWide);
+    expect(parseTarget('http://api.example.com', HOST, 'OPTIONS')).toEqual(serverWide);
+    expect(parseTarget('http://other.example.com', HOST, 'OPTIONS')).toHaveProperty('refused');
+    expect(parseTarget('http://api.example.com/', HOST, 'OPTIONS')).toMatchObject({ path: '/' });
+    expect(parseTarget('http://api.example.com?', HOST, 'OPTIONS')).toMatchObject({ path: '/', query: '?' });
+    for (const method of ['GET', 'HEAD', 'POST', 'options', ''])
+      expect(parseTarget('*', HOST, method)).toHaveProperty('refused');
+    for (const target of ['**', '*/', '*?a', '%2A', '', '?', '*a'])
+      expect(parseTarget(target, HOST, 'OPTIONS')).toHaveProperty('refused');
+    expect(parseTarget('/*', HOST, 'OPTIONS')).toMatchObject({ path: '/*' });
+  });
+
   test('of a host that was not named is refused in absolute form', () => {
     expect(parseTarget('http:///x', '')).toHaveProperty('refused');
   });

@@ -1,0 +1,18 @@
+import type { Decision } from '../limits/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { Verdict } from './gate.ts';
+import type { GatewayState } from './gateway-state.ts';
+import { storeUnreachable } from './problems.ts';
+import { globallyRefused } from './rate-limit-error.ts';
+
+/** Draws on the global limit of the address and on nothing else, for requests that come without a token and lead to no bucket. */
+export function limitAddress(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
+  const { global } = exchange.snapshot.limits;
+  const decision = state.limiting.store.decide(global.address, exchange.addressKey, '');
+  return decision instanceof Promise ? decision.then(verdictOn) : verdictOn(decision);
+}
+
+function verdictOn({ admitted, role, retryAfterMs }: Decision): Verdict {
+  if (admitted) return null;
+  return role === null ? storeUnreachable(retryAfterMs) : globallyRefused(retryAfterMs);
+}

@@ -1,0 +1,34 @@
+import type { Fields } from '../core/index.ts';
+import type { Refusal } from './framing.ts';
+
+/** What goes on of a larger number: RFC 9110, 7.6.2 lets a recipient have a maximum of its own. */
+const MOST = 2 ** 31 - 1;
+const NAME = 'max-forwards';
+
+/**
+ * How often a request with these fields may still be forwarded (RFC 9110, 7.6.2). null: nothing is said about that. Refused is
+ * what two readers could take for two numbers.
+ */
+export function readMaxForwards(fields: Fields): number | null | Refusal {
+  let value: string | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (!isMaxForwards(fields[i] as string)) continue;
+    if (value !== null) return TWICE;
+    value = fields[i + 1] as string;
+  }
+  if (value === null) return null;
+  return /^\d+$/.test(value) ? Math.min(Number(value), MOST) : NO_NUMBER;
+}
+
+/** Says in its place how often the request may be forwarded from here on. */
+export function writeMaxForwards(fields: string[], maxForwards: number): void {
+  for (let i = 0; i + 1 < fields.length; i += 2)
+    if (isMaxForwards(fields[i] as string)) fields[i + 1] = String(maxForwards);
+}
+
+const TWICE: Refusal = { refused: 'the header field "max-forwards" came twice' };
+const NO_NUMBER: Refusal = { refused: 'Max-Forwards is not a plain number' };
+
+function isMaxForwards(name: string): boolean {
+  return name.length === NAME.length && name.toLowerCase() === NAME;
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { expectError, expectRejected } from '../support/error-object.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  askOnce,
+  askTimes,
+  fieldOf,
+  rateFieldsOf,
+  rateOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head, withBody } from '../support/requests.ts';
+import { startUpstream, values } from '../support/wire/index.ts';
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
+
+const limits = {
+  global: { user: '10000/1s', address: '3/60s' },
+  buckets: { all: { user: '2/60s' } },
+  routes: { '/things/**': 'all' },
+};
+
+describe('OPTIONS *', () => {
+  test.each(['*', 'http://gateway.test', 'HTTP://Gateway.test'])(
+    'is answered by the gateway with the methods that there are: %s',
+    async target => {
+      const front = await startLimited({});
+      const answer = await askOnce(front, `OPTIONS ${target}`);
+      expect(answer).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
+      expect(fieldOf(answer, 'allow')).toBe(METHODS);
+      expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+      expect(fieldOf(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+      expect(fieldOf(answer, 'content-length')).toBeUndefined();
+      expect(rateFieldsOf(answer)).toEqual([]);
+      expect(front.upstream.connections).toEqual([]);
+    },
+  );
+
+  test('draws on the global limit of its address, whatever token it brings, and on nothing else', async () => {
+    const front = await startLimited(limits);
+    const answers = await askTimes(front, 4, 'OPTIONS *', front.issuer.bearer());
+    expect(statusesOf(answers)).toEqual([204, 204, 204, 429]);
+    expect(fieldOf(answers[3], 'x-ratelimit-global')).toBe('true');
+    expect(statusesOf(await askTimes(front, 1, 'GET /things/1', front.issuer.bearer()))).toEqual([200]);
+  });
+
+  test('is refused for an address that is restricted', async () => {
+    const front = await startLimited({ invalid_requests: { limit: '2/60s', restrict_for: '60s' } });
+    await askTimes(front, 3, 'GET /things/1');
+    const answer = await askOnce(front, 'OPTIONS *');
+    expect(answer.status).toBe(429);
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 8 });
+  });
+
+  test('leaves the connection in order, with a body as well', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const client = await gateway.connect();
+    expect((await client.ask(withBody('OPTIONS *', 'hello'))).status).toBe(204);
+    expect((await client.ask(head('OPTIONS *', 'Max-Forwards: 0'))).status).toBe(204);
+    expect((await client.ask(head('GET /a'))).status).toBe(200);
+    expect(upstream.onlyRequest.target).toBe('/a');
+  });
+
+  test('is no preflight, and one for another host is refused', async () => {
+    const upstream = await startUpstream();
+    const config = { cors: { origins: ['https://app.example'] } };
+    const gateway = await startGateway({ upstreamPort: upstream.port, config });
+    const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT'];
+    const answer = await gateway.ask(head('OPTIONS *', ...lines));
+    expect(answer.status).toBe(204);
+    expect(fieldOf(answer, 'access-control-allow-methods')).toBeUndefined();
+    expectError(await gateway.ask(head('OPTIONS http://other.test')), 400, 3);
+    expect(upstream.connections).toEqual([]);
+  });
+});
+
+describe('Max-Forwards on OPTIONS', () => {
+  const front = async (config = {}) => {
+    const upstream = await startUpstream();
+    return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, ...config }) };
+  };
+
+  test.each([
+    ['1', '0'],
+    ['10', '9'],
+    ['0010', '9'],
+    ['99999999999999999999', '2147483646'],
+  ])('goes on as one less: %s', async (sent, passed) => {
+    const { gateway, upstream } = await front();
+    expect((await gateway.ask(head('OPTIONS /a', `max-forwards: ${sent}`))).status).toBe(200);
+    expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual([passed]);
+  });
+
+  test.each(['GET', 'POST', 'QUERY'])(
+    'says nothing on another method, and passes as it came: %s',
+    async method => {
+      const { gateway, upstream } = await front();
+      const lines = ['Max-Forwards: 0', 'Max-Forwards: x'];
+      expect((await gateway.ask(head(`${method} /a`, ...lines))).status).toBe(200);
+      expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual(['0', 'x']);
+    },
+  );
+
+  test('of 0 is answered by the gateway with the methods of the path', async () => {
+    const route = { upstream: 'api', authentication: 'none' };
+    const routes = [{ ...route, path: '/things/{id}', methods: ['GET', 'DELETE', 'OPTIONS'] }];
+    const { gateway, upstream } = await front({ config: { routes } });
+    const client = await gateway.connect();
+    const answer = await client.ask(withBody('OPTIONS /things/1', 'hello', 'Max-Forwards: 0'));
+    expect(answer).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
+    expect(fieldOf(answer, 'allow')).toBe('GET, HEAD, DELETE, OPTIONS');
+    expectError(await client.ask(head('OPTIONS /else', 'Max-Forwards: 0')), 404, 5);
+    expect(upstream.connections).toEqual([]);
+  });
+
+  test('of 0 is answered after all gates', async () => {
+    const front = await startLimited(limits);
+    expectError(await askOnce(front, 'OPTIONS /things/1', 'Max-Forwards: 0'), 401, 16);
+    const lines = ['Max-Forwards: 0', front.issuer.bearer()];
+    const answers = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
+    expect(statusesOf(answers)).toEqual([204, 204, 429]);
+    expect(rateOf(answers[1])).toMatchObject({ limit: 2, remaining: 0 });
+    expect(front.upstream.connections).toEqual([]);
+  });
+
+  test('of 0 ends a preflight that belongs to a service, too', async () => {
+    const cors = { origins: ['https://app.example'] };
+    const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT', 'Max-Forwards: 0'];
+    const { gateway, upstream } = await front({ config: { cors }, route: { cors: false } });
+    const answer = await gateway.ask(head('OPTIONS /a', ...lines));
+    expect(answer.status).toBe(204);
+    expect(fieldOf(answer, 'allow')).toBe(METHODS);
+    expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+    expect(upstream.connections).toEqual([]);
+  });
+
+  test.each([['x'], ['-1'], [''], ['1', '0'], ['0', '0'], ['1, 0']])(
+    'that is no single number is refused: %j',
+    async (...sent) => {
+      const { gateway, upstream } = await front();
+      const client = await gateway.connect();
+      await client.send(head('OPTIONS /a', ...sent.map(value => `Max-Forwards: ${value}`)));
+      await expectRejected(client);
+      expect(upstream.connections).toEqual([]);
+    },
+  );
+
+  test.each(['0', '1'])('does not bring TRACE back: %s', async value => {
+    const { gateway, upstream } = await front();
+    const client = await gateway.connect();
+    await client.send(head('TRACE /a', `Max-Forwards: ${value}`));
+    await expectRejected(client, 405);
+    expect(upstream.connections).toEqual([]);
+  });
+});
