@@ -43,6 +43,14 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
   ];
 }
 
+/** The global limit of those without a token, which is all that a request without a route meets. */
+export function describeAddressLimit({ snapshot, limits }: LoadedConfig): Fact {
+  return [
+    'as an address',
+    describeGlobal('address', { model: snapshot.limits, limits, line: undefined, exempt: false }),
+  ];
+}
+
 interface Context {
   readonly model: LimitsModel;
   readonly limits: LoadedLimits;

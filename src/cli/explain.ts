@@ -10,7 +10,7 @@ import {
   type RouteModel,
   type Snapshot,
 } from '../config/index.ts';
-import { addressKey, normalizeAddress, parseTarget, type Target } from '../http/index.ts';
+import { addressKey, normalizeAddress } from '../http/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { describeForwarding, routeFact } from './describe-route.ts';
@@ -18,6 +18,7 @@ import { ExitCode } from './exit-code.ts';
 import { describeLimits } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
+import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
 import { type Fact, formatFacts } from './fact.ts';
 import { rivalsOf } from './rivals.ts';
 
@@ -38,8 +39,8 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   --address IP    also say what a request from this address counts as
   --help          this text
 
-Exit code: 0 a route takes it, 1 the gateway refuses it or no route matches, 64 the command line makes no sense,
-78 the configuration has mistakes.
+Exit code: 0 a route or the gateway itself takes it, 1 the gateway refuses it or no route matches, 64 the command line makes
+no sense, 78 the configuration has mistakes.
 `,
   async run(args, terminal) {
     const options = { ...configOption, as: { type: 'string' }, address: { type: 'string' } } as const;
@@ -81,9 +82,10 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
   });
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (method === 'CONNECT' || method === 'TRACE') return refused(`405, the gateway does not serve ${method}`);
-  const target = parseTarget(sent, '');
+  const target = readTarget(method, sent);
   if ('refused' in target) return refused(`400, ${target.refused}`);
   const facts = describeTarget(sent, target);
+  if (target.path === '*') return { facts: [...facts, ...describeServerWide(config)], taken: true };
   const match = snapshot.routes.find(method, target.path);
   const route = routes.find(({ value }) => value === match?.value);
   const rivals = rivalsOf(route, method, target.path, routes);
@@ -119,11 +121,6 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
 function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Fact[] {
   if (route.kind === 'forward') return describeForwarding(route, params, identity);
   return identity === null ? [] : describeSignIn(route, identity);
-}
-
-function describeTarget(sent: string, target: Target): Fact[] {
-  if (sent === target.path + target.query) return [];
-  return [['canonical path', `${target.path}, by which it is routed and sent on`]];
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {

@@ -415,6 +415,36 @@ describe('weir explain', () => {
     });
   });
 
+  it('reads a target in absolute form as the gateway does', async () => {
+    const { code, facts } = await explain('GET', 'http://Api.example.com:8080/v1/%75sers/7?full=yes');
+    expect(code).toBe(0);
+    expect(facts.slice(0, 3)).toEqual([
+      'Host: has to be Api.example.com:8080 as well, else 400',
+      'canonical path: /v1/users/7, by which it is routed and sent on',
+      'route: GET,PATCH /v1/users/{user_id} (line 9)',
+    ]);
+    expect((await explain('GET', 'http://api.example.com/v1/../admin')).facts).toEqual([
+      expect.stringMatching(/^refused: 400, the path has a "\." or "\.\." segment/),
+    ]);
+    expect(await explain('GET', 'http://user@api.example.com/v1')).toEqual({
+      code: 1,
+      facts: ['refused: 400, "user@api.example.com" is no plain host'],
+    });
+    expect((await explain('GET', 'http://api.example.com:99999/v1')).code).toBe(1);
+    expect((await explain('GET', 'ftp://api.example.com/v1')).code).toBe(1);
+  });
+
+  it.each(['*', 'http://api.example.com'])(
+    'says that the gateway answers OPTIONS %s by itself',
+    async target => {
+      const { code, facts } = await explain('OPTIONS', target);
+      expect(code).toBe(0);
+      expect(facts).toContain('served by: the gateway itself: 204 with the methods that there are');
+      expect(facts.at(-1)).toMatch(/^as an address: global limit: /);
+      expect((await explain('GET', '*')).code).toBe(1);
+    },
+  );
+
   it('says that the gateway never serves TRACE', async () => {
     expect(await explain('TRACE', '/v1')).toEqual({
       code: 1,
