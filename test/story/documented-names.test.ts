@@ -41,10 +41,15 @@ describe('the keys of the configuration', () => {
   });
 });
 
-/** What looks like a key: `first_byte`, `timeouts.connect`, and `cors` of `cors: false`. */
-function keysNamedIn({ codeSpans }: Document): string[] {
+/** What looks like a key: `first_byte`, `timeouts.connect`, `cors` of `cors: false`, and what a piece of a file begins with. */
+function keysNamedIn(document: Document): string[] {
+  const { codeSpans } = document;
+  const pieces = document.name === 'docs/migrating.md' ? [] : document.blockLines('yaml');
   const looksLikeKey = /^([a-z][a-z0-9]*(?:[_.][a-z0-9_]+)+|[a-z][a-z0-9_]*(?=: ))(?:: .*)?$/;
-  const keys = codeSpans.map(code => looksLikeKey.exec(code)?.[1] ?? '');
+  const keys = [
+    ...codeSpans.map(code => looksLikeKey.exec(code)?.[1] ?? ''),
+    ...pieces.map(line => /^([a-z]\w*):/.exec(line)?.[1] ?? ''),
+  ];
   return keys.filter(key => key !== '' && !key.startsWith('weir_') && !/\.(?:yaml|log)$/.test(key));
 }
 
@@ -101,7 +106,7 @@ describe('the commands', () => {
   it.each(TODAY)('of npm and node that $name names exist', ({ text }) => {
     const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'));
     const run = Array.from(
-      text.matchAll(/\bnpm (?:run (?:--silent )?([\w:]+)|(start|test)\b)/g),
+      text.matchAll(/\bnpm (?:run (?:(?:--silent|-s) )?([\w:]+)|(start|test)\b)/g),
       ([, a, b]) => a ?? b,
     );
     expect(run.filter(name => name === undefined || !Object.hasOwn(scripts, name))).toEqual([]);
