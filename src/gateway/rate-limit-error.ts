@@ -16,6 +16,8 @@ export interface RateLimitErrorOptions {
   readonly via?: boolean;
 }
 
+/** Clients keep `Retry-After` in 16 bits. */
+const LONGEST_WAIT_MS = 65_535_000;
 const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
 /** A refusal for now: 429 with the rate-limit body in place of the error object. */
@@ -29,7 +31,7 @@ export class RateLimitError extends GatewayError {
 
   constructor(options: RateLimitErrorOptions) {
     const { message, global, scope, code = false } = options;
-    const retryAfterMs = Math.max(1, Math.ceil(options.retryAfterMs));
+    const retryAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
     super({
       status: 429,
       rpcCode: RpcCode.resourceExhausted,
@@ -63,9 +65,9 @@ function scopeFields({ global, scope, byRestriction }: RateLimitErrorOptions): s
   return byRestriction === true ? ['X-RateLimit-Scope', scope] : [];
 }
 
-/** Whole seconds, never less than the wait: clients of this header family wait exactly so long. */
+/** Whole seconds, never less than the wait: clients of this header family wait exactly so long. At least 1. */
 function retryAfterSeconds(waitMs: number): number {
-  return Math.min(65_535, Math.max(1, Math.ceil(waitMs / 1_000)));
+  return Math.ceil(waitMs / 1_000);
 }
 
 const LIMITED = 'You are being rate limited.';

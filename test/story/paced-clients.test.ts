@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { type LimitedGateway, rateOf, refusalOf, startLimited } from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+import { sleep } from '../support/wait.ts';
+import { type Answer, header } from '../support/wire/index.ts';
+
+/** A client may round its waits down, and its own window may have begun before ours; less than the slack of a second. */
+const EARLY_MS = 8;
+const WINDOWS = 4;
+
+/** How long an answer tells to wait, in milliseconds, by the number that a client goes by; 0: not at all. */
+const PACES: Readonly<Record<string, (answer: Answer) => number>> = {
+  'Reset-After': answer => (rateOf(answer).remaining > 0 ? 0 : rateOf(answer).resetAfter * 1_000),
+  Reset: answer => (rateOf(answer).remaining > 0 ? 0 : rateOf(answer).reset * 1_000 - Date.now()),
+  retry_after: answer => (answer.status === 429 ? Number(refusalOf(answer)['retry_after']) * 1_000 : 0),
+  'Retry-After': answer => (answer.status === 429 ? Number(header(answer, 'retry-after')) * 1_000 : 0),
+};
+
+/** Sends one request after the other, paced by that number. Returns what it saw that it should not have seen. */
+async function pace(front: LimitedGateway, name: string, units: number): Promise<string[]> {
+  const client = await front.gateway.connect();
+  const request = head(`GET /of/${units}`, front.issuer.bearer({ sub: `${name} ${units}` }));
+  const wrong: string[] = [];
+  let waited = true;
+  let last: { readonly reset: number; readonly remaining: number } | null = null;
+  const endMs = performance.now() + WINDOWS * 1_000;
+  while (performance.now() < endMs) {
+    const answer = await client.ask(request);
+    const { reset, remaining } = rateOf(answer);
+    if (waited && answer.status !== 200) wrong.push(`refused after a wait of what ${name} told`);
+    if (last !== null && reset < last.reset) wrong.push(`Reset went back by ${last.reset - reset}`);
+    const early = last !== null && reset > last.reset && Date.now() / 1_000 < last.reset - 0.001;
+    // Of the next window no more is left then: a wait for the end of this one would not do.
+    if (early && remaining > 0) wrong.push(`Reset moved before it had passed, with ${remaining} left`);
+    last = { reset, remaining };
+    const waitMs = PACES[name]?.(answer) ?? 0;
+    waited = waitMs > 0 || !/^retry/i.test(name);
+    if (waitMs > 0) await sleep(Math.max(0, waitMs - EARLY_MS));
+  }
+  return wrong;
+}
+
+test('a client that goes by any one of the numbers is never refused when it has waited as told but for some ms', async () => {
+  const quotas = [1, 2, 5, 20];
+  const front = await startLimited({
+    buckets: Object.fromEntries(quotas.map(units => [`of_${units}`, { user: `${units}/1s` }])),
+    routes: Object.fromEntries(quotas.map(units => [`GET /of/${units}`, `of_${units}`])),
+    ignored_refusals: 'off',
+    invalid_requests: 'off',
+  });
+  const clients = Object.keys(PACES).flatMap(name => quotas.map(units => pace(front, name, units)));
+  expect((await Promise.all(clients)).flat()).toEqual([]);
+});
