@@ -46,6 +46,12 @@ const READ_MS = 750;
 /** Facts in one command: few enough that it takes Redis well under a millisecond or two. */
 const PORTION = 200;
 
+/**
+ * A hundred years: a fact that holds longer, such as the mark for a token that lives for ever, is told for so long. Redis takes
+ * no end that its clock never reaches, and fails the whole command.
+ */
+const LONGEST_MS = 100 * 365 * 86_400_000;
+
 interface Outgoing extends Fact {
   readonly untilMs: number;
 }
@@ -125,7 +131,7 @@ export class Board {
   }
 
   #put(fact: Fact): void {
-    const untilMs = this.#parts.clock.monotonicMs() + fact.forMs;
+    const untilMs = this.#parts.clock.monotonicMs() + Math.min(fact.forMs, LONGEST_MS);
     const before = this.#outgoing.get(fact.name);
     if (before !== undefined && before.value > fact.value) return;
     if (before?.value === fact.value && before.untilMs >= untilMs) return;

@@ -196,6 +196,29 @@ async function commandCalls(): Promise<number> {
   return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
 }
 
+test.each([9e15, 1e17, 2 ** 63, 1e308])(
+  'a token that lives for ever (exp %d) does not keep gateways from telling each other',
+  async exp => {
+    const gateways = [await startReplica(everything), await startReplica(everything)];
+    const [one, two] = gateways;
+    if (one === undefined || two === undefined) return;
+    const mark = Math.floor(Date.now() / 1_000) - 60;
+    const old = issuer.bearer({ iat: mark - 1 });
+    const endless = issuer.bearer({ exp, sub: 'bob' });
+    for (const front of gateways) {
+      for (const line of [old, endless]) expect((await askOnce(front, 'GET /a', line)).status).toBe(200);
+    }
+    issuer.provider.token = scripts.tokens({ access_token: issuer.token(), 'not-before-policy': mark });
+    expect((await redeem(one.gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
+    await waitFor(
+      'the other gateway refuses',
+      async () => (await askOnce(two, 'GET /a', old)).status === 401,
+      KNOWN_MS,
+    );
+    expect((await askOnce(two, 'GET /a', endless)).status).toBe(200);
+  },
+);
+
 test('two gateways on a Redis Cluster add up what they see of many offenders and tell each other', async () => {
   const cluster = await startRedisCluster();
   onTestFinished(() => cluster.close());
