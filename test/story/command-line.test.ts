@@ -539,7 +539,6 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
       'as an address',
       'bucket',
       'restrictions',
-      expect.stringMatching(/^the caller/),
       'CORS',
     ]);
   });
