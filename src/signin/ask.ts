@@ -60,6 +60,8 @@ function open(request: ProviderRequest, link: ProviderLink, secure: boolean): Cl
     method: request.method,
     headers: {
       ...request.headers,
+      // Without it any coding would do (RFC 9110 section 12.5.3), and none is undone here.
+      'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
     // A connection of its own, closed after the answer.

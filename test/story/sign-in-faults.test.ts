@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../src/signin/index.ts';
@@ -125,6 +126,18 @@ describe('a provider that', () => {
     cleanups.push(again.close);
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
     expect(again.discoveries).toBe(0);
+  });
+
+  test('compresses its answers unless it is told not to does not', async () => {
+    const { fake, room } = await scripted();
+    const compressed: Script = (response, socket) => {
+      const asked = fake.tokenRequests.at(-1)?.headers['accept-encoding'];
+      if (asked === 'identity') return scripts.tokens()(response, socket);
+      const body = gzipSync(JSON.stringify({ access_token: unsignedJwt({}), token_type: 'Bearer' }));
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(body);
+    };
+    fake.token = compressed;
+    expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   });
 
   test('would keep connections alive gets every token request on a connection of its own', async () => {
