@@ -27,12 +27,18 @@ export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve 
       Object.assign(request, { originalUrl: target, url: target.slice(REALM_PATH.length) });
       void library(request, response);
     } else if (target.startsWith('/callback?')) {
-      const code = new URLSearchParams(target.slice(target.indexOf('?'))).get('code') ?? 'none';
-      sendPage(response, 200, callbackPage(code, RESTART_PATH));
+      callback(response, new URLSearchParams(target.slice(target.indexOf('?'))));
     } else {
       sendPage(response, 404, problemPage('There is nothing here.', RESTART_PATH));
     }
   };
+}
+
+/** In place of the application that a sign-in would lead back to. */
+function callback(response: ServerResponse, parameters: URLSearchParams): void {
+  const code = parameters.get('code');
+  if (code !== null) sendPage(response, 200, callbackPage(code, RESTART_PATH));
+  else sendPage(response, 400, problemPage(parameters.get('error') ?? 'There is no code.', RESTART_PATH));
 }
 
 async function login(

@@ -88,6 +88,12 @@ describe('the pages of the demo’s provider', () => {
     expect(await browser.nameFor(bob.code)).toBe('bob');
   });
 
+  test('show no code where there is none', async () => {
+    const { demo: running } = await demo();
+    const answer = await fetch(`http://127.0.0.1:${running.ports.provider}/callback?error=access_denied`);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('access_denied')]);
+  });
+
   test('say where to start again when a sign-in has expired', async () => {
     const { demo: running } = await demo();
     const origin = `http://127.0.0.1:${running.ports.provider}`;
