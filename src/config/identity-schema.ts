@@ -118,7 +118,7 @@ export const identityProviderSchema = z.strictObject({
   scope: scopes().prefault('openid').describe('The scopes asked for, separated by a blank.'),
   max_in_flight: count(1_000_000)
     .prefault(100)
-    .describe('Token requests to the provider at a time; past them 503.'),
+    .describe('Token requests to the provider at a time, at most a quarter of one address; past either 503.'),
 });
 
 const botRule = z.strictObject({

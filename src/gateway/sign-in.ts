@@ -61,7 +61,7 @@ function readWhole(body: BodySource, then: (body: Buffer) => void): void {
 }
 
 function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
-  signIn.redeem(body).then(
+  signIn.redeem(body, exchange.addressKey).then(
     answer => {
       if (!exchange.settled) reply(exchange, answer);
     },

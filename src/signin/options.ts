@@ -52,7 +52,7 @@ export interface SignInOptions {
    * provider knows its client's redirect URIs itself.
    */
   readonly redirectAllowList: readonly string[] | null;
-  /** Token requests on their way at once; past them 503. */
+  /** Token requests on their way at once, at most a quarter of them for one address; past either 503. */
   readonly maxInFlight: number;
 }
 

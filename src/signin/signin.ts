@@ -3,6 +3,7 @@ import { type Clock, GatewayError, type SignInListener } from '../core/index.ts'
 import { type AuthResponse, type LearntMark, readAnswer } from './auth-response.ts';
 import { authorizeUrl } from './authorize-url.ts';
 import { clientAuth } from './client-authentication.ts';
+import { InFlight } from './in-flight.ts';
 import type { ProviderMetadata } from './metadata.ts';
 import type { SignInOptions } from './options.ts';
 import { type Failure, failure, failureOf } from './outcome.ts';
@@ -46,11 +47,12 @@ export class SignIn {
   readonly #authentication: ClientAuth;
   readonly #redirects: ReadonlySet<string> | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly answer: SignInAnswer } | undefined;
-  #inFlight = 0;
+  readonly #inFlight: InFlight;
 
   constructor(options: SignInOptions, parts: SignInParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#inFlight = new InFlight(options.maxInFlight);
     this.#authentication = clientAuth(options.clientAuthentication);
     this.#redirects =
       options.redirectAllowList === null
@@ -60,7 +62,7 @@ export class SignIn {
 
   /** Token requests on their way. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.all;
   }
 
   /** `GET /v1/anonymous/authorize-url`: the same answer, byte for byte, until the provider's metadata changes. */
@@ -75,33 +77,34 @@ export class SignIn {
   }
 
   /**
-   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. There is no way to cancel it: once begun it runs to its end, at most the provider's timeout, with or without
-   * anybody who waits for it.
+   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. There is no way to cancel it: once
+   * begun it runs to its end, at most the provider's timeout, with or without anybody who waits for it.
+   *
+   * @param address the key of the client's address, which has its share of what may be on its way
    */
-  async redeem(body: Buffer): Promise<SignInAnswer | GatewayError> {
+  async redeem(body: Buffer, address: string): Promise<SignInAnswer | GatewayError> {
     const startedMs = this.#parts.clock.monotonicMs();
-    const ended = await this.#redeem(body);
+    const ended = await this.#redeem(body, address);
     const error = ended.outcome === 'success' ? null : ended.error;
     const durationMs = this.#parts.clock.monotonicMs() - startedMs;
     this.#parts.listener.redeemed({ outcome: ended.outcome, durationMs, error });
     return ended.outcome === 'success' ? ended.answer : ended.error;
   }
 
-  async #redeem(body: Buffer): Promise<Ended> {
+  async #redeem(body: Buffer, address: string): Promise<Ended> {
     const request = readRequest(body);
     if (request instanceof GatewayError) return { outcome: 'bad_body', error: request };
     if (this.#redirects?.has(request.redirectUri) === false)
       return { outcome: 'bad_body', error: redirectRefusal() };
     const metadata = this.#parts.provider.metadata;
     if (metadata === undefined) return failure('not_ready');
-    if (this.#inFlight >= this.#options.maxInFlight) return failure('overloaded');
-    this.#inFlight += 1;
+    if (!this.#inFlight.take(address)) return failure('overloaded');
     try {
       return await this.#trade(request, metadata);
     } catch (error) {
       return failureOf(error, this.#secretsOf(request));
     } finally {
-      this.#inFlight -= 1;
+      this.#inFlight.giveBack(address);
     }
   }
 

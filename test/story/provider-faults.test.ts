@@ -102,12 +102,25 @@ describe('a provider that', () => {
     const answers: (() => void)[] = [];
     const token = issuer.provider.token;
     issuer.provider.token = (response, socket) => void answers.push(() => token(response, socket));
-    const running = Array.from({ length: 3 }, () => gateway.ask(redeeming(BODY)));
+    const running = [2, 3, 4].map(i => gateway.ask(redeeming(BODY), { localAddress: `127.0.0.${i}` }));
     await expect.poll(() => answers.length).toBe(3);
     for (let i = 0; i < 5; i += 1) expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
     for (const answer of answers) answer();
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(issuer.provider.tokenRequests).toHaveLength(3);
+  });
+
+  test('is asked by one address at most a quarter of the times it may be, and serves another meanwhile', async () => {
+    const { issuer, gateway } = await front({ provider: { max_in_flight: 8 } });
+    const token = issuer.provider.token;
+    issuer.provider.token = scripts.hang;
+    const running = [1, 2].map(() => gateway.ask(redeeming(BODY)));
+    await expect.poll(() => issuer.provider.tokenRequests.length).toBe(2);
+    expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
+    issuer.provider.token = token;
+    expect((await gateway.ask(redeeming(BODY), { localAddress: '127.0.0.2' })).status).toBe(200);
+    await Promise.all(running);
+    expect((await gateway.ask(redeeming(BODY))).status).toBe(200);
   });
 
   test('is at work when its client goes is not asked again, and keeps nothing open', async () => {

@@ -128,6 +128,18 @@ describe('a provider that', () => {
     expect(again.discoveries).toBe(0);
   });
 
+  test('takes its time takes it for a quarter of the sign-ins from one address, and serves the others', async () => {
+    const { fake, room } = await scripted(scripts.hang, {}, { maxInFlight: 8 });
+    const running = [room.redeem(REQUEST), room.redeem(REQUEST)];
+    expect(await room.redeem(REQUEST)).toMatchObject({ status: 503, fields: ['Retry-After', '1'] });
+    expect(room.redeemed).toMatchObject([{ outcome: 'overloaded' }]);
+    fake.token = scripts.tokens();
+    expect(await room.redeem(REQUEST, '192.0.2.2')).toHaveProperty('accessToken');
+    // The places are free again when the provider's time is over.
+    await Promise.all(running);
+    expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
+  });
+
   test('compresses its answers unless it is told not to does not', async () => {
     const { fake, room } = await scripted();
     const compressed: Script = (response, socket) => {
@@ -154,7 +166,7 @@ describe('a provider that', () => {
     fake.token = (response, socket) => {
       answerNow = () => scripts.tokens({ 'not-before-policy': 7 })(response, socket);
     };
-    void room.signIn.redeem(Buffer.from(JSON.stringify(REQUEST)));
+    void room.redeem(REQUEST);
     await expect.poll(() => fake.tokenRequests.length).toBe(1);
     expect(room.signIn.inFlight).toBe(1);
     answerNow();
@@ -165,8 +177,8 @@ describe('a provider that', () => {
 
   test('is asked by too many at once is asked by no more', async () => {
     const { fake, room } = await scripted(scripts.hang, {}, { maxInFlight: 2 });
-    const running = [room.redeem(REQUEST), room.redeem(REQUEST)];
-    const refused = await room.redeem(REQUEST);
+    const running = [room.redeem(REQUEST, '192.0.2.1'), room.redeem(REQUEST, '192.0.2.2')];
+    const refused = await room.redeem(REQUEST, '192.0.2.3');
     expect(refused).toMatchObject({ status: 503, fields: ['Retry-After', '1'], retrySafe: true });
     await Promise.all(running);
     expect(fake.tokenRequests).toHaveLength(2);

@@ -96,7 +96,7 @@ test('the authorization url holds the client, the redirect uri, the response typ
 test('a token answer is kept in no cache', async () => {
   const { room, redirectUri } = await demo();
   const body = Buffer.from(JSON.stringify({ code: await codeOf(room, redirectUri), redirectUri }));
-  const answer = await room.signIn.redeem(body);
+  const answer = await room.signIn.redeem(body, '192.0.2.1');
   expect(answer.fields).toEqual(['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
 });
 

@@ -16,8 +16,8 @@ export interface SignInRoom {
   readonly redeemed: readonly RedeemEvent[];
   readonly discovered: readonly DiscoveryEvent[];
   readonly marks: readonly (readonly [subject: string, notBefore: number])[];
-  /** Redeems this, written as JSON, and gives back the parsed answer or the error. */
-  redeem(body: unknown): Promise<Record<string, unknown> | GatewayError>;
+  /** Redeems this, written as JSON, for a client of this address, and gives back the parsed answer or the error. */
+  redeem(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
   /** All that was announced, as deep as a careless logger would print it. */
@@ -64,8 +64,8 @@ export function openSignInRoom(
     redeemed,
     discovered,
     marks,
-    async redeem(body) {
-      const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)));
+    async redeem(body, address = '192.0.2.1') {
+      const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)), address);
       return answer instanceof GatewayError ? answer : JSON.parse(answer.body.toString('utf8'));
     },
     ready: () => ready,
