@@ -33,7 +33,10 @@ export function describeForwarding(
     ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
     ['upstream 429', UPSTREAM_429[route.upstream429]],
     ['timeouts', describeTimeouts(route, upstream)],
-    ['caps', `${upstream.maxRequests} requests to the upstream in flight`],
+    [
+      'caps',
+      `${upstream.maxRequests} requests to the upstream in flight, ${upstream.maxRequestsPerCaller} of one caller`,
+    ],
   ];
 }
 

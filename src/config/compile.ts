@@ -108,7 +108,13 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
     hostHeader: config.host === 'upstream' ? authority : null,
     passAuthorization: config.authorization === 'pass',
     maxRequests: config.max_requests,
+    maxRequestsPerCaller: partOf(config.max_requests, config.max_requests_per_caller),
   };
+}
+
+/** At least one: with less nobody could use it. */
+function partOf(count: number, percent: number): number {
+  return Math.max(1, Math.floor((count * percent) / 100));
 }
 
 function compileRoute(

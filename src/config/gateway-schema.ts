@@ -10,6 +10,7 @@ import {
   hostPort,
   hostPortOrOff,
   network,
+  percentage,
   rateOrOff,
   routePath,
   size,
@@ -71,6 +72,11 @@ const upstream = z.strictObject({
   max_requests: count(1_000_000)
     .prefault(1024)
     .describe('Requests in flight to this upstream; past them 503.'),
+  max_requests_per_caller: percentage()
+    .prefault('25%')
+    .describe(
+      'The part of max_requests that one caller, or one address without a token, may hold, at least one; past it 503.',
+    ),
   max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
     .prefault('32KiB')
     .describe('Largest header section of an answer; beyond it 502.'),

@@ -57,6 +57,8 @@ export interface UpstreamModel {
   readonly passAuthorization: boolean;
   /** Requests in flight to it; past them 503. */
   readonly maxRequests: number;
+  /** Of one caller. */
+  readonly maxRequestsPerCaller: number;
 }
 
 /** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */

@@ -56,6 +56,15 @@ export function sizeOrNone() {
     });
 }
 
+/** A percentage such as `25%`, read as a number. */
+export function percentage() {
+  const error = 'expected a percentage from 1% to 100%';
+  return z
+    .string({ error })
+    .regex(/^([1-9]\d?|100)%$/, { error, abort: true })
+    .transform(text => Number(text.slice(0, -1)));
+}
+
 /** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
 export function rateOrOff() {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';

@@ -3,6 +3,15 @@ import type { RpcCode } from './rpc-code.ts';
 /** Whose side failed: what a log reader and an alert want to know first. */
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
+/** A bound on what is in flight at a time, by its key in gateway.yaml. */
+export type Cap =
+  | 'connections'
+  | 'connections_per_address'
+  | 'requests'
+  | 'requests_per_address'
+  | 'max_requests'
+  | 'max_requests_per_caller';
+
 /** One entry of an error object's `details`: a `google.protobuf.Any` as JSON. */
 export interface ErrorDetail {
   /** `type.googleapis.com/` and the message's full name. */
@@ -25,6 +34,8 @@ export interface GatewayErrorOptions {
   readonly retrySafe?: boolean;
   /** The connection is closed after the answer: what follows on it cannot be trusted. Default false. */
   readonly close?: boolean;
+  /** The cap that was met, for log and metrics. Default none. */
+  readonly cap?: Cap;
   /** What happened inside, for the log only. */
   readonly cause?: unknown;
 }
@@ -45,6 +56,7 @@ export class GatewayError {
   readonly fields: readonly string[];
   readonly retrySafe: boolean;
   readonly close: boolean;
+  readonly cap: Cap | null;
 
   constructor(options: GatewayErrorOptions) {
     this.message = options.message;
@@ -56,5 +68,6 @@ export class GatewayError {
     this.fields = options.fields ?? [];
     this.retrySafe = options.retrySafe ?? false;
     this.close = options.close ?? false;
+    this.cap = options.cap ?? null;
   }
 }

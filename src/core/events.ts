@@ -1,3 +1,4 @@
+import type { Cap } from './error.ts';
 /** How an exchange ended. */
 export type Outcome =
   /** The upstream's answer went out whole. */
@@ -61,7 +62,13 @@ export interface ExchangeRecord {
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
   /** Why the gateway answered by itself: the error's message and, where it has one, its cause, fit for a log. */
-  readonly error: { readonly message: string; readonly side: string; readonly cause: string | null } | null;
+  readonly error: {
+    readonly message: string;
+    readonly side: string;
+    /** The cap that was met. */
+    readonly cap: Cap | null;
+    readonly cause: string | null;
+  } | null;
 }
 
 /** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */

@@ -2,7 +2,13 @@ export type { AuthListener, FlawedKey } from './auth-listener.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';
-export { type ErrorDetail, type ErrorSide, GatewayError, type GatewayErrorOptions } from './error.ts';
+export {
+  type Cap,
+  type ErrorDetail,
+  type ErrorSide,
+  GatewayError,
+  type GatewayErrorOptions,
+} from './error.ts';
 export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome, TokenRefusal } from './events.ts';
 export { type Fields, firstValue } from './fields.ts';
 export { GrowingBytes } from './growing-bytes.ts';

@@ -76,9 +76,14 @@ export class Exchange {
   sentUpstreamAtMs: number | null = null;
   answeredUpstreamAtMs: number | null = null;
   retried = false;
-  /** Keys of the permits it holds, given back at its end. */
+  /** The key of its address's permit, given back at its end. */
   permitAddress: string | null = null;
-  permitUpstream: string | null = null;
+  /** Whose share of the upstream it takes; null: it holds no permit of one. */
+  permitCaller: string | null = null;
+  /** Why its upstream has no room for it: then it looks at its limits and draws on none. */
+  noPermit: GatewayError | null = null;
+  /** The upstream that has room for it, or has none. */
+  upstream: string | null = null;
 
   constructor(downstream: Downstream, setup: Setup, sequence: number, clock: Clock) {
     this.downstream = downstream;

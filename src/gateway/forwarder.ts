@@ -28,7 +28,8 @@ export function forward(
   head: RequestHead,
   state: GatewayState,
 ): void {
-  // 1. What the route and the upstream can take.
+  // 1. What the route and the upstream can take. The upstream's room was asked for by a gate.
+  if (exchange.permitCaller === null) throw new Error('an exchange goes upstream without a permit');
   const { upstream } = route;
   const { maxBytes } = route.body;
   if (maxBytes !== null && exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes) {

@@ -1,4 +1,4 @@
-import { addressCapacity, capacity, upstreamCapacity } from './capacity.ts';
+import { addressCapacity, capacity, requirePermit, upstreamCapacity } from './capacity.ts';
 import type { Exchange } from './exchange.ts';
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
@@ -33,12 +33,14 @@ export function gatesOf(state: GatewayState): readonly Gate[] {
     // Who sends: the limits and the upstream need to know. May wait for the issuer's keys.
     identify,
     exchange => restrictCaller(exchange, state),
-    // What the upstream cannot take must not draw on the caller's limits.
+    // What the upstream cannot take must not draw on the caller's limits, so that it only looks at them.
     exchange => upstreamCapacity(exchange, state),
     // All limits of the request in one decision.
     exchange => (drawsOnAddress(exchange) ? limitAddress(exchange, state) : limit(exchange, state)),
-    // Last, so that requests without a valid token have drawn on their address before they are told.
+    // So late that requests without a valid token have drawn on their address before they are told.
     authorise,
+    // Last: limits and tokens say what the client has to change, this only that it has to wait.
+    requirePermit,
   ];
 }
 

@@ -4,6 +4,7 @@ import { Permits } from './permits.ts';
 import { RestrictionAnswers } from './restriction-answers.ts';
 import type { Setup } from './setup.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
+import { UpstreamPermits } from './upstream-permits.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -25,7 +26,7 @@ export class GatewayState {
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionAnswers = new RestrictionAnswers();
   readonly addressPermits = new Permits();
-  readonly upstreamPermits = new Permits();
+  readonly upstreamPermits = new UpstreamPermits();
   setup: Setup;
   inFlight = 0;
   sequence = 0;

@@ -1,6 +1,7 @@
 import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
 import { type RenderedAnswer, renderError } from './answers.ts';
+import { giveUpstreamBack } from './capacity.ts';
 import type { Downstream } from './downstream.ts';
 import { Exchange } from './exchange.ts';
 import { forward } from './forwarder.ts';
@@ -66,13 +67,13 @@ export class Gateway {
   /** Something inside failed: the client hears that much, the log hears why. */
   fault(exchange: Exchange, fault: unknown): void {
     if (exchange.requestId === '') exchange.requestId = this.#state.nextRequestId();
-    exchange.terminal?.abandoned();
+    this.#abandon(exchange);
     exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
   }
 
   /** The client sent something that ends its exchange, such as a body with broken framing. */
   clientFault(exchange: Exchange, error: GatewayError): void {
-    exchange.terminal?.abandoned();
+    this.#abandon(exchange);
     exchange.answerError(error);
   }
 
@@ -101,7 +102,7 @@ export class Gateway {
       exchange.terminal?.abandoned();
     }
     if (exchange.permitAddress !== null) state.addressPermits.giveBack(exchange.permitAddress);
-    if (exchange.permitUpstream !== null) state.upstreamPermits.giveBack(exchange.permitUpstream);
+    giveUpstreamBack(exchange, state);
     state.inFlight--;
     settle(exchange, state);
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
@@ -144,8 +145,19 @@ export class Gateway {
 
   #conclude(exchange: Exchange, refusal: Verdict): void {
     if (exchange.settled) return;
-    if (refusal !== null) exchange.answerError(refusal);
-    else this.#serve(exchange);
+    if (refusal === null) {
+      this.#serve(exchange);
+      return;
+    }
+    // A client that is slow to take its refusal keeps nobody out.
+    giveUpstreamBack(exchange, this.#state);
+    exchange.answerError(refusal);
+  }
+
+  /** Nothing more is done for it upstream. */
+  #abandon(exchange: Exchange): void {
+    exchange.terminal?.abandoned();
+    giveUpstreamBack(exchange, this.#state);
   }
 
   #serve(exchange: Exchange): void {

@@ -30,14 +30,14 @@ function isInvalid({ status, error, refusedScope, isPreflight }: Exchange): bool
 
 /** What there is to say of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
-  const { sentUpstreamAtMs, answeredUpstreamAtMs } = exchange;
+  const { sentUpstreamAtMs, answeredUpstreamAtMs, noPermit } = exchange;
   return {
     requestId: exchange.requestId,
     arrivedAtMs: exchange.arrivedAtMs,
     sequence: exchange.sequence,
     method: exchange.downstream.method,
     route: exchange.route?.id ?? null,
-    upstream: exchange.permitUpstream,
+    upstream: sentUpstreamAtMs === null && noPermit === null ? null : exchange.upstream,
     clientAddress: exchange.clientAddress,
     status: exchange.status,
     outcome: exchange.outcome,
@@ -91,6 +91,7 @@ function describe(error: GatewayError): ExchangeRecord['error'] {
   return {
     message: error.message,
     side: error.side,
+    cap: error.cap,
     cause: cause === undefined ? null : describeCause(cause, error.side),
   };
 }

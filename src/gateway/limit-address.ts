@@ -7,8 +7,12 @@ import { globallyRefused } from './rate-limit-error.ts';
 
 /** Draws on the global limit of the address and on nothing else, for requests that come without a token and lead to no bucket. */
 export function limitAddress(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
-  const { global } = exchange.snapshot.limits;
-  const decision = state.limiting.store.decide(global.address, exchange.addressKey, '');
+  const { address } = exchange.snapshot.limits.global;
+  const { store } = state.limiting;
+  const decision =
+    exchange.noPermit === null
+      ? store.decide(address, exchange.addressKey, '')
+      : store.peek(address, exchange.addressKey, '');
   return decision instanceof Promise ? decision.then(verdictOn) : verdictOn(decision);
 }
 

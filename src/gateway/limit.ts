@@ -17,11 +17,15 @@ interface Claim {
   readonly main: string;
 }
 
-/** Draws on all limits of the request, or on none and refuses. */
+/** Draws on all limits of the request, or on none and refuses. What its upstream has no room for draws on none, either. */
 export function limit(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
   const claim = claimOf(exchange);
   if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
-  const decision = state.limiting.store.decide(claim.set, claim.caller, claim.main);
+  const { store } = state.limiting;
+  const decision =
+    exchange.noPermit === null
+      ? store.decide(claim.set, claim.caller, claim.main)
+      : store.peek(claim.set, claim.caller, claim.main);
   if (!(decision instanceof Promise)) return conclude(exchange, claim, decision, state);
   return decision.then(awaited => conclude(exchange, claim, awaited, state));
 }
@@ -52,6 +56,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const { bucket, callerClass, set, main } = claim;
   const { limiting } = state;
   if (!decision.admitted && decision.role === null) return storeUnreachable(decision.retryAfterMs);
+  if (decision.admitted && exchange.noPermit !== null) return null;
   const outcome = decision.admitted ? 'admitted' : (decision.role ?? 'global');
   const nearLimit = decision.limit > 0 && decision.remaining * 5 <= decision.limit;
   exchange.decision = { bucket: bucket?.name ?? null, main, outcome };

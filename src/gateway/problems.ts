@@ -1,5 +1,5 @@
 import type { Invalid } from '../auth/index.ts';
-import { type Fields, GatewayError, RpcCode } from '../core/index.ts';
+import { type Cap, type Fields, GatewayError, RpcCode } from '../core/index.ts';
 
 /**
  * Every answer that the gateway makes by itself, in one table. Messages are ASCII, never repeat what the client sent,
@@ -163,8 +163,8 @@ export function internalFault(cause: unknown): GatewayError {
   });
 }
 
-/** Too much is in flight, in all or for this address or upstream. */
-export function overloaded(): GatewayError {
+/** Too much is in flight: this cap is met. */
+export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
     rpcCode: RpcCode.unavailable,
@@ -172,6 +172,20 @@ export function overloaded(): GatewayError {
     message: 'Too many requests are in flight. Try again shortly.',
     fields: RETRY_SOON,
     retrySafe: true,
+    cap,
+  });
+}
+
+/** One caller has as much in flight to an upstream as it may: others have room. */
+export function shareTaken(): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'client',
+    message: 'Too many of your requests are in flight to this service. Try again shortly.',
+    fields: RETRY_SOON,
+    retrySafe: true,
+    cap: 'max_requests_per_caller',
   });
 }
 

@@ -72,8 +72,9 @@ function refusalMembers({ reason, claim }: TokenRefusal): string {
 }
 
 /** The cause of a fault has a line of its own, which comes without an access log as well. */
-function errorMembers({ message, side, cause }: NonNullable<ExchangeRecord['error']>): string {
-  const members = `,"error":${quoted(message)},"side":${quoted(side)}`;
+function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
+  let members = `,"error":${quoted(message)},"side":${quoted(side)}`;
+  if (cap !== null) members += `,"cap":"${cap}"`;
   return side === 'client' && cause !== null ? `${members},"cause":${quoted(cause)}` : members;
 }
 

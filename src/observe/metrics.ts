@@ -26,6 +26,7 @@ export class Metrics implements ExchangeListener {
   readonly #bytesSent: Tally;
   readonly #retries: Tally;
   readonly #errors: Tally;
+  readonly #caps: Tally;
   readonly #untrusted: Tally;
   #inFlight = 0;
 
@@ -83,6 +84,12 @@ export class Metrics implements ExchangeListener {
       labelNames: ['side'],
       registers,
     });
+    this.#caps = tallyCounter({
+      name: 'weir_caps_met_total',
+      help: 'Requests and connections answered 503 since a cap was met, by its key in gateway.yaml ("none": no upstream).',
+      labelNames: ['cap', 'upstream'],
+      registers,
+    });
     this.#untrusted = tallyCounter({
       name: 'weir_untrusted_forwarding_headers_total',
       help: 'Requests whose forwarding headers were ignored, since their sender is no trusted proxy.',
@@ -130,7 +137,12 @@ export class Metrics implements ExchangeListener {
     this.#bytesReceived.count += record.bytesReceived;
     this.#bytesSent.count += record.bytesSent;
     if (record.retried) this.#retries.of(upstream).count++;
-    if (record.error !== null) this.#errors.of(record.error.side).count++;
+    if (record.error !== null) this.#countError(record.error, upstream);
+  }
+
+  #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {
+    this.#errors.of(side).count++;
+    if (cap !== null) this.#caps.of(cap).of(upstream).count++;
   }
 
   untrustedForwarding(): void {

@@ -1,4 +1,5 @@
 import type { CapsModel } from '../config/index.ts';
+import type { Cap } from '../core/index.ts';
 import { type AddressSet, addressKey } from '../http/index.ts';
 
 /** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
@@ -19,15 +20,16 @@ export class ConnectionCaps {
     this.#trusted = trusted;
   }
 
-  /** False: one cap is met, and nothing was taken. */
-  take(address: string): boolean {
+  /** The cap that is met, so that nothing was taken; null: none is. */
+  take(address: string): Cap | null {
     const key = addressKey(address);
     const count = this.#byAddress.get(key) ?? 0;
-    const most = this.#trusted.has(address) ? this.#caps.connections : this.#caps.connectionsPerAddress;
-    if (this.#open >= this.#caps.connections || count >= most) return false;
+    if (this.#open >= this.#caps.connections) return 'connections';
+    if (count >= this.#caps.connectionsPerAddress && !this.#trusted.has(address))
+      return 'connections_per_address';
     this.#open++;
     this.#byAddress.set(key, count + 1);
-    return true;
+    return null;
   }
 
   giveBack(address: string): void {

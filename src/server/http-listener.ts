@@ -95,15 +95,15 @@ export class HttpListener {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
     const connection = new Connection(socket, peer, this.#state);
     this.#connections.add(connection);
-    const admitted = this.#caps.take(peer);
+    const cap = this.#caps.take(peer);
     socket.on('close', () => {
       this.#connections.delete(connection);
-      if (admitted) this.#caps.giveBack(peer);
+      if (cap === null) this.#caps.giveBack(peer);
     });
-    if (admitted) return;
+    if (cap === null) return;
     // A refused connection lingers for a moment. In a flood there are too many for that.
     if (this.#connections.size > 2 * this.#mostConnections) socket.destroy();
-    else connection.refuse(overloaded());
+    else connection.refuse(overloaded(cap));
   }
 
   #sweep(): void {

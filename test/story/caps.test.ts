@@ -26,7 +26,7 @@ describe('past a cap on requests in flight a request is answered 503 at once, an
   test.each([
     ['in all', { config: { caps: { requests: 2 } } }],
     ['of one address', { config: { caps: { requests_per_address: 2 } } }],
-    ['to one upstream', { api: { max_requests: 2 } }],
+    ['to one upstream', { api: { max_requests: 2, max_requests_per_caller: '100%' } }],
   ])('%s', async (_, settings) => {
     const { upstream, gateway, release } = await front(settings);
     const first = [gateway.ask(head('GET /held')), gateway.ask(head('GET /held'))];

@@ -347,7 +347,7 @@ describe('weir explain', () => {
         'semicolons: refused with 400',
         'upstream 429: rewritten, unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',
-        'caps: 1024 requests to the upstream in flight',
+        'caps: 1024 requests to the upstream in flight, 256 of one caller',
         'bucket: none: no line of "routes" in limits.yaml takes it',
         'as an address: global limit: 50 in 1s (the default)',
         'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',

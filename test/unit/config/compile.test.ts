@@ -124,12 +124,13 @@ describe('an upstream', () => {
       hostHeader: null,
       passAuthorization: true,
       maxRequests: 1_024,
+      maxRequestsPerCaller: 256,
     });
   });
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 4, max_head: 5KiB';
+      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
       options: {
@@ -138,12 +139,13 @@ describe('an upstream', () => {
         connectTimeoutMs: 1_000,
         keepAliveMs: 2_000,
         maxAgeMs: 3_000,
-        maxConnections: 4,
+        maxConnections: 400,
         maxHeadBytes: 5_120,
       },
       hostHeader: '[::1]',
       passAuthorization: false,
-      maxRequests: 4,
+      maxRequests: 400,
+      maxRequestsPerCaller: 116,
     });
   });
 

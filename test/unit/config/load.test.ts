@@ -251,6 +251,14 @@ describe('values', () => {
     ],
     ['timeouts: { idle: "" }', `1:52: upstreams.api.timeouts.idle: ${TIME}, found nothing`],
     [
+      'max_requests_per_caller: 0%',
+      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found "0%"',
+    ],
+    [
+      'max_requests_per_caller: 0.25',
+      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found 0.25',
+    ],
+    [
       'max_requests: -1',
       '1:54: upstreams.api.max_requests: expected a whole number from 1 to 1000000, found -1',
     ],

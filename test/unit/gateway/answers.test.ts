@@ -33,7 +33,7 @@ test.each([
   [problems.headTooLarge(), 431, 3],
   [problems.internalFault(null), 500, 13],
   [problems.upstreamFailed(null), 502, 14],
-  [problems.overloaded(), 503, 14],
+  [problems.overloaded('requests'), 503, 14],
   [problems.upstreamTooSlow(null), 504, 4],
   [problems.versionNotSupported(), 505, 3],
 ])('%s is %i with code %i', (error, status, code) => {
@@ -42,5 +42,5 @@ test.each([
 
 test('a 405 says what is allowed, and a 503 when to come back', () => {
   expect(problems.methodNotSupported().fields[0]).toBe('Allow');
-  expect(problems.overloaded().fields).toEqual(['Retry-After', '1']);
+  expect(problems.overloaded('requests').fields).toEqual(['Retry-After', '1']);
 });

@@ -32,8 +32,11 @@ async function slowlyLimited() {
     listener: { started: () => {}, finished: () => {}, untrustedForwarding: () => {} },
     setup: { snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
   });
-  const decide = async () => {
-    decided.resolve({ admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 });
+  const decide = async (more = {}) => {
+    decided.resolve({
+      ...{ admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 },
+      ...more,
+    });
     await new Promise(resolve => setImmediate(resolve));
   };
   return { gateway, decide, sent };
@@ -78,4 +81,35 @@ test('a request that waited for a gate is sent to the upstream', async () => {
   await decide();
   expect(sent).toEqual(['/a']);
   expect(answers).toEqual([]);
+});
+
+test('a request that left, or was answered, while a gate waited has given its permit back, once', async () => {
+  const { gateway, decide } = await slowlyLimited();
+  const [left, answered, stays] = [
+    gateway.accept(request([])),
+    gateway.accept(request([])),
+    gateway.accept(request([])),
+  ] as const;
+  for (const exchange of [left, answered, stays]) gateway.run(exchange);
+  expect(gateway.inFlightTo('api')).toBe(3);
+  gateway.over(left, false);
+  gateway.clientFault(answered, badRequest('of something'));
+  expect(gateway.inFlightTo('api')).toBe(1);
+  gateway.over(answered, true);
+  await decide();
+  expect(gateway.inFlightTo('api')).toBe(1);
+  gateway.over(stays, true);
+  expect(gateway.inFlightTo('api')).toBe(0);
+});
+
+test('a request that limits refuse holds no permit, however slow its client is to take the answer', async () => {
+  const { gateway, decide } = await slowlyLimited();
+  const answers: number[] = [];
+  const exchange = gateway.accept(request(answers));
+  gateway.run(exchange);
+  await decide({ admitted: false, role: 'global', retryAfterMs: 1_000 });
+  expect(answers).toEqual([429]);
+  expect(gateway.inFlightTo('api')).toBe(0);
+  gateway.over(exchange, true);
+  expect(gateway.inFlightTo('api')).toBe(0);
 });

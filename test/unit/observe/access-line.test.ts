@@ -43,6 +43,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     claim: record.tokenRefused?.claim ?? undefined,
     error: error?.message,
     side: error?.side,
+    cap: error?.cap ?? undefined,
     cause: error?.side === 'client' && error.cause !== null ? error.cause : undefined,
   });
   return written.replace(/"time":"[^"]*"/, `"time":"${new Date(epochMs).toISOString()}"`);
@@ -87,7 +88,12 @@ const records = fc.record<ExchangeRecord>({
   ),
   retried: fc.boolean(),
   error: orNull(
-    fc.record({ message: text, side: fc.oneof(text, fc.constant('client')), cause: orNull(text) }),
+    fc.record({
+      message: text,
+      side: fc.oneof(text, fc.constant('client')),
+      cap: orNull(fc.constantFrom('requests', 'max_requests')),
+      cause: orNull(text),
+    }),
   ),
 });
 
@@ -128,7 +134,7 @@ test('a refused token is told with its reason, and with the claim that it lacks'
 test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {
   const [message, cause] = ['The code was not accepted.', 'the token endpoint answered 400 invalid_grant'];
   const told = (side: string) =>
-    JSON.parse(lineOf(exchangeRecord({ error: { message, side, cause } }))).cause;
+    JSON.parse(lineOf(exchangeRecord({ error: { message, side, cap: null, cause } }))).cause;
   expect(told('client')).toBe(cause);
   for (const side of ['gateway', 'upstream', 'provider', 'store']) expect(told(side)).toBeUndefined();
 });
@@ -145,7 +151,7 @@ test.each([
   ['astral characters', '\u{1f600}'],
   ['much text', '"x"'.repeat(10_000)],
 ])('%s in a text from outside stays in it, on one line of good UTF-8', (_, text) => {
-  const error = { message: text, side: 'client', cause: text };
+  const error = { message: text, side: 'client', cap: null, cause: text };
   const record = exchangeRecord({ requestId: text, method: text, clientAddress: text, error });
   const line = lineOf(record);
   expect(line.indexOf('\n')).toBe(line.length - 1);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Cap } from '../../../src/core/index.ts';
 import { IdentityMetrics, LimitMetrics, Metrics, StoreMetrics } from '../../../src/observe/index.ts';
 import { exchangeRecord } from './exchange-record.ts';
 
@@ -17,12 +18,28 @@ test('before anything has happened only what has no labels is shown', async () =
   ]);
 });
 
+test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
+  const metrics = new Metrics();
+  const met = (cap: Cap, upstream: string | null) => {
+    const error = { message: 'Full.', side: 'gateway', cap, cause: null };
+    metrics.started();
+    metrics.finished(exchangeRecord({ upstream, upstreamMs: null, status: 503, outcome: 'answered', error }));
+  };
+  met('max_requests_per_caller', 'api');
+  met('max_requests_per_caller', 'api');
+  met('connections', null);
+  expect((await series(metrics)).filter(line => line.startsWith('weir_caps_met_total'))).toEqual([
+    'weir_caps_met_total{cap="max_requests_per_caller",upstream="api"} 2',
+    'weir_caps_met_total{cap="connections",upstream="none"} 1',
+  ]);
+});
+
 test('requests are counted by route, status and outcome, with their bytes, and are in flight until they have ended', async () => {
   const metrics = new Metrics();
   for (let i = 0; i < 4; i++) metrics.started();
   metrics.finished(exchangeRecord({ bytesReceived: 7 }));
   metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
-  const error = { message: 'No.', side: 'client', cause: null };
+  const error = { message: 'No.', side: 'client', cap: null, cause: null };
   metrics.finished(
     exchangeRecord({ route: null, upstream: null, upstreamMs: null, status: 0, outcome: 'abandoned', error }),
   );
