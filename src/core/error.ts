@@ -10,7 +10,8 @@ export type Cap =
   | 'requests'
   | 'requests_per_address'
   | 'max_requests'
-  | 'max_requests_per_caller';
+  | 'max_requests_per_caller'
+  | 'max_in_flight';
 
 /** One entry of an error object's `details`: a `google.protobuf.Any` as JSON. */
 export interface ErrorDetail {

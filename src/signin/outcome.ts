@@ -40,6 +40,7 @@ const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>
     message: 'Too many sign-ins are under way. The code was not used; try again with the same one.',
     fields: ['Retry-After', '1'],
     retrySafe: true,
+    cap: 'max_in_flight',
   },
   unreachable: {
     status: 503,

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RpcCode } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
-import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
@@ -117,6 +117,7 @@ describe('a provider that', () => {
     const running = [1, 2].map(() => gateway.ask(redeeming(BODY)));
     await expect.poll(() => issuer.provider.tokenRequests.length).toBe(2);
     expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
+    expect(accessLines(gateway).at(-1)).toMatchObject({ status: 503, cap: 'max_in_flight' });
     issuer.provider.token = token;
     expect((await gateway.ask(redeeming(BODY), { localAddress: '127.0.0.2' })).status).toBe(200);
     await Promise.all(running);
