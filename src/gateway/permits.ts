@@ -10,11 +10,6 @@ export class Permits {
     return true;
   }
 
-  /** In flight under this key. */
-  taken(key: string): number {
-    return this.#inFlight.get(key) ?? 0;
-  }
-
   giveBack(key: string): void {
     const count = this.#inFlight.get(key) ?? 0;
     if (count <= 1) this.#inFlight.delete(key);

@@ -12,37 +12,46 @@ export interface UpstreamCaps {
 /** Which cap is met, by its key in gateway.yaml. */
 export type UpstreamCap = 'max_requests' | 'max_requests_per_caller';
 
-/** Counts what is in flight to each upstream, in all and for each caller. Holds only what is in use. */
+interface InFlight {
+  all: number;
+  readonly callers: Permits;
+}
+
+/** Counts what is in flight to each upstream, in all and for each caller. Holds only callers with something in flight. */
 export class UpstreamPermits {
-  readonly #all = new Permits();
-  readonly #callers = new Map<string, Permits>();
+  /** Upstreams are few, and stay when nothing is in flight to them. */
+  readonly #upstreams = new Map<string, InFlight>();
 
   /** Null: the caller has a permit now. Else nothing was taken. */
   take({ name, maxRequests, maxRequestsPerCaller }: UpstreamCaps, caller: string): UpstreamCap | null {
-    const callers = this.#callersOf(name);
-    if (!callers.take(caller, maxRequestsPerCaller)) return 'max_requests_per_caller';
-    if (this.#all.take(name, maxRequests)) return null;
-    callers.giveBack(caller);
+    const inFlight = this.#to(name);
+    // First, since a caller with its share is to hear of that, and not that the upstream is full.
+    if (!inFlight.callers.take(caller, maxRequestsPerCaller)) return 'max_requests_per_caller';
+    if (inFlight.all < maxRequests) {
+      inFlight.all++;
+      return null;
+    }
+    inFlight.callers.giveBack(caller);
     return 'max_requests';
   }
 
   /** In flight to this upstream. */
   taken(name: string): number {
-    return this.#all.taken(name);
+    return this.#to(name).all;
   }
 
   giveBack(name: string, caller: string): void {
-    this.#all.giveBack(name);
-    this.#callersOf(name).giveBack(caller);
+    const inFlight = this.#to(name);
+    inFlight.all--;
+    inFlight.callers.giveBack(caller);
   }
 
-  /** Upstreams are few, and stay when nothing is in flight to them. */
-  #callersOf(name: string): Permits {
-    let callers = this.#callers.get(name);
-    if (callers === undefined) {
-      callers = new Permits();
-      this.#callers.set(name, callers);
+  #to(name: string): InFlight {
+    let inFlight = this.#upstreams.get(name);
+    if (inFlight === undefined) {
+      inFlight = { all: 0, callers: new Permits() };
+      this.#upstreams.set(name, inFlight);
     }
-    return callers;
+    return inFlight;
   }
 }
