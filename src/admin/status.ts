@@ -17,7 +17,7 @@ export interface GatewayStatus {
       readonly running: string;
       readonly wanted: string;
     }[];
-    /** Taken, and in effect when its identity provider has answered. */
+    /** Release, and in effect when its identity provider has answered. */
     readonly waiting: {
       readonly generation: number;
       readonly hash: string;

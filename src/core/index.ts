@@ -1,4 +1,5 @@
 export type { AuthListener, FlawedKey } from './auth-listener.ts';
+export type { BodyLength, BodySink, BodySource, LendingBytes, Release } from './body.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';

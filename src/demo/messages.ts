@@ -31,7 +31,7 @@ export class Messages {
     const sentAt = new Date(this.#clock.epochMs()).toISOString();
     const message = { id: ++this.#lastId, channelId, text, sentAt };
     const messages = [...this.list(channelId), message].slice(-MAX_MESSAGES);
-    // Taken out and put in again, so that the Map's first key is the channel that rested longest.
+    // Release out and put in again, so that the Map's first key is the channel that rested longest.
     this.#channels.delete(channelId);
     this.#channels.set(channelId, messages);
     const [oldest] = this.#channels.keys();

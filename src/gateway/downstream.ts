@@ -1,6 +1,5 @@
-import type { Fields } from '../core/index.ts';
+import type { BodySource, Fields, Release } from '../core/index.ts';
 import type { BodyTerms } from '../http1/index.ts';
-import type { BodySource, Taken } from '../upstream/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
 /**
@@ -30,7 +29,7 @@ export interface Downstream {
   /** Starts an answer whose body follows; the fields say its length, or it goes out chunked. */
   head(status: number, reason: string, fields: Fields): void;
   /** False: the client is slower; wait for `Exchange.drained`. `taken` is called when the bytes may change. */
-  write(chunk: Buffer, taken: Taken | null): boolean;
+  write(chunk: Buffer, taken: Release | null): boolean;
   end(trailers: Fields): void;
   /** Breaks the answer off, so that the client cannot take what it got for the whole. */
   abort(): void;

@@ -1,15 +1,9 @@
 import type { ForwardRoute } from '../config/index.ts';
+import type { BodySource, Release } from '../core/index.ts';
 import { type Clock, type Fields, firstValue } from '../core/index.ts';
 import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
-import type {
-  AnswerSink,
-  BodySource,
-  Taken,
-  Transport,
-  TransportCall,
-  UpstreamFailure,
-  UpstreamRequest,
-} from '../upstream/index.ts';
+import type { UpstreamRequest } from '../http1/index.ts';
+import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../upstream/index.ts';
 import type { Exchange, Terminal } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { addOwnFields } from './own-fields.ts';
@@ -78,7 +72,7 @@ function authorizationFor(exchange: Exchange, route: ForwardRoute, head: Request
 }
 
 /** One exchange under way between client and upstream. */
-class Forwarding implements AnswerSink, Terminal {
+class Forwarding implements CallSink, Terminal {
   readonly #exchange: Exchange;
   readonly #request: UpstreamRequest;
   readonly #body: BodySource | null;
@@ -149,7 +143,7 @@ class Forwarding implements AnswerSink, Terminal {
     }
   }
 
-  data(chunk: Buffer, taken: Taken | null): boolean {
+  data(chunk: Buffer, taken: Release | null): boolean {
     if (this.#refusal !== null) {
       this.#refusal.data(chunk, taken);
       return true;

@@ -1,8 +1,8 @@
 import type { SignInRoute } from '../config/index.ts';
+import type { BodySource } from '../core/index.ts';
 import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
 import type { BodyTerms } from '../http1/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
-import type { BodySource } from '../upstream/index.ts';
 import type { Exchange } from './exchange.ts';
 import { addOwnFields } from './own-fields.ts';
 import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';

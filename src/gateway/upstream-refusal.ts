@@ -1,6 +1,6 @@
+import type { Release } from '../core/index.ts';
 import { type Fields, firstValue, GrowingBytes } from '../core/index.ts';
 import { keepAnswerFields } from '../http/index.ts';
-import type { Taken } from '../upstream/index.ts';
 import { renderError } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import { addOwnFields } from './own-fields.ts';
@@ -66,7 +66,7 @@ export class UpstreamRefusal {
     if ((bodyLength ?? 0) > DISCARD_MAX_BYTES) this.#giveUp();
   }
 
-  data(chunk: Buffer, taken: Taken | null): void {
+  data(chunk: Buffer, taken: Release | null): void {
     this.#bytes += chunk.length;
     if (!this.#answered && this.#bytes <= HELD_MAX_BYTES) this.#held = this.#growing.join(this.#held, chunk);
     else if (!this.#answered) this.#rewrite();

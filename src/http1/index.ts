@@ -1,3 +1,4 @@
+export type { AnswerSink } from './answer-sink.ts';
 export { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
 export { type BodyTerms, NO_TERMS } from './body-terms.ts';
 export { CR, LF, SPACE, TEXT, TOKEN } from './byte-classes.ts';
@@ -8,3 +9,4 @@ export { HeadPieces } from './head-pieces.ts';
 export { JoinedPieces } from './joined-pieces.ts';
 export { LengthBody } from './length-body.ts';
 export { MalformedMessage } from './malformed-message.ts';
+export type { UpstreamRequest } from './outgoing-request.ts';

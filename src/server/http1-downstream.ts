@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { BodySource, Release } from '../core/index.ts';
 import { type Fields, firstValue } from '../core/index.ts';
 import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
 import { type BodyTerms, chunkSize, LAST_CHUNK } from '../http1/index.ts';
-import type { BodySource, Taken } from '../upstream/index.ts';
 import { answerHead, interimAnswer } from './answer-head.ts';
 import { RequestBody, type RequestBodyOwner } from './request-body.ts';
 import type { RequestStart } from './request-start.ts';
@@ -129,7 +129,7 @@ export class Http1Downstream implements Downstream {
     socket.write(this.#head(status, reason, fields, this.#chunked), 'latin1');
   }
 
-  write(chunk: Buffer, taken: Taken | null): boolean {
+  write(chunk: Buffer, taken: Release | null): boolean {
     const { socket } = this.#connection;
     // What is written to a destroyed socket becomes an error of it that says nothing new.
     if (socket.destroyed) return false;
@@ -211,13 +211,13 @@ function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }
 
-function writeBytes(socket: Socket, bytes: Buffer, taken: Taken | null): void {
+function writeBytes(socket: Socket, bytes: Buffer, taken: Release | null): void {
   if (taken === null) socket.write(bytes);
   else socket.write(bytes, taken);
 }
 
 /** RFC 9112, 7.1. */
-function writeChunk(socket: Socket, bytes: Buffer, taken: Taken | null): void {
+function writeChunk(socket: Socket, bytes: Buffer, taken: Release | null): void {
   if (bytes.length <= STRING_MAX_BYTES) {
     socket.write(`${chunkSize(bytes.length)}${bytes.toString('latin1')}\r\n`, 'latin1');
     taken?.();

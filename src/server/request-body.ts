@@ -1,3 +1,4 @@
+import type { BodySink, BodySource } from '../core/index.ts';
 import type { Framing } from '../http/index.ts';
 import {
   type BodyDecoder,
@@ -7,7 +8,6 @@ import {
   LengthBody,
   NO_TERMS,
 } from '../http1/index.ts';
-import type { BodySink, BodySource } from '../upstream/index.ts';
 import { BodyPace } from './body-pace.ts';
 
 /** For the rest of a body that nobody wants, so that its connection can serve again. */

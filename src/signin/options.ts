@@ -7,7 +7,7 @@ export interface ProviderOptions {
    * another name inside the cluster than outside. Null: derived from the issuer.
    */
   readonly discoveryUrl: string | null;
-  /** Taken instead of what the discovery document says. With all three given no document is fetched. */
+  /** Release instead of what the discovery document says. With all three given no document is fetched. */
   readonly endpoints: EndpointOverrides;
   /** Whether plain http may be spoken to hosts other than loopback. */
   readonly allowHttp: boolean;

@@ -1,4 +1,6 @@
+import type { LendingBytes, Release } from '../core/index.ts';
 import { GrowingBytes } from '../core/index.ts';
+import type { AnswerSink } from '../http1/index.ts';
 import {
   type BodyDecoder,
   ChunkedBody,
@@ -10,8 +12,6 @@ import {
 } from '../http1/index.ts';
 import { answerFraming } from './answer-framing.ts';
 import { type AnswerHead, readAnswerHead } from './answer-head.ts';
-import type { Slab } from './slab.ts';
-import type { AnswerSink } from './transport.ts';
 import { UntilCloseBody } from './until-close-body.ts';
 
 /** An answer that comes in one read and is no longer than this, head included, is handed on whole. */
@@ -50,7 +50,7 @@ export class AnswerReader {
   #text: string | null = null;
   #gathered = '';
   /** The slab that is being read from, null for bytes that nobody will overwrite. */
-  #slab: Slab | null = null;
+  #slab: LendingBytes | null = null;
   #wantsMore = true;
   #begun = false;
   #close = false;
@@ -117,7 +117,7 @@ export class AnswerReader {
    * Takes what a read brought: the first `end` bytes of the slab. False: the sink has enough for now. Throws
    * MalformedMessage; the sink is not told.
    */
-  read(slab: Slab, end: number): boolean {
+  read(slab: LendingBytes, end: number): boolean {
     this.#begun = true;
     this.#wantsMore = true;
     this.#slab = slab;
@@ -256,10 +256,10 @@ export class AnswerReader {
   #handOn(bytes: Buffer, { from, to }: JoinedPieces): void {
     if (this.#slab === null) this.#give(bytes.subarray(from, to), null);
     else if (to - from < LEND_MIN_BYTES) this.#give(Buffer.from(bytes.subarray(from, to)), null);
-    else this.#give(this.#slab.lend(from, to), this.#slab.taken);
+    else this.#give(this.#slab.lend(from, to), this.#slab.release);
   }
 
-  #give(piece: Buffer, taken: Slab['taken'] | null): void {
+  #give(piece: Buffer, taken: Release | null): void {
     if (this.#sink?.data(piece, taken) === false) this.#wantsMore = false;
   }
 }

@@ -1,10 +1,11 @@
 import type { Clock, Random } from '../core/index.ts';
+import type { UpstreamRequest } from '../http1/index.ts';
 import { type Connect, connectTcp } from './connect.ts';
 import { Connection, type ConnectionShare } from './connection.ts';
 import type { UpstreamOptions } from './options.ts';
 import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
-import type { AnswerSink, Transport, TransportCall, UpstreamRequest } from './transport.ts';
+import type { CallSink, Transport, TransportCall } from './transport.ts';
 
 /** How often the connections are looked through: all timeouts are as exact as this. */
 const SWEEP_MS = 250;
@@ -45,7 +46,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
     return open;
   }
 
-  send(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+  send(request: UpstreamRequest, sink: CallSink): TransportCall {
     return (this.#idle.pop() ?? this.#open()).carry(request, sink);
   }
 

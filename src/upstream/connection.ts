@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/index.ts';
+import type { UpstreamRequest } from '../http1/index.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { Connect } from './connect.ts';
 import type { UpstreamOptions } from './options.ts';
 import { mayAnswerTwice, requestHead } from './request-head.ts';
 import { RequestWriter, type RequestWriterOwner } from './request-writer.ts';
 import type { Slab, SlabStore } from './slab.ts';
-import type { AnswerSink, TransportCall, UpstreamFailure, UpstreamRequest } from './transport.ts';
+import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
 
 /** A server's keep-alive time is kept less this, since its closing and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
@@ -98,7 +99,7 @@ export class Connection implements RequestWriterOwner {
   }
 
   /** Sends the request as soon as the connection stands. To be called on a new or idle connection. */
-  carry(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+  carry(request: UpstreamRequest, sink: CallSink): TransportCall {
     const call = new Call(this, request, sink);
     this.#call = call;
     if (this.#phase === 'idle') this.#send(call);
@@ -300,10 +301,10 @@ export class Connection implements RequestWriterOwner {
 /** A request in flight. Once it is over, its hands are off the connection. */
 class Call implements TransportCall {
   readonly request: UpstreamRequest;
-  readonly sink: AnswerSink;
+  readonly sink: CallSink;
   readonly #connection: Connection;
 
-  constructor(connection: Connection, request: UpstreamRequest, sink: AnswerSink) {
+  constructor(connection: Connection, request: UpstreamRequest, sink: CallSink) {
     this.#connection = connection;
     this.request = request;
     this.sink = sink;

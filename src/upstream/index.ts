@@ -1,13 +1,9 @@
 export { ConnectionPool } from './connection-pool.ts';
 export type { UpstreamOptions } from './options.ts';
 export type {
-  AnswerSink,
-  BodySink,
-  BodySource,
-  Taken,
+  CallSink,
   Transport,
   TransportCall,
   UpstreamFailure,
-  UpstreamRequest,
 } from './transport.ts';
 export { type TransportMap, Transports, type UpstreamAddress } from './transports.ts';

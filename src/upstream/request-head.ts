@@ -1,4 +1,4 @@
-import type { UpstreamRequest } from './transport.ts';
+import type { UpstreamRequest } from '../http1/index.ts';
 
 /** Methods that are expected to have a body: without one they say so (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);

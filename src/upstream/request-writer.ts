@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
+import type { BodyLength, BodySink, BodySource } from '../core/index.ts';
+import type { UpstreamRequest } from '../http1/index.ts';
 import { chunkSize, LAST_CHUNK } from '../http1/index.ts';
 import { requestHead } from './request-head.ts';
-import type { BodyLength, BodySink, BodySource, UpstreamRequest } from './transport.ts';
 
 /** Pieces up to this size are written as a string, together with what frames them: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;

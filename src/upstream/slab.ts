@@ -1,4 +1,4 @@
-import type { Taken } from './transport.ts';
+import type { LendingBytes, Release } from '../core/index.ts';
 
 /**
  * Bytes of a slab: what one read can bring at most. An answer of 64 KiB and its head come in one read and leave in one
@@ -10,7 +10,7 @@ export const SLAB_BYTES = 131_072;
  * Memory that a connection reads into. Pieces of a body are handed on as views of it, without a copy; the slab is filled
  * again only when all of them have been taken.
  */
-export class Slab {
+export class Slab implements LendingBytes {
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
   readonly #store: SlabStore;
   /** Views whose bytes are still needed. */
@@ -26,7 +26,7 @@ export class Slab {
     return this.#lent > 0;
   }
 
-  /** A view that must be given back by `taken`. */
+  /** A view that must be given back by `release`. */
   lend(from: number, to: number): Buffer {
     this.#lent++;
     return this.bytes.subarray(from, to);
@@ -36,7 +36,7 @@ export class Slab {
    * Takes a view back. After a failed write it is not: the collector gets the slab when nobody knows it any more, and
    * needs no proof that nobody reads its bytes.
    */
-  readonly taken: Taken = error => {
+  readonly release: Release = error => {
     if (error) return;
     this.#lent--;
     this.#giveBack();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectionPool, UpstreamRequest } from '../../src/upstream/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { poolTo } from '../support/pool.ts';

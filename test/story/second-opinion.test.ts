@@ -1,12 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { BodySource } from '../../src/core/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import {
-  type BodySource,
-  ConnectionPool,
-  type Transport,
-  type UpstreamOptions,
-  type UpstreamRequest,
-} from '../../src/upstream/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
+import { ConnectionPool, type Transport, type UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';

@@ -2,15 +2,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import type { BodySink, BodySource } from '../../src/core/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
 import { connectTcp } from '../../src/upstream/connect.ts';
-import type {
-  BodySink,
-  BodySource,
-  ConnectionPool,
-  TransportCall,
-  UpstreamOptions,
-  UpstreamRequest,
-} from '../../src/upstream/index.ts';
+import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { deafPort } from '../support/deaf-port.ts';
 import { poolTo } from '../support/pool.ts';

@@ -1,7 +1,8 @@
-import type { AnswerSink, Taken, UpstreamFailure } from '../../src/upstream/index.ts';
+import type { Release } from '../../src/core/index.ts';
+import type { CallSink, UpstreamFailure } from '../../src/upstream/index.ts';
 
 /** An answer sink that writes down what it is told, in words. Bodies are collected as latin-1 text. */
-export class CollectingSink implements AnswerSink {
+export class CollectingSink implements CallSink {
   /** `info 103`, `head 200 5` (the length, or null), `whole 200`, `end`, `fail reset`, in their order. */
   readonly events: string[] = [];
   fields: readonly string[] = [];
@@ -13,7 +14,7 @@ export class CollectingSink implements AnswerSink {
   /** Whether lent pieces are given back at once. */
   takesAtOnce = true;
   /** Pieces that are lent and not given back. */
-  readonly lent: { readonly piece: Buffer; readonly taken: Taken }[] = [];
+  readonly lent: { readonly piece: Buffer; readonly taken: Release }[] = [];
   readonly #pieces: (Buffer | string)[] = [];
   readonly #over = Promise.withResolvers<void>();
 
@@ -50,7 +51,7 @@ export class CollectingSink implements AnswerSink {
     this.fields = fields;
   }
 
-  data(chunk: Buffer, taken: Taken | null): boolean {
+  data(chunk: Buffer, taken: Release | null): boolean {
     if (taken === null) this.#pieces.push(chunk);
     else if (this.takesAtOnce) {
       this.#pieces.push(Buffer.from(chunk));

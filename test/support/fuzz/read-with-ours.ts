@@ -1,7 +1,8 @@
+import type { Release } from '../../../src/core/index.ts';
 import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
 import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
-import type { AnswerSink, Taken } from '../../../src/upstream/transport.ts';
+import type { CallSink } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';
 
 const MAX_HEAD_BYTES = 32_768;
@@ -9,7 +10,7 @@ const MAX_HEAD_BYTES = 32_768;
 /** One for all, so that a slab that is given back too early is filled by the next reading. */
 const slabs = new SlabStore();
 /** Views of the reading before, which are given back only now. */
-let lent: Taken[] = [];
+let lent: Release[] = [];
 
 /**
  * What the gateway's reader makes of a connection that brings these pieces, each in one read, and ends. What it lends is
@@ -43,7 +44,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
 }
 
 /** An answer sink that keeps everything, and holds the reader to the order of its calls. */
-class Collector implements AnswerSink {
+class Collector implements CallSink {
   readonly reading = emptyReading();
   readonly #pieces: Buffer[] = [];
   #bodyLength: number | null = null;
@@ -68,7 +69,7 @@ class Collector implements AnswerSink {
     Object.assign(this.reading, { status, reason, fields });
   }
 
-  data(chunk: Buffer, taken: Taken | null): boolean {
+  data(chunk: Buffer, taken: Release | null): boolean {
     this.#expect(this.#streaming && !this.#over && chunk.length > 0, 'data out of its place');
     this.#pieces.push(chunk);
     if (taken !== null) lent.push(taken);

@@ -1,4 +1,4 @@
-import type { Fields, GatewayError } from '../../../src/core/index.ts';
+import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
 import type { RenderedAnswer } from '../../../src/gateway/answers.ts';
 import { Exchange } from '../../../src/gateway/exchange.ts';
 import { findRoute } from '../../../src/gateway/find-route.ts';
@@ -9,7 +9,6 @@ import type { Setup } from '../../../src/gateway/setup.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
-import type { BodySource } from '../../../src/upstream/index.ts';
 import { stillClock } from '../still-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
 

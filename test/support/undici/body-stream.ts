@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BodySource } from '../../../src/upstream/transport.ts';
+import type { BodySource } from '../../../src/core/index.ts';
 
 /** A body source as the stream that undici reads. Destroying it leaves the client's connection alone. */
 export class BodyStream extends Readable {

@@ -1,11 +1,7 @@
 import type { Client, Dispatcher } from 'undici';
 import { type Fields, firstValue } from '../../../src/core/index.ts';
-import type {
-  AnswerSink,
-  TransportCall,
-  UpstreamFailure,
-  UpstreamRequest,
-} from '../../../src/upstream/transport.ts';
+import type { UpstreamRequest } from '../../../src/http1/index.ts';
+import type { CallSink, TransportCall, UpstreamFailure } from '../../../src/upstream/transport.ts';
 import { BodyStream } from './body-stream.ts';
 
 /** Answers up to this many bytes are handed on whole when they came in one piece. */
@@ -31,10 +27,10 @@ type Phase =
   | 'streaming'
   | 'over';
 
-/** One exchange on undici's dispatch: its handler events become calls on an `AnswerSink`. */
+/** One exchange on undici's dispatch: its handler events become calls on an `CallSink`. */
 export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest;
-  readonly #sink: AnswerSink;
+  readonly #sink: CallSink;
   readonly #onReused: boolean;
   readonly #over: () => void;
   #controller: Dispatcher.DispatchController | null = null;
@@ -48,7 +44,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   #interim = 0;
   #answerBegun = false;
 
-  constructor(request: UpstreamRequest, sink: AnswerSink, onReused: boolean, over: () => void) {
+  constructor(request: UpstreamRequest, sink: CallSink, onReused: boolean, over: () => void) {
     this.#request = request;
     this.#sink = sink;
     this.#onReused = onReused;

@@ -1,7 +1,8 @@
 import { Client } from 'undici';
 import type { Clock } from '../../../src/core/index.ts';
+import type { UpstreamRequest } from '../../../src/http1/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/options.ts';
-import type { AnswerSink, TransportCall, UpstreamRequest } from '../../../src/upstream/transport.ts';
+import type { CallSink, TransportCall } from '../../../src/upstream/transport.ts';
 import { UndiciCall } from './undici-call.ts';
 
 /** What a lane tells its pool. */
@@ -55,7 +56,7 @@ export class Lane {
     return this.#clock.monotonicMs() - this.#bornAt > this.#maxAgeMs;
   }
 
-  send(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+  send(request: UpstreamRequest, sink: CallSink): TransportCall {
     this.#busy = true;
     const call = new UndiciCall(request, sink, this.#connected && this.#carried > 0, () => this.#onOver());
     this.#carried++;

@@ -1,11 +1,7 @@
 import type { Clock, Random } from '../../../src/core/index.ts';
+import type { UpstreamRequest } from '../../../src/http1/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/options.ts';
-import type {
-  AnswerSink,
-  Transport,
-  TransportCall,
-  UpstreamRequest,
-} from '../../../src/upstream/transport.ts';
+import type { CallSink, Transport, TransportCall } from '../../../src/upstream/transport.ts';
 import { Lane } from './undici-lane.ts';
 
 /**
@@ -35,7 +31,7 @@ export class UndiciTransport implements Transport {
     return connected;
   }
 
-  send(request: UpstreamRequest, sink: AnswerSink): TransportCall {
+  send(request: UpstreamRequest, sink: CallSink): TransportCall {
     const lane = this.#idle.pop() ?? this.#open();
     return lane.send(request, sink);
   }

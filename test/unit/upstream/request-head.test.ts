@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { UpstreamRequest } from '../../../src/http1/index.ts';
 import { requestHead } from '../../../src/upstream/request-head.ts';
-import type { UpstreamRequest } from '../../../src/upstream/transport.ts';
 
 function headOf(request: Partial<UpstreamRequest>): string {
   return requestHead({

@@ -9,9 +9,9 @@ describe('a slab', () => {
     slab.lend(10, 20);
     slab.letGo();
     expect(store.size).toBe(0);
-    slab.taken();
+    slab.release();
     expect(store.size).toBe(0);
-    slab.taken();
+    slab.release();
     expect(store.size).toBe(1);
     expect(store.take()).toBe(slab);
     expect(store.take()).not.toBe(slab);
@@ -22,7 +22,7 @@ describe('a slab', () => {
     const slab = store.take();
     slab.lend(0, 10);
     expect(slab.lent).toBe(true);
-    slab.taken();
+    slab.release();
     expect(slab.lent).toBe(false);
     expect(store.size).toBe(0);
     slab.letGo();
@@ -34,7 +34,7 @@ describe('a slab', () => {
     const slab = store.take();
     slab.letGo();
     store.take().lend(0, 10);
-    slab.taken();
+    slab.release();
     expect(store.size).toBe(0);
   });
 
@@ -43,13 +43,13 @@ describe('a slab', () => {
     const slab = store.take();
     slab.lend(0, 10);
     slab.letGo();
-    slab.taken(new Error('write failed'));
-    slab.taken(null);
+    slab.release(new Error('write failed'));
+    slab.release(null);
     expect(store.size).toBe(1);
     const other = store.take();
     other.lend(0, 10);
     other.letGo();
-    other.taken(new Error('write failed'));
+    other.release(new Error('write failed'));
     expect(store.size).toBe(0);
   });
 
