@@ -7,6 +7,7 @@ const FLOORS = [
   ['core'],
   ['http', 'http1', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
   ['config'],
+  ['runtime'],
   ['gateway'],
   ['server', 'admin'],
   ['app'],
@@ -20,6 +21,7 @@ const NEIGHBOURS = {
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
   redis: ['limits'],
   upstream: ['http1'],
+  http: ['http1'],
   main: ['cli'],
 };
 
@@ -58,6 +60,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/([^/]+)' },
       to: { path: '^src/[^/]+/', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'inner-door',
+      comment: 'Inside a room, a sub-folder is entered by its index.ts alone.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/([^/]+)' },
+      to: { path: '^src/$1/[^/]+/', pathNot: ['^src/$1/$2/', '^src/$1/[^/]+/index\\.ts$'] },
     },
     {
       name: 'no-cycle',

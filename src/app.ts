@@ -11,7 +11,7 @@ import {
   type Snapshot,
 } from './config/index.ts';
 import { type AppliedEvent, type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway, isReady, Limiting, type Setup, Succession, UnlistedProxies } from './gateway/index.ts';
+import { Gateway, UnlistedProxies } from './gateway/index.ts';
 import {
   FaultLog,
   IdentityListeners,
@@ -32,6 +32,7 @@ import {
   StoreLog,
   StoreMetrics,
 } from './observe/index.ts';
+import { isReady, Limiting, type Setup, Succession } from './runtime/index.ts';
 import { HttpListener } from './server/index.ts';
 import { ConnectionPool, Transports } from './upstream/index.ts';
 

@@ -1,5 +1,6 @@
 import { formatHostPort, type ReloadRecord, type RestartKey, type Snapshot } from '../config/index.ts';
-import type { Gateway, Limiting, Setup, SharedStore, UnlistedProxies } from '../gateway/index.ts';
+import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import type { Limiting, Setup, SharedStore } from '../runtime/index.ts';
 import type { GatewayStatus } from './status.ts';
 
 /** Who is asked for the status, each time anew. */

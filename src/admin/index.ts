@@ -1,3 +1,2 @@
-export { AdminListener, type AdminView } from './admin-listener.ts';
-export { gatherStatus, type StatusSources } from './gather-status.ts';
-export type { GatewayStatus } from './status.ts';
+export { AdminListener } from './admin-listener.ts';
+export { gatherStatus } from './gather-status.ts';

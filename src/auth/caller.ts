@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../core/index.ts';
-import { dateClaim, textClaim } from './claims.ts';
-import { type Invalid, lacking } from './invalid.ts';
-import { type JsonObject, member } from './json.ts';
-import type { VerificationKey } from './jwk.ts';
 import type { AccessTokenOptions, BotRule, IdentityHeader } from './options.ts';
-import { percentEncode } from './percent.ts';
+import {
+  dateClaim,
+  type Invalid,
+  type JsonObject,
+  lacking,
+  member,
+  percentEncode,
+  textClaim,
+  type VerificationKey,
+} from './token/index.ts';
 
 /** Who sends, as a verified token says. */
 export interface Caller {

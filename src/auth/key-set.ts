@@ -1,8 +1,6 @@
 import type { AuthListener, Clock } from '../core/index.ts';
-import type { Algorithm } from './algorithms.ts';
-
-import { KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 import type { KeySetOptions } from './options.ts';
+import { type Algorithm, KeySetError, readKeySet, type VerificationKey } from './token/index.ts';
 
 /** Gets the issuer's key set; rejects when it cannot. It should give up when the signal says so. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;

@@ -1,6 +1,6 @@
-import type { Invalid } from './invalid.ts';
+import { TwoGenerations } from '../core/index.ts';
 import type { CacheOptions } from './options.ts';
-import { TwoGenerations } from './two-generations.ts';
+import type { Invalid } from './token/index.ts';
 
 interface Refusal {
   readonly refusal: Invalid;

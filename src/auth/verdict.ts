@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import type { Invalid } from './invalid.ts';
+import type { Invalid } from './token/index.ts';
 
 /** What a token was found to be; `kind` tells them apart. */
 export type Verdict = Caller | Invalid | Unavailable | Spent;

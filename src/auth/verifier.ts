@@ -1,17 +1,22 @@
 import { hash } from 'node:crypto';
-import type { AuthListener, Clock } from '../core/index.ts';
-import { isSignature } from './algorithms.ts';
+import { type AuthListener, type Clock, TwoGenerations } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
-import { dateClaim, refuseClaims, textClaim } from './claims.ts';
-import { type Invalid, invalid } from './invalid.ts';
-import type { VerificationKey } from './jwk.ts';
-import { type Jwt, parseJwt } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
 import type { NotBeforeMarks } from './marks.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
-import { TwoGenerations } from './two-generations.ts';
+import {
+  dateClaim,
+  type Invalid,
+  invalid,
+  isSignature,
+  type Jwt,
+  parseJwt,
+  refuseClaims,
+  textClaim,
+  type VerificationKey,
+} from './token/index.ts';
 import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {

@@ -2,7 +2,7 @@ import { didYouMean } from '../config/index.ts';
 import { check } from './check.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
-import { explain } from './explain.ts';
+import { explain } from './explain/index.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
 import { readVersion } from './version.ts';

@@ -1,8 +1,6 @@
 import { AddressSet, foldName } from '../http/index.ts';
-import type { ConfigFile } from './config-file.ts';
-import { RULES_BY_DEFAULT } from './forwarding-schema.ts';
-import { asMap } from './raw.ts';
-import { network } from './scalars.ts';
+import { asMap, type ConfigFile } from './file/index.ts';
+import { network, RULES_BY_DEFAULT } from './schema/index.ts';
 
 /** Names under `forwarding_headers` as they stand in the file, which a mistake elsewhere in it may have kept from being read. */
 export interface ListedHeaders {

@@ -1,21 +1,16 @@
 import type { RouteEntry } from '../routing/index.ts';
-import { compileGateway } from './compile.ts';
-import { ConfigFile } from './config-file.ts';
-import { crossCheck } from './cross-checks.ts';
-import type { Environment } from './environment.ts';
-import { gatewaySchema } from './gateway-schema.ts';
-import { gatewayJsonSchema } from './json-schema.ts';
-import { checkLimits } from './limit-checks.ts';
-import type { LimitsFiles } from './limits-files.ts';
-import type { LimitRouteModel, RouteModel, Snapshot } from './model.ts';
-import type { Problem } from './problem.ts';
-import { readLimits } from './read-limits.ts';
-import { readProvider } from './read-provider.ts';
-import { readPseudonymKey } from './read-pseudonym-key.ts';
-import { readStore } from './read-store.ts';
-import { Readings } from './readings.ts';
-import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
-import { validate } from './validate.ts';
+import { checkLimits, crossCheck } from './check/index.ts';
+import {
+  compileGateway,
+  readLimits,
+  readProvider,
+  readPseudonymKey,
+  readStore,
+  SIGN_IN_ROUTES,
+} from './compile/index.ts';
+import { ConfigFile, type Environment, type LimitsFiles, type Problem, Readings } from './file/index.ts';
+import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
+import { gatewayJsonSchema, gatewaySchema, validate } from './schema/index.ts';
 
 export interface LoadOptions {
   /** What `${NAME}` in the files stands for. */

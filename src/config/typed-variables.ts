@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 
-import type { ConfigFile } from './config-file.ts';
-import type { Path } from './path.ts';
+import type { ConfigFile, Path } from './file/index.ts';
 
 /** An issue of zod with its path from the top of the file. */
 export interface PlacedIssue {

@@ -6,7 +6,7 @@ import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
 import type { DemoPart } from './ports.ts';
-import { startProvider } from './provider.ts';
+import { startProvider } from './provider/index.ts';
 
 export const DEMO_CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
 

@@ -2,7 +2,7 @@
 import { makeLogger } from '../observe/index.ts';
 import { type Demo, startDemo } from './demo.ts';
 import { FLOW_USAGE, readFlowFlags } from './flags.ts';
-import { demoIssuer, walkSignIn } from './sign-in-flow.ts';
+import { demoIssuer, walkSignIn } from './flow/index.ts';
 
 /** `EX_USAGE` of sysexits.h. */
 const EXIT_USAGE = 64;

@@ -1,5 +1,5 @@
 import type { ChosenPort, ChosenPorts } from './ports.ts';
-import { BOT_CLIENT } from './provider.ts';
+import { BOT_CLIENT } from './provider/index.ts';
 
 /**
  * What runs where, and what to try. Every line that begins with curl works as it stands, once the variables of the shell

@@ -1,6 +1,7 @@
 import type { Caller, Verifier } from '../auth/index.ts';
 import type { Fields } from '../core/index.ts';
-import type { AddressSet, ForwardingRules, Framing, RequestHead } from '../http/index.ts';
+import type { AddressSet, ForwardingRules, RequestHead } from '../http/index.ts';
+import type { Framing } from '../http1/index.ts';
 
 /** A token that was found good, and all that this depended on. */
 export interface KnownToken {

@@ -1,14 +1,12 @@
 import type { Caller, Invalid } from '../auth/index.ts';
 import type { RouteModel, Snapshot } from '../config/index.ts';
 import type { Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../core/index.ts';
-import type { Framing, RequestHead } from '../http/index.ts';
+import type { RequestHead } from '../http/index.ts';
+import type { Framing } from '../http1/index.ts';
 import type { Limit } from '../limits/index.ts';
-import { renderError, tellsRate } from './answers.ts';
+import type { Setup } from '../runtime/index.ts';
+import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from './answers/index.ts';
 import type { Downstream } from './downstream.ts';
-import { addOwnFields } from './own-fields.ts';
-import { RateLimitError } from './rate-limit-error.ts';
-import type { RateReport } from './rate-report.ts';
-import type { Setup } from './setup.ts';
 
 /** What serves an exchange after the gates: told when the client has room again, and when it is gone. */
 export interface Terminal {

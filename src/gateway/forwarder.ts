@@ -1,15 +1,18 @@
 import type { ForwardRoute } from '../config/index.ts';
-import type { BodySource, Release } from '../core/index.ts';
-import { type Clock, type Fields, firstValue } from '../core/index.ts';
+import { type BodySource, type Clock, type Fields, firstValue, type Release } from '../core/index.ts';
 import { keepAnswerFields, keepTrailerFields, type RequestHead, upstreamFields } from '../http/index.ts';
 import type { UpstreamRequest } from '../http1/index.ts';
+import { transportTo } from '../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../upstream/index.ts';
+import {
+  addOwnFields,
+  bodyTooLarge,
+  contractScope,
+  upstreamFailed,
+  upstreamTooSlow,
+} from './answers/index.ts';
 import type { Exchange, Terminal } from './exchange.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { addOwnFields } from './own-fields.ts';
-import { bodyTooLarge, upstreamFailed, upstreamTooSlow } from './problems.ts';
-import { transportTo } from './setup.ts';
-import { contractScope } from './upstream-429.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */

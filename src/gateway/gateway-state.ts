@@ -1,8 +1,7 @@
 import type { Clock, ExchangeListener } from '../core/index.ts';
-import type { Limiting } from './limiting.ts';
+import type { Limiting, Setup } from '../runtime/index.ts';
+import { RestrictionAnswers } from './answers/index.ts';
 import { Permits } from './permits.ts';
-import { RestrictionAnswers } from './restriction-answers.ts';
-import type { Setup } from './setup.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 import { UpstreamPermits } from './upstream-permits.ts';
 

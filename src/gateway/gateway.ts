@@ -1,19 +1,28 @@
 import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
-import { type RenderedAnswer, renderError } from './answers.ts';
-import { giveUpstreamBack } from './capacity.ts';
+import type { Setup } from '../runtime/index.ts';
+import {
+  addressRestricted,
+  callerRestricted,
+  internalFault,
+  type RenderedAnswer,
+  renderError,
+  unauthenticated,
+} from './answers/index.ts';
 import type { Downstream } from './downstream.ts';
 import { Exchange } from './exchange.ts';
 import { forward } from './forwarder.ts';
-import type { Gate, Verdict } from './gate.ts';
-import { gatesOf } from './gates.ts';
+import {
+  answersPreflights,
+  type Gate,
+  gatesOf,
+  giveUpstreamBack,
+  serveOptions,
+  servePreflight,
+  type Verdict,
+} from './gates/index.ts';
 import { type GatewayParts, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
-import { serveOptions } from './options.ts';
-import { answersPreflights, servePreflight } from './preflight.ts';
-import { internalFault, unauthenticated } from './problems.ts';
-import { addressRestricted, callerRestricted } from './rate-limit-error.ts';
-import type { Setup } from './setup.ts';
 import { serveSignIn } from './sign-in.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */

@@ -1,8 +1,8 @@
 import type { ErrorSide, ExchangeRecord, GatewayError } from '../core/index.ts';
+import { RateLimitError } from './answers/index.ts';
 import type { Exchange } from './exchange.ts';
+import { webhookOf } from './gates/index.ts';
 import type { GatewayState } from './gateway-state.ts';
-import { RateLimitError } from './rate-limit-error.ts';
-import { webhookOf } from './restrict.ts';
 
 /** What an exchange leaves behind in the counters of limits and offences. */
 export function settle(exchange: Exchange, { limiting }: GatewayState): void {

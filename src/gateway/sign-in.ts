@@ -1,11 +1,9 @@
 import type { SignInRoute } from '../config/index.ts';
-import type { BodySource } from '../core/index.ts';
-import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
+import { type BodySource, type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
 import type { BodyTerms } from '../http1/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
+import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from './answers/index.ts';
 import type { Exchange } from './exchange.ts';
-import { addOwnFields } from './own-fields.ts';
-import { bodyTooLarge, internalFault, noRoute, wrongMethod } from './problems.ts';
 
 /** A client sends this in one piece: however it does, it gets no longer. */
 const BODY_TERMS: BodyTerms = { maxBytes: MAX_REQUEST_BYTES, minBytesPerS: null, deadlineMs: 10_000 };

@@ -1,18 +1,17 @@
-import type { Release } from '../core/index.ts';
-import { type Fields, firstValue, GrowingBytes } from '../core/index.ts';
+import { type Fields, firstValue, GrowingBytes, type Release } from '../core/index.ts';
 import { keepAnswerFields } from '../http/index.ts';
-import { renderError } from './answers.ts';
-import type { Exchange } from './exchange.ts';
-import { addOwnFields } from './own-fields.ts';
 import {
+  addOwnFields,
   bodySpeaks,
   contractScope,
   fieldsBeside,
+  renderError,
   rewritten429,
   rewrittenScope,
   type Scope,
   without,
-} from './upstream-429.ts';
+} from './answers/index.ts';
+import type { Exchange } from './exchange.ts';
 
 /** The contract's body is far shorter: a longer one is not read for it. */
 const HELD_MAX_BYTES = 16_384;

@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { connectionTokens } from './connection-field.ts';
+import { connectionTokens } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
 /** What becomes of a field of an upstream's answer. */

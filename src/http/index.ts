@@ -1,13 +1,11 @@
 export { AddressSet, addressKey, forwardedAddress, forwardedClient, normalizeAddress } from './address.ts';
 export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
-export { hasToken } from './connection-field.ts';
 export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
-export { type Framing, type FramingFields, type Refusal, requestFraming } from './framing.ts';
 export { isPlainHost } from './host.ts';
 export { mainValue } from './main-value.ts';
 export { readMaxForwards } from './max-forwards.ts';
 export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
-export { type Provenance, upstreamFields } from './upstream-fields.ts';
+export { upstreamFields } from './upstream-fields.ts';

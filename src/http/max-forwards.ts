@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import type { Refusal } from './framing.ts';
+import type { Refusal } from '../http1/index.ts';
 
 /** What goes on of a larger number: RFC 9110, 7.6.2 lets a recipient have a maximum of its own. */
 const MOST = 2 ** 31 - 1;

@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { connectionTokens } from './connection-field.ts';
+import { connectionTokens } from '../http1/index.ts';
 import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Refusal } from './framing.ts';
+import type { Refusal } from '../http1/index.ts';
 
 /** Where a request goes: the one form that is routed, limited, counted and sent upstream. */
 export interface Target {

@@ -1,12 +1,20 @@
-export type { AnswerSink } from './answer-sink.ts';
-export { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
-export { type BodyTerms, NO_TERMS } from './body-terms.ts';
-export { CR, LF, SPACE, TEXT, TOKEN } from './byte-classes.ts';
-export { chunkSize, LAST_CHUNK } from './chunk-writing.ts';
-export { ChunkedBody } from './chunked-body.ts';
-export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
-export { HeadPieces } from './head-pieces.ts';
-export { JoinedPieces } from './joined-pieces.ts';
-export { LengthBody } from './length-body.ts';
-export { MalformedMessage } from './malformed-message.ts';
-export type { UpstreamRequest } from './outgoing-request.ts';
+export { AnswerReader, type AnswerSink, answerHead, interimAnswer } from './answer/index.ts';
+export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
+export { connectionTokens, HeadPieces, MalformedMessage } from './message/index.ts';
+export {
+  type Framing,
+  mayAnswerTwice,
+  OtherVersion,
+  type Refusal,
+  RequestBody,
+  type RequestBodyOwner,
+  type RequestStart,
+  RequestTerms,
+  RequestWriter,
+  type RequestWriterOwner,
+  readRequestStart,
+  requestFraming,
+  requestHead,
+  type UpstreamRequest,
+  withoutEmptyLines,
+} from './request/index.ts';

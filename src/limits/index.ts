@@ -1,28 +1,36 @@
-export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
-export { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
-export { EventCounter, type EventCounterOptions } from './event-counter.ts';
-export { IgnoredRefusals, type IgnoredRefusalsRule, type Refusal } from './ignored-refusals.ts';
-export { InvalidRequests } from './invalid-requests.ts';
 export {
   type Algorithm,
+  BucketHash,
+  type BucketHashing,
+  type Decision,
   defineLimit,
   type Limit,
   type LimitOptions,
   type LimitRole,
   type LimitSet,
-} from './limit.ts';
-export { MemoryStore, type MemoryStoreOptions, type StoreCounts } from './memory-store.ts';
-export type { OffenceCounterOptions, OffenceRule, OffenceTally } from './offence-counter.ts';
-export { parseQuota, type Quota, QuotaError } from './quota.ts';
+  type LimitStore,
+  MemoryStore,
+  NO_LIMIT,
+  parseQuota,
+  type Quota,
+  QuotaError,
+  RecentDigests,
+  type StoreCounts,
+} from './counting/index.ts';
 export {
   type AnonymousRestriction,
+  EventCounter,
+  IgnoredRefusals,
+  type IgnoredRefusalsRule,
+  InvalidRequests,
+  type OffenceRule,
+  type OffenceTally,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restricted,
-  type RestrictedKind,
   type Restriction,
   type RestrictionListener,
   type RestrictionReason,
-} from './restriction.ts';
-export { Restrictions, type RestrictionsOptions } from './restrictions.ts';
-export { WebhookNotFound } from './webhook-not-found.ts';
+  Restrictions,
+  WebhookNotFound,
+} from './restricting/index.ts';

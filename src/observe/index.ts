@@ -1,8 +1,3 @@
-export { FaultLog } from './access-log.ts';
-export { IdentityLog } from './identity-log.ts';
-export { IdentityMetrics } from './identity-metrics.ts';
-export { LimitLog } from './limit-log.ts';
-export { LimitMetrics } from './limit-metrics.ts';
 export {
   IdentityListeners,
   LimitListeners,
@@ -10,12 +5,17 @@ export {
   ReloadListeners,
   StoreListeners,
 } from './listeners.ts';
-export { type LogOutput, standardOutput } from './log-output.ts';
-export { type Logger, makeLogger } from './logger.ts';
-export { Logging, type LoggingOptions } from './logging.ts';
-export { type Gauges, Metrics } from './metrics.ts';
+export {
+  FaultLog,
+  IdentityLog,
+  LimitLog,
+  type Logger,
+  Logging,
+  type LoggingOptions,
+  makeLogger,
+  ReloadLog,
+  StoreLog,
+  standardOutput,
+} from './log/index.ts';
+export { IdentityMetrics, LimitMetrics, Metrics, ReloadMetrics, StoreMetrics } from './metrics/index.ts';
 export { ProxyLog } from './proxy-log.ts';
-export { ReloadLog } from './reload-log.ts';
-export { ReloadMetrics } from './reload-metrics.ts';
-export { StoreLog } from './store-log.ts';
-export { StoreMetrics } from './store-metrics.ts';

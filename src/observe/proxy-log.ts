@@ -1,5 +1,5 @@
 import type { ProxyListener, UnlistedProxy } from '../core/index.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from './log/index.ts';
 
 /** Logs what looks like a proxy that `trusted_proxies` lacks. */
 export class ProxyLog implements ProxyListener {

@@ -1,8 +1,4 @@
-export { Board, type BoardConnection, type BoardParts, type Fact, type Topic } from './board.ts';
-export { RedisConnection, RedisError } from './connection.ts';
-export { Health } from './health.ts';
-export { type FeedConnection, OffenceFeed, type OffenceFeedParts } from './offence-feed.ts';
-export type { Credentials, FailurePolicy, RedisAddress, RedisOptions, RedisServers } from './options.ts';
-export { RedisStore, type RedisStoreParts } from './redis-store.ts';
-export { Replicas } from './replicas.ts';
-export type { RedisScript } from './scripts.ts';
+export { Health, RedisConnection, RedisError, Replicas } from './connection/index.ts';
+export type { FailurePolicy, RedisOptions, RedisServers } from './options.ts';
+export { Board, type BoardConnection, type Fact, OffenceFeed } from './sharing/index.ts';
+export { RedisStore, type RedisStoreParts } from './store/index.ts';

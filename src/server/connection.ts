@@ -10,12 +10,18 @@ import {
   headTooLarge,
   versionNotSupported,
 } from '../gateway/index.ts';
-import { HeadPieces, MalformedMessage } from '../http1/index.ts';
-import { answerHead } from './answer-head.ts';
+import {
+  answerHead,
+  HeadPieces,
+  MalformedMessage,
+  OtherVersion,
+  type RequestBody,
+  type RequestStart,
+  readRequestStart,
+  withoutEmptyLines,
+} from '../http1/index.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
-import type { RequestBody } from './request-body.ts';
-import { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
 import { Wait } from './wait.ts';
 
 /**

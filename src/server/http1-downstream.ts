@@ -1,13 +1,18 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { BodySource, Release } from '../core/index.ts';
-import { type Fields, firstValue } from '../core/index.ts';
+import { type BodySource, type Fields, firstValue, type Release } from '../core/index.ts';
 import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
-import { type BodyTerms, chunkSize, LAST_CHUNK } from '../http1/index.ts';
-import { answerHead, interimAnswer } from './answer-head.ts';
-import { RequestBody, type RequestBodyOwner } from './request-body.ts';
-import type { RequestStart } from './request-start.ts';
-import { RequestTerms } from './request-terms.ts';
+import {
+  answerHead,
+  type BodyTerms,
+  chunkSize,
+  interimAnswer,
+  LAST_CHUNK,
+  RequestBody,
+  type RequestBodyOwner,
+  type RequestStart,
+  RequestTerms,
+} from '../http1/index.ts';
 
 /** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;

@@ -1,1 +1,1 @@
-export { HttpListener, type HttpListenerOptions } from './http-listener.ts';
+export { HttpListener } from './http-listener.ts';

@@ -1,7 +1,7 @@
 import { buildAuthorizationUrl, None } from 'openid-client';
 import { libraryConfiguration } from './library.ts';
-import type { ProviderMetadata } from './metadata.ts';
 import type { SignInOptions } from './options.ts';
+import type { ProviderMetadata } from './provider/index.ts';
 
 /**
  * The page where a user signs in: `client_id`, `redirect_uri`, `response_type=code` and `scope` are in it. There is no

@@ -1,5 +1,5 @@
 import { allowInsecureRequests, type ClientAuth, Configuration } from 'openid-client';
-import type { ProviderMetadata } from './metadata.ts';
+import type { ProviderMetadata } from './provider/index.ts';
 
 /** The provider and its client as openid-client wants them. A fresh one for every use: they are cheap and mutable. */
 export function libraryConfiguration(

@@ -1,8 +1,7 @@
 import { createSecureContext } from 'node:tls';
-import { addressMistake } from './address.ts';
 import { clientAuth } from './client-authentication.ts';
-import { discoveryAddress } from './metadata.ts';
 import type { ProviderOptions, ProviderTls, SignInOptions } from './options.ts';
+import { addressMistake, discoveryAddress } from './provider/index.ts';
 
 /** An option that cannot work. The message continues a sentence that begins with the option: "must begin with https://". */
 export interface OptionMistake {

@@ -1,15 +1,22 @@
 import type { ClientAuth } from 'openid-client';
 import { type Clock, GatewayError, type SignInListener } from '../core/index.ts';
-import { type AuthResponse, type LearntMark, readAnswer } from './auth-response.ts';
 import { authorizeUrl } from './authorize-url.ts';
 import { clientAuth } from './client-authentication.ts';
 import { InFlight } from './in-flight.ts';
-import type { ProviderMetadata } from './metadata.ts';
 import type { SignInOptions } from './options.ts';
-import { type Failure, failure, failureOf } from './outcome.ts';
-import type { Provider } from './provider.ts';
-import { redeemCode } from './redeem.ts';
-import { type RedeemRequest, readRequest, redirectRefusal } from './request.ts';
+import type { Provider, ProviderMetadata } from './provider/index.ts';
+import {
+  type AuthResponse,
+  type Failure,
+  failure,
+  failureOf,
+  type LearntMark,
+  type RedeemRequest,
+  readAnswer,
+  readRequest,
+  redeemCode,
+  redirectRefusal,
+} from './redeem/index.ts';
 
 /** A good answer of a sign-in endpoint. */
 export interface SignInAnswer {

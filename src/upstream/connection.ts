@@ -1,11 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/index.ts';
-import type { UpstreamRequest } from '../http1/index.ts';
-import { AnswerReader } from './answer-reader.ts';
+import {
+  AnswerReader,
+  mayAnswerTwice,
+  RequestWriter,
+  type RequestWriterOwner,
+  requestHead,
+  type UpstreamRequest,
+} from '../http1/index.ts';
 import type { Connect } from './connect.ts';
 import type { UpstreamOptions } from './options.ts';
-import { mayAnswerTwice, requestHead } from './request-head.ts';
-import { RequestWriter, type RequestWriterOwner } from './request-writer.ts';
 import type { Slab, SlabStore } from './slab.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { RedisError, type Reply } from '../../src/redis/connection.ts';
-import type { ScriptRunner } from '../../src/redis/redis-store.ts';
+import { RedisError, type Reply } from '../../src/redis/connection/connection.ts';
 import { defineScript, type RedisScript } from '../../src/redis/scripts.ts';
+import type { ScriptRunner } from '../../src/redis/store/redis-store.ts';
 
 const CLOCK = "redis.call('TIME')";
 

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { DEMO_CONFIG, type Demo, startDemo } from '../../src/demo/demo.ts';
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/demo/flow/login.ts';
 import { welcome } from '../../src/demo/welcome.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { replaceFile } from '../support/edit-config.ts';

@@ -73,6 +73,14 @@ describe('the floors', () => {
     ],
     ['room-has-a-floor', 'a room without a floor', { 'src/new/index.ts': `import '../core/index.ts';\n` }],
     ['door', 'another door', { 'src/http/window.ts': `import '../core/core.ts';\n` }],
+    [
+      'inner-door',
+      'another door inside a room',
+      {
+        'src/http/a/one.ts': `export const one = 1;\n`,
+        'src/http/b/two.ts': `import '../a/one.ts';\n`,
+      },
+    ],
     ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],
     ['runtime-dependencies', 'a development package', { 'src/core/dev.ts': `import 'autocannon';\n` }],
     ['resolvable', 'a file that is not there', { 'src/core/gone.ts': `import './lost.ts';\n` }],

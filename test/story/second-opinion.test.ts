@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { BodySource } from '../../src/core/index.ts';
-import { systemClock } from '../../src/core/index.ts';
+import { type BodySource, systemClock } from '../../src/core/index.ts';
 import type { UpstreamRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport, type UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { askProvider } from '../../src/signin/ask.ts';
+import { askProvider } from '../../src/signin/provider/ask.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';

@@ -13,8 +13,7 @@ import {
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import type { Script, WireFields } from '../support/wire/index.ts';
-import { header, values } from '../support/wire/index.ts';
+import { header, type Script, values, type WireFields } from '../support/wire/index.ts';
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },

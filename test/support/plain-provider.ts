@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import OidcProvider from 'oidc-provider';
 import { systemClock } from '../../src/core/index.ts';
-import { memoryStore } from '../../src/demo/memory-store.ts';
-import { loginPage } from '../../src/demo/pages.ts';
+import { memoryStore } from '../../src/demo/provider/memory-store.ts';
+import { loginPage } from '../../src/demo/provider/pages.ts';
 
 export interface PlainProvider {
   readonly issuer: string;

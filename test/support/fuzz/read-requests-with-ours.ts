@@ -1,8 +1,8 @@
 import { MalformedMessage } from '../../../src/http1/index.ts';
+import { RequestBody } from '../../../src/http1/request/request-body.ts';
+import { readRequestStart, withoutEmptyLines } from '../../../src/http1/request/request-start.ts';
+import { RequestTerms } from '../../../src/http1/request/request-terms.ts';
 import { Connection } from '../../../src/server/connection.ts';
-import { RequestBody } from '../../../src/server/request-body.ts';
-import { readRequestStart, withoutEmptyLines } from '../../../src/server/request-start.ts';
-import { RequestTerms } from '../../../src/server/request-terms.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
 import { type Manner, RecordingGateway } from './recording-gateway.ts';

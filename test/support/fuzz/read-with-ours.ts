@@ -1,6 +1,6 @@
 import type { Release } from '../../../src/core/index.ts';
-import { MalformedMessage } from '../../../src/http1/malformed-message.ts';
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
+import { AnswerReader } from '../../../src/http1/answer/answer-reader.ts';
+import { MalformedMessage } from '../../../src/http1/message/malformed-message.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import type { CallSink } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';

@@ -1,13 +1,13 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
-import type { RenderedAnswer } from '../../../src/gateway/answers.ts';
+import type { RenderedAnswer } from '../../../src/gateway/answers/render-error.ts';
 import { Exchange } from '../../../src/gateway/exchange.ts';
-import { findRoute } from '../../../src/gateway/find-route.ts';
+import { findRoute } from '../../../src/gateway/gates/find-route.ts';
+import { readHead } from '../../../src/gateway/gates/read-head.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
-import { readHead } from '../../../src/gateway/read-head.ts';
-import type { Setup } from '../../../src/gateway/setup.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
+import type { Setup } from '../../../src/runtime/generation.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { stillClock } from '../still-clock.ts';
 import type { SeenRequest } from './request-reading.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from '../../../src/auth/caller.ts';
 import type { AccessTokenOptions, Caller } from '../../../src/auth/index.ts';
-import { readKeySet } from '../../../src/auth/jwk.ts';
+import { readKeySet } from '../../../src/auth/token/jwk.ts';
 import { keySetJson } from '../../support/token-issuer.ts';
 import { claims, ecdsa, inWords, options, START_MS, START_S } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KEY_SET_DEFAULTS, KeySet, type KeySetFetcher } from '../../../src/auth/index.ts';
-import { KeySetError } from '../../../src/auth/jwk.ts';
+import { KeySetError } from '../../../src/auth/token/jwk.ts';
 import { issuerKey, keySetJson } from '../../support/token-issuer.ts';
 import { clock, ecdsa, freezeTime, Recorder, rsa, rsaNext, ScriptedIssuer, START_MS } from './fixture.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ForwardRoute } from '../../../src/config/model.ts';
+import type { ForwardRoute } from '../../../src/config/model/model.ts';
 import { preflightRoutes } from '../../../src/config/preflight-routes.ts';
 import { parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
 

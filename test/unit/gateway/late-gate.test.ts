@@ -6,10 +6,10 @@ import {
   ConnectionMemory,
   type Downstream,
   Gateway,
-  Limiting,
   UnlistedProxies,
 } from '../../../src/gateway/index.ts';
 import { LimitListeners, StoreListeners } from '../../../src/observe/index.ts';
+import { Limiting } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 
 /** A gateway whose limits are decided when `decide` is called, and what it sends to its upstream. */

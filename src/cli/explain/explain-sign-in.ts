@@ -1,0 +1,44 @@
+import type { IdentityModel, SignInRoute } from '../../config/index.ts';
+import type { Fact } from './fact.ts';
+
+/** Why the gateway refuses a request to one of its own routes, or null when it serves it. */
+export function whySignInRefuses(
+  { endpoint }: SignInRoute,
+  method: string,
+  identity: IdentityModel | null,
+): string | null {
+  if (identity === null) return '404, there is no identity_provider to sign users in with';
+  const methods = METHODS[endpoint];
+  return methods.includes(method) ? null : `405, it is served for ${methods.join(' and ')} only`;
+}
+
+const METHODS: Readonly<Record<SignInRoute['endpoint'], readonly string[]>> = {
+  'authorize-url': ['GET', 'HEAD'],
+  auth: ['POST'],
+};
+
+/** What the gateway does with a request that it serves itself. */
+export function describeSignIn({ endpoint }: SignInRoute, { provider, signIn }: IdentityModel): Fact[] {
+  return [
+    ['served by', `the gateway itself: ${SERVED[endpoint]}`],
+    ['authentication', 'none: everyone may use it'],
+    ['provider', provider.issuer],
+    ['client', `${signIn.clientId}, ${signIn.clientAuthentication.kind}`],
+    ...(endpoint === 'auth'
+      ? describeRedirects(signIn)
+      : ([
+          ['redirect URI', signIn.redirectUri],
+          ['scope', signIn.scope],
+        ] as const)),
+  ];
+}
+
+const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
+  'authorize-url': 'the address at which a browser signs in',
+  auth: 'an authorization code is redeemed for tokens',
+};
+
+function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Fact[] {
+  if (redirectAllowList === null) return [['redirect URIs', 'any']];
+  return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
+}

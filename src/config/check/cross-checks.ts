@@ -1,0 +1,111 @@
+import { parseDurationMs } from '../../core/index.ts';
+import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
+import { SIGN_IN_ROUTES } from '../compile/index.ts';
+import { asMap, type ConfigFile, didYouMean } from '../file/index.ts';
+import { checkForwardingHeaders, checkTrustedProxies } from '../forwarding-checks.ts';
+import type { HostPort } from '../model/index.ts';
+import { listenSchema, routeKeys } from '../schema/index.ts';
+import { checkIdentity } from './identity-checks.ts';
+
+/**
+ * What one part of gateway.yaml says about another. It reads the raw value, so that a mistake in one part does not keep
+ * the others from being checked: what is not sound by itself is left out, validation has reported it.
+ */
+export function crossCheck(file: ConfigFile): void {
+  const { listen, upstreams, routes, timeouts } = asMap(file.value);
+  checkListen(file, listen);
+  checkKeepAlive(file, timeouts);
+  const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
+  checkPatterns(file, sketches);
+  if (upstreams !== undefined && upstreams !== null)
+    checkUpstreams(file, Object.keys(asMap(upstreams)), sketches);
+  checkTrustedProxies(file);
+  checkForwardingHeaders(file);
+  checkIdentity(file);
+}
+
+/** What of a route others are compared with; null for what is not sound by itself. */
+interface RouteSketch {
+  readonly pattern: RoutePattern | null;
+  readonly upstream: string | null;
+}
+
+function sketchOf(route: unknown): RouteSketch {
+  const raw = asMap(route);
+  const path = routeKeys.path.safeParse(raw.path);
+  const methods = routeKeys.methods.safeParse(raw.methods);
+  const upstream = routeKeys.upstream.safeParse(raw.upstream);
+  return {
+    pattern: path.success && methods.success ? parseRoutePattern(path.data, methods.data ?? null) : null,
+    upstream: upstream.success ? upstream.data : null,
+  };
+}
+
+function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
+  for (const [index, { upstream }] of routes.entries()) {
+    if (upstream === null || names.includes(upstream)) continue;
+    const path = ['routes', index, 'upstream'];
+    file.add(path, `no upstream is named ${file.shown(path)}${didYouMean(upstream, names)}`);
+  }
+  // A route that names none that exists may be the one that was meant to use it.
+  if (routes.some(({ upstream }) => upstream === null || !names.includes(upstream))) return;
+  for (const name of names) {
+    if (routes.some(route => route.upstream === name)) continue;
+    file.add(['upstreams', name], `no route uses the upstream "${name}"`, {
+      about: 'key',
+      severity: 'warning',
+    });
+  }
+}
+
+function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
+  const sound = routes.flatMap(({ pattern }, index) => (pattern === null ? [] : [{ pattern, index }]));
+  const patterns = sound.map(({ pattern }) => pattern);
+  const pathOf = (position: number) => ['routes', sound[position]?.index ?? 0, 'path'];
+  const lineOf = (position: number) => file.place(pathOf(position)).line;
+  for (const [position, pattern] of patterns.entries()) {
+    if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
+    file.add(pathOf(position), 'the gateway itself serves this path, to sign users in: remove the route');
+  }
+  for (const [first, second] of findConflicts(patterns)) {
+    file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);
+  }
+  for (const { index, hiddenBy } of findHidden(patterns)) {
+    const lines = hiddenBy.map(lineOf).join(', ');
+    const message = `no request reaches this route: more specific ones (line ${lines}) take them all`;
+    file.add(pathOf(index), message, { severity: 'warning' });
+  }
+}
+
+/** Whether both match the same paths, whatever their methods. */
+function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
+  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
+}
+
+function checkListen(file: ConfigFile, value: unknown): void {
+  const listen = listenSchema.safeParse(value ?? {});
+  if (!listen.success || listen.data.admin === null) return;
+  const { http, admin } = listen.data;
+  if (http.port === 0 || http.port !== admin.port || !overlap(http, admin)) return;
+  file.add(['listen', 'admin'], 'this is where http listens already: take another port');
+}
+
+/** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
+const USUAL_PAUSE_MS = 65_000;
+
+function checkKeepAlive(file: ConfigFile, value: unknown): void {
+  const { keep_alive } = asMap(value);
+  const ms = typeof keep_alive === 'string' ? parseDurationMs(keep_alive) : undefined;
+  if (ms === undefined || ms === 0 || ms >= USUAL_PAUSE_MS) return;
+  const message =
+    'clients and load balancers that pause for a minute will meet closed connections: 65s or more';
+  file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
+}
+
+function overlap(a: HostPort, b: HostPort): boolean {
+  return a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host);
+}
+
+function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || /^[0:]+$/.test(host);
+}

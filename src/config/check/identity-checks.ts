@@ -1,0 +1,72 @@
+import { foldName } from '../../http/index.ts';
+import { asMap, type ConfigFile, suggest } from '../file/index.ts';
+import { listedHeaders } from '../forwarding-checks.ts';
+import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+
+/** What the sections about tokens and the routes say about one another, read from the raw value as all cross-checks are. */
+export function checkIdentity(file: ConfigFile): void {
+  const root = asMap(file.value);
+  // A misspelt key is told as such, and counts as the one that was meant.
+  const isThere = (key: string) => Object.keys(root).some(word => suggest(word, [key]) !== undefined);
+  const provider = isThere('identity_provider');
+  if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);
+  if (provider && !isThere('access_tokens')) {
+    const message =
+      'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
+    file.add(['identity_provider'], message, { about: 'key' });
+  }
+  if (!provider && root.access_tokens !== undefined) {
+    const message = '"access_tokens" has no use without "identity_provider", which issues them';
+    file.add(['access_tokens'], message, { about: 'key' });
+  }
+  checkIdentityHeaders(file, root);
+}
+
+function checkRoutes(file: ConfigFile, routes: readonly unknown[], provider: boolean): void {
+  const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
+  for (const [index, kind] of kinds.entries()) {
+    const path = ['routes', index];
+    if (!provider && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
+    const closes = asMap(routes[index]).close_at_expiry === true;
+    if (closes && kind === 'none') {
+      const message = 'with "authentication: none" no token is looked at, so that none expires';
+      file.add([...path, 'close_at_expiry'], message);
+    }
+  }
+  if (!provider || !file.has(['identity_provider']) || kinds.length === 0) return;
+  if (!kinds.every(kind => kind === 'none')) return;
+  const message = 'every route says "authentication: none", so that no token is ever looked at';
+  file.add(['identity_provider'], message, { about: 'key', severity: 'warning' });
+}
+
+function addNeedsProvider(file: ConfigFile, index: number): void {
+  const written = ['routes', index, 'authentication'];
+  if (file.has(written)) {
+    file.add(written, 'there is no "identity_provider" to check tokens with: add one, or write none');
+  } else {
+    const message =
+      'a route requires a token unless it says "authentication: none", and there is no "identity_provider" to check one with';
+    file.add(['routes', index], message);
+  }
+}
+
+function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, unknown>>): void {
+  const path = ['access_tokens', 'identity_headers'];
+  const names = Object.keys(asMap(asMap(root.access_tokens).identity_headers));
+  const listed = listedHeaders(file);
+  const [removed, kept] = [listed.remove, listed.keep].map(list => new Set(list.map(foldName)));
+  const before = new Map<string, string>();
+  for (const name of names) {
+    const twin = before.get(foldName(name));
+    before.set(foldName(name), name);
+    const add = (message: string) => file.add([...path, name], message, { about: 'key' });
+    // What proxies in front say of the sender, the gateway may say in their place.
+    if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
+      add(`the gateway has a meaning of its own for "${name}": take another name`);
+    else if (removed?.has(foldName(name)))
+      add(`"${name}" is one of the forwarding_headers, which trusted proxies send: take another name`);
+    else if (kept?.has(foldName(name)))
+      add(`"${name}" is kept by forwarding_headers, so that anyone could send it: take another name`);
+    else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
+  }
+}

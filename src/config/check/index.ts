@@ -1,0 +1,2 @@
+export { crossCheck } from './cross-checks.ts';
+export { checkLimits } from './limit-checks.ts';

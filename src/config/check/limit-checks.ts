@@ -1,0 +1,103 @@
+import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
+import { asMap, type ConfigFile, didYouMean, type LimitsFiles } from '../file/index.ts';
+import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
+import { checkReach, type LimitLine } from './limit-reach.ts';
+
+/**
+ * What one part of limits.yaml says about another, and what both files say together. It reads the raw values, as the
+ * cross-checks of gateway.yaml do and for the same reason.
+ */
+export function checkLimits(file: LimitsFiles, gateway: ConfigFile): void {
+  const { buckets, routes } = asMap(file.value);
+  const byName = asMap(buckets);
+  const lines = Object.entries(asMap(routes)).map(lineOf);
+  for (const [name, bucket] of Object.entries(byName)) checkBucket(file, name, asMap(bucket));
+  checkNames(file, Object.keys(byName), lines);
+  for (const { line, pattern, bucket } of lines) {
+    if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
+  }
+  const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
+  checkPatterns(file, sound);
+  checkReach(file, lines, gateway);
+}
+
+function lineOf([line, bucket]: readonly [string, unknown]): LimitLine {
+  return { line, pattern: patternOf(line), bucket: typeof bucket === 'string' ? bucket : null };
+}
+
+function patternOf(line: string): RoutePattern | null {
+  try {
+    return parseLimitRoute(line);
+  } catch (error) {
+    if (error instanceof PatternError) return null;
+    throw error;
+  }
+}
+
+const QUOTAS = ['user', 'bot', 'address', 'resource'] as const;
+
+function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+  const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
+  if (unknown || !file.has(['buckets', name])) return;
+  if (QUOTAS.every(key => bucket[key] === undefined)) {
+    const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
+    file.add(['buckets', name], `the bucket "${name}" ${message}`, { about: 'key' });
+  }
+  if (bucket.resource !== undefined && bucket.main === undefined) {
+    const message =
+      '"resource" adds up what all callers send for one value of the main parameter: name that with "main"';
+    file.add(['buckets', name, 'resource'], message, { about: 'key' });
+  }
+}
+
+function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
+  for (const { line, bucket } of lines) {
+    if (bucket === null || names.includes(bucket)) continue;
+    const path = ['routes', line];
+    file.add(path, `no bucket is named ${file.shown(path)}${didYouMean(bucket, names)}`);
+  }
+  for (const name of names) {
+    const users = lines.filter(({ bucket }) => bucket === name);
+    if (users.length > 1 && !file.has(['buckets', name, 'scope'])) addSharedHint(file, name);
+    // A line that names no bucket that exists may be the one that was meant to use it.
+    if (users.length > 0 || lines.some(({ bucket }) => bucket === null || !names.includes(bucket))) continue;
+    const message = `no line of "routes" leads to the bucket "${name}"`;
+    file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
+  }
+}
+
+function addSharedHint(file: LimitsFiles, name: string): void {
+  const message = `the scope of the bucket "${name}" is "shared", for several routes lead to it; some clients do not read the headers of such a bucket before a 429: write "scope: user" if yours are among them, or "scope: shared" to keep it`;
+  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+}
+
+function checkMain(
+  file: LimitsFiles,
+  line: string,
+  { parameters }: RoutePattern,
+  name: string,
+  { main }: Readonly<Record<string, unknown>>,
+): void {
+  const read = bucketKeys.main.safeParse(main);
+  if (!read.success || read.data === undefined || parameters.includes(read.data)) return;
+  const message = `"${line}" has no {${read.data}}, by which the bucket "${name}" counts`;
+  file.add(['routes', line], `${message}${didYouMean(read.data, parameters)}`, { about: 'key' });
+}
+
+function checkPatterns(
+  file: LimitsFiles,
+  lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],
+): void {
+  const patterns = lines.map(({ pattern }) => pattern);
+  const pathOf = (position: number) => ['routes', lines[position]?.line ?? ''];
+  for (const [first, second] of findConflicts(patterns)) {
+    const other = file.linesOf([pathOf(first)], pathOf(second));
+    const message = `"${lines[second]?.line}" matches the same requests as ${other}`;
+    file.add(pathOf(second), message, { about: 'key' });
+  }
+  for (const { index, hiddenBy } of findHidden(patterns)) {
+    const others = file.linesOf(hiddenBy.map(pathOf), pathOf(index));
+    const message = `no request reaches "${lines[index]?.line}": more specific ones (${others}) take them all`;
+    file.add(pathOf(index), message, { about: 'key', severity: 'warning' });
+  }
+}

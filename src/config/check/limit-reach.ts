@@ -1,0 +1,102 @@
+import { parseRoutePattern, type RoutePattern, takersOf } from '../../routing/index.ts';
+import { QUOTA_KEYS, SIGN_IN_ROUTES } from '../compile/index.ts';
+import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
+import type { CallerClass, ForwardRoute } from '../model/index.ts';
+import { routeKeys } from '../schema/index.ts';
+
+/** A line of `routes:`, as far as it is sound by itself. */
+export interface LimitLine {
+  readonly line: string;
+  readonly pattern: RoutePattern | null;
+  /** Null: no bucket is named, which validation says. */
+  readonly bucket: string | null;
+}
+
+type Authentication = ForwardRoute['authentication'];
+
+/** What of a route of gateway.yaml matters to limits. */
+interface Taker {
+  readonly pattern: RoutePattern;
+  readonly authentication: Authentication;
+}
+
+/**
+ * Which requests reach the lines of limits.yaml, by the routes of gateway.yaml. Nothing is said while one of those is not sound
+ * by itself: it may be the one that was meant.
+ */
+export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
+  const takers = takersIn(gateway);
+  if (takers === null) return;
+  const reached = new Map<string, Authentication[]>();
+  const patterns = takers.map(({ pattern }) => pattern);
+  for (const { line, pattern } of lines) {
+    if (pattern === null) continue;
+    const found = takersOf(pattern, patterns).flatMap(index => takers[index]?.authentication ?? []);
+    reached.set(line, found);
+    if (found.length > 0) continue;
+    const message = `no route of gateway.yaml takes what "${line}" matches`;
+    file.add(['routes', line], message, { about: 'key', severity: 'warning' });
+  }
+  const hasBots = asMap(asMap(gateway.value).access_tokens).bots;
+  for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
+    const of = lines.filter(({ bucket }) => bucket === name).map(({ line }) => reached.get(line) ?? []);
+    // A line that no request reaches may be that of a route which an operator took out for a while.
+    if (of.length > 0 && of.every(kinds => kinds.length > 0))
+      checkClasses(file, name, of.flat(), hasBots !== undefined && hasBots !== 'none');
+  }
+}
+
+/** The routes of gateway.yaml and the gateway's own; null when one of them cannot be told. */
+function takersIn(gateway: ConfigFile): Taker[] | null {
+  const { routes } = asMap(gateway.value);
+  if (!Array.isArray(routes)) return null;
+  const takers = routes.map((route): Taker | null => {
+    const raw = asMap(route);
+    const path = routeKeys.path.safeParse(raw.path);
+    const methods = routeKeys.methods.safeParse(raw.methods);
+    const authentication = routeKeys.authentication.safeParse(raw.authentication);
+    if (!path.success || !methods.success || !authentication.success) return null;
+    return {
+      pattern: parseRoutePattern(path.data, methods.data ?? null),
+      authentication: authentication.data,
+    };
+  });
+  const own = SIGN_IN_ROUTES.map(({ pattern }): Taker => ({ pattern, authentication: 'none' }));
+  const sound = takers.filter(taker => taker !== null);
+  return sound.length === takers.length ? [...sound, ...own] : null;
+}
+
+const CLASSES = ['bot', 'user', 'address'] as const;
+
+/**
+ * A quota for a class that nobody can have on the bucket's routes: a slip, or a limits.yaml that several gateways read, of which
+ * another one has such callers. So it is a hint.
+ */
+function checkClasses(
+  file: LimitsFiles,
+  name: string,
+  kinds: readonly Authentication[],
+  hasBots: boolean,
+): void {
+  const written = CLASSES.filter(key => file.has(['buckets', name, key]));
+  const withToken = kinds.some(kind => kind !== 'none');
+  const possible: Readonly<Record<CallerClass, boolean>> = {
+    bot: withToken && hasBots,
+    user: withToken,
+    address: kinds.some(kind => kind !== 'required'),
+  };
+  const used = CLASSES.filter(callerClass => possible[callerClass]).map(callerClass =>
+    QUOTA_KEYS[callerClass].find(key => written.includes(key)),
+  );
+  for (const key of written) {
+    if (used.includes(key)) continue;
+    file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key', severity: 'hint' });
+  }
+}
+
+function whyNobody(key: CallerClass, withToken: boolean): string {
+  if (key === 'address')
+    return '"address" counts nobody here: the routes of this bucket require a token, and without one only the global limit counts';
+  if (withToken) return '"bot" counts nobody: "access_tokens" of gateway.yaml has no rule for "bots"';
+  return `"${key}" counts nobody here: the routes of this bucket look at no token, every caller is an address`;
+}

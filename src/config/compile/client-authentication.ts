@@ -1,0 +1,74 @@
+import type { ClientAuthentication } from '../../signin/index.ts';
+import type { ConfigFile } from '../file/index.ts';
+import { type IdentityProviderConfig, SECRET_IN_FILE } from '../schema/index.ts';
+import { type ProviderFiles, secretMistake } from './provider-files.ts';
+
+const SECTION = 'identity_provider';
+const KEYS = ['client_secret', 'client_secret_file', 'private_key_file', 'private_key_id'] as const;
+
+/** Which of the keys each way to authenticate has a use for. */
+const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
+  client_secret_basic: ['client_secret', 'client_secret_file'],
+  client_secret_post: ['client_secret', 'client_secret_file'],
+  private_key_jwt: ['private_key_file', 'private_key_id'],
+  tls_client_auth: [],
+  none: [],
+};
+
+/**
+ * Secrets come from files or the environment, never from the file itself, whose history and copies nobody guards. Asked of
+ * the file as it was read, so that a secret in it is told whatever else is wrong.
+ */
+export function checkSecretIsVariable(file: ConfigFile): void {
+  const path = [SECTION, 'client_secret'];
+  if (!file.has(path) || file.isVariable(path)) return;
+  file.add(path, SECRET_IN_FILE);
+}
+
+/** How the gateway proves who it is, or null when something is missing for that; what is, was added to the file. */
+export function clientAuthentication(
+  file: ConfigFile,
+  config: IdentityProviderConfig,
+  files: ProviderFiles,
+): ClientAuthentication | null {
+  const { client_authentication: kind, private_key_id: keyId } = config;
+  for (const key of KEYS) {
+    if (config[key] === undefined || USES[kind].includes(key)) continue;
+    file.add([SECTION, key], `"${key}" has no use with client_authentication: ${kind}`, { about: 'key' });
+  }
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post': {
+      const secret = clientSecret(file, config, files);
+      return secret === null ? null : { kind, secret };
+    }
+    case 'private_key_jwt': {
+      const { privateKey: key } = files;
+      if (key === undefined) file.add([SECTION], 'missing key "private_key_file": private_key_jwt needs it');
+      return key ? { kind, key, keyId: keyId ?? null, algorithm: null } : null;
+    }
+    default:
+      return { kind };
+  }
+}
+
+function clientSecret(file: ConfigFile, config: IdentityProviderConfig, files: ProviderFiles): string | null {
+  const { client_authentication: kind, client_secret: variable } = config;
+  if (variable === undefined) {
+    if (files.clientSecret === undefined) {
+      const message = `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`;
+      file.add([SECTION], message);
+    }
+    return files.clientSecret ?? null;
+  }
+  if (config.client_secret_file !== undefined) {
+    const message = '"client_secret" is there as well: leave out one of the two';
+    file.add([SECTION, 'client_secret_file'], message, { about: 'key' });
+  }
+  const secret = variable.replace(/[\r\n]+$/, '');
+  const mistake = secretMistake(secret);
+  const path = [SECTION, 'client_secret'];
+  // Of what is no variable that much was told.
+  if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
+  return mistake === undefined ? secret : null;
+}

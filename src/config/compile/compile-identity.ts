@@ -1,0 +1,52 @@
+import {
+  type AccessTokenOptions,
+  BUDGET_DEFAULTS,
+  CACHE_DEFAULTS,
+  KEY_SET_DEFAULTS,
+} from '../../auth/index.ts';
+import type { IdentityModel } from '../model/index.ts';
+import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import type { ProviderSettings } from './read-provider.ts';
+
+/** The part of a snapshot about callers: who is trusted, and which tokens count. */
+export function compileIdentity(
+  { access_tokens: tokens }: GatewayConfig,
+  { failed_verifications: failures }: LimitsConfig,
+  { provider, signIn }: ProviderSettings,
+): IdentityModel {
+  if (tokens === undefined)
+    throw new Error('access_tokens was not checked: it is needed with identity_provider');
+  return {
+    provider,
+    signIn,
+    accessTokens: accessTokenOptions(tokens, provider.issuer, signIn.clientId),
+    schemes: tokens.schemes.map(word => word.toLowerCase()),
+    keySet: {
+      ...KEY_SET_DEFAULTS,
+      refreshMs: tokens.key_set.refresh,
+      cooldownMs: tokens.key_set.cooldown,
+      fetchTimeoutMs: provider.timeoutMs,
+    },
+    cache: { ...CACHE_DEFAULTS, maxTokens: tokens.cache.tokens },
+    notBeforeS: tokens.not_before,
+    failedVerifications:
+      failures === null ? null : { ...BUDGET_DEFAULTS, limit: failures.units, periodMs: failures.periodMs },
+  };
+}
+
+function accessTokenOptions(
+  tokens: AccessTokensConfig,
+  issuer: string,
+  clientId: string,
+): AccessTokenOptions {
+  const { bots } = tokens;
+  return {
+    issuer,
+    audience: tokens.audience,
+    clientId,
+    principal: tokens.principal,
+    bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
+    identityHeaders: Object.entries(tokens.identity_headers).map(([name, claim]) => ({ name, claim })),
+    leewayMs: tokens.leeway,
+  };
+}

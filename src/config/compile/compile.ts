@@ -1,0 +1,158 @@
+import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
+import { parseRoutePattern, type RouteEntry, RouteTable } from '../../routing/index.ts';
+import {
+  type ForwardRoute,
+  formatHostPort,
+  type RouteModel,
+  type Snapshot,
+  type StoreModel,
+  type UpstreamModel,
+} from '../model/index.ts';
+import { preflightRoutes } from '../preflight-routes.ts';
+import type {
+  CorsConfig,
+  GatewayConfig,
+  LimitsConfig,
+  RouteConfig,
+  UpstreamConfig,
+} from '../schema/index.ts';
+import { compileIdentity } from './compile-identity.ts';
+import { type CompiledLimits, compileLimits } from './compile-limits.ts';
+import type { ProviderSettings } from './read-provider.ts';
+import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
+
+/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
+export interface Compiled {
+  readonly snapshot: Snapshot;
+  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly limitRoutes: CompiledLimits['routes'];
+}
+
+/** All that was read, without mistakes. */
+export interface Sources {
+  readonly gateway: GatewayConfig;
+  readonly limits: LimitsConfig;
+  /** Null: no identity provider is configured. */
+  readonly provider: ProviderSettings | null;
+  /** Null: none is configured. */
+  readonly pseudonymKey: Buffer | null;
+  readonly store: StoreModel;
+  /** Of the files that the configuration came from. */
+  readonly hash: string;
+}
+
+/** Turns a configuration without mistakes into what the data plane reads. */
+export function compileGateway(sources: Sources, generation: number): Compiled {
+  const { gateway: config, limits, provider, pseudonymKey, hash } = sources;
+  const upstreams = new Map(
+    Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
+  );
+  const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  const compiledLimits = compileLimits(limits);
+  return {
+    routes,
+    limitRoutes: compiledLimits.routes,
+    snapshot: {
+      generation,
+      hash,
+      listen: config.listen,
+      trustedProxies: new AddressSet(config.trusted_proxies),
+      forwarding: new ForwardingRules({
+        ...config.forwarding_headers,
+        own: Object.keys(config.access_tokens?.identity_headers ?? {}),
+      }),
+      upstreams: [...upstreams.values()],
+      routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES], [SIGN_IN_PREFIX]),
+      preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
+      limits: compiledLimits.model,
+      store: sources.store,
+      cors: corsRules(config.cors),
+      identity: provider === null ? null : compileIdentity(config, limits, provider),
+      timeouts: {
+        clientHeaderMs: config.timeouts.client_header,
+        clientBodyIdleMs: config.timeouts.client_body,
+        clientReadMs: config.timeouts.client_read,
+        keepAliveMs: config.timeouts.keep_alive,
+      },
+      caps: {
+        connections: config.caps.connections,
+        connectionsPerAddress: config.caps.connections_per_address,
+        requests: config.caps.requests,
+        requestsPerAddress: config.caps.requests_per_address,
+        headBytes: config.caps.head,
+        fields: config.caps.fields,
+        limitKeys: config.caps.limit_keys,
+      },
+      shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
+      log: { level: config.log.level, access: config.log.access, pseudonymKey },
+    },
+  };
+}
+
+function corsRules(config: CorsConfig): CorsRules | null {
+  if (config === 'off') return null;
+  const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = config;
+  return {
+    origins: origins && new Set(origins),
+    allowHeaders,
+    credentials,
+    maxAgeS: Math.floor(maxAgeMs / 1_000),
+  };
+}
+
+function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
+  const { host, port } = config.url;
+  // RFC 9110, 4.2.1 and 7.2: the default port is left out, as a client that was given this URL would do.
+  const authority = formatHostPort(config.url).replace(/:80$/, '');
+  return {
+    name,
+    options: {
+      host,
+      port,
+      connectTimeoutMs: config.timeouts.connect,
+      keepAliveMs: config.keep_alive,
+      maxAgeMs: config.max_connection_age,
+      maxConnections: config.max_requests,
+      maxHeadBytes: config.max_head,
+    },
+    hostHeader: config.host === 'upstream' ? authority : null,
+    passAuthorization: config.authorization === 'pass',
+    maxRequests: config.max_requests,
+    maxRequestsPerCaller: partOf(config.max_requests, config.max_requests_per_caller),
+  };
+}
+
+/** At least one: with less nobody could use it. */
+function partOf(count: number, percent: number): number {
+  return Math.max(1, Math.floor((count * percent) / 100));
+}
+
+function compileRoute(
+  config: RouteConfig,
+  { upstreams: upstreamConfigs }: GatewayConfig,
+  upstreams: ReadonlyMap<string, UpstreamModel>,
+): RouteEntry<ForwardRoute> {
+  const upstream = upstreams.get(config.upstream);
+  const defaults = upstreamConfigs[config.upstream]?.timeouts;
+  if (upstream === undefined || defaults === undefined) {
+    throw new Error(`the route ${config.path} was not checked: there is no upstream ${config.upstream}`);
+  }
+  const pattern = parseRoutePattern(config.path, config.methods ?? null);
+  const value: ForwardRoute = {
+    kind: 'forward',
+    id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
+    upstream,
+    authentication: config.authentication,
+    closeAtExpiry: config.close_at_expiry,
+    globalLimitExempt: config.global_limit === 'exempt',
+    webhook: config.webhook,
+    upstream429: config.upstream_429,
+    cors: config.cors,
+    semicolons: config.semicolons,
+    firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
+    idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
+    body: { maxBytes: config.max_body, minBytesPerS: config.min_body_rate, deadlineMs: null },
+    parameters: pattern.parameters,
+  };
+  return { pattern, value };
+}

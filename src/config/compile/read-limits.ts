@@ -1,0 +1,76 @@
+import { readdir } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+
+import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../file/index.ts';
+import { type LimitsConfig, limitsJsonSchema, limitsSchema, validate } from '../schema/index.ts';
+
+export interface ReadLimits {
+  /** Undefined: the files have mistakes, or cannot be read. */
+  readonly limits: LimitsConfig | undefined;
+  /** Null: gateway.yaml names none, so that all defaults hold, or none that can be read. */
+  readonly files: LimitsFiles | null;
+}
+
+const NOTHING: ReadLimits = { limits: undefined, files: null };
+
+/**
+ * Reads what `limits` of gateway.yaml names: a file, or every `*.yaml` of a folder. That there is none is a mistake of
+ * gateway.yaml.
+ */
+export async function readLimits(gateway: ConfigFile, environment: Environment): Promise<ReadLimits> {
+  const { limits: name = 'none' } = asMap(gateway.value);
+  if (name === 'none') return { limits: limitsSchema.parse({}), files: null };
+  // Not the text that it should be: validation says so.
+  if (typeof name !== 'string' || name === '') return NOTHING;
+  const path = besides(gateway.name, name);
+  const names = await listYamlFiles(path);
+  return names === null ? readOne(gateway, path, environment) : readFolder(gateway, path, names, environment);
+}
+
+async function readOne(gateway: ConfigFile, path: string, environment: Environment): Promise<ReadLimits> {
+  const file = await ConfigFile.read(path, environment, gateway.readings);
+  if (file.unreadable !== null) {
+    const { message, reason } = file.unreadable;
+    gateway.add(['limits'], gateway.holdsVariable(['limits']) ? reason : message);
+    return NOTHING;
+  }
+  return { limits: validate(file, limitsSchema, limitsJsonSchema), files: new LimitsFiles([file]) };
+}
+
+async function readFolder(
+  gateway: ConfigFile,
+  folder: string,
+  names: readonly string[],
+  environment: Environment,
+): Promise<ReadLimits> {
+  gateway.readings.noteFolder(folder, names);
+  await warnOfOthers(gateway, folder);
+  if (names.length === 0) {
+    gateway.add(['limits'], 'this folder holds no file whose name ends in .yaml');
+    return NOTHING;
+  }
+  const files: ConfigFile[] = [];
+  for (const name of names)
+    files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings));
+  // Each by itself, so that its mistakes are told with its own lines.
+  for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
+  const together = new LimitsFiles(files);
+  const limits =
+    together.hasMistakes || together.value === undefined ? undefined : limitsSchema.parse(together.value);
+  return { limits, files: together };
+}
+
+/** A name that people take for one that counts. */
+async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> {
+  const entries = await readdir(folder).catch((): string[] => []);
+  const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
+  for (const name of others) {
+    const message = `"${name}" in this folder is not read, for only names that end in .yaml are`;
+    gateway.add(['limits'], message, { severity: 'warning' });
+  }
+}
+
+/** As the operator would name it: `config/gateway.yaml` and `limits.yaml` are `config/limits.yaml`. */
+function besides(gateway: string, name: string): string {
+  return isAbsolute(name) ? name : join(dirname(gateway), name);
+}

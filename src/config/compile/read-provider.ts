@@ -1,0 +1,104 @@
+import {
+  type OptionMistake,
+  PROVIDER_DEFAULTS,
+  type ProviderOptions,
+  type ProviderTls,
+  type SignInOptions,
+  signInMistakes,
+} from '../../signin/index.ts';
+import { asMap, type ConfigFile } from '../file/index.ts';
+import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
+import { checkSecretIsVariable, clientAuthentication } from './client-authentication.ts';
+import { type ProviderFiles, readProviderFiles } from './provider-files.ts';
+
+const SECTION = 'identity_provider';
+
+/** The provider and the gateway's part as its client, with secrets and keys read. */
+export interface ProviderSettings {
+  readonly provider: ProviderOptions;
+  readonly signIn: SignInOptions;
+}
+
+/**
+ * Reads what `identity_provider` of gateway.yaml stands for, and the files that it names. Null when there is no such
+ * section, or when it cannot be used; whatever keeps it from that is among the problems of the file then.
+ */
+export async function readProvider(file: ConfigFile): Promise<ProviderSettings | null> {
+  const raw = asMap(file.value)[SECTION];
+  if (raw === undefined) return null;
+  checkSecretIsVariable(file);
+  const files = await readProviderFiles(file, raw);
+  const { success, data: config } = identityProviderSchema.safeParse(raw);
+  if (!success) return null;
+  warnOfScope(file, config);
+  const tls = tlsOf(file, config, files);
+  const authentication = clientAuthentication(file, config, files);
+  const provider = providerOptions(config, tls);
+  // Where a part is missing, which was told, the rest is checked as if that part were not wanted.
+  const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
+  const signIn: SignInOptions = {
+    clientId: config.client_id,
+    clientAuthentication: stand,
+    redirectUri: config.redirect_uri,
+    scope: config.scope,
+    redirectAllowList: config.redirect_uris,
+    maxInFlight: config.max_in_flight,
+  };
+  for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);
+  return tls === null || authentication === null ? null : { provider, signIn };
+}
+
+function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+  return {
+    ...PROVIDER_DEFAULTS,
+    issuer: config.issuer,
+    discoveryUrl: config.discovery_url ?? null,
+    endpoints: {
+      authorization: config.endpoints.authorization ?? null,
+      token: config.endpoints.token ?? null,
+      keySet: config.endpoints.key_set ?? null,
+    },
+    allowHttp: config.allow_http,
+    tls: tls ?? PROVIDER_DEFAULTS.tls,
+    timeoutMs: config.timeout,
+  };
+}
+
+/** Null when a file cannot be used, or one of the pair is missing; that was told. */
+function tlsOf(file: ConfigFile, { tls }: IdentityProviderConfig, files: ProviderFiles): ProviderTls | null {
+  const { ca, certificate, key } = files;
+  const alone = (one: 'certificate_file' | 'key_file', other: string): null => {
+    file.add([SECTION, 'tls', one], `needs "${other}" beside it`);
+    return null;
+  };
+  if (tls.certificate_file !== undefined && tls.key_file === undefined)
+    return alone('certificate_file', 'key_file');
+  if (tls.key_file !== undefined && tls.certificate_file === undefined)
+    return alone('key_file', 'certificate_file');
+  if (ca === null || certificate === null || key === null) return null;
+  return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
+}
+
+/** OpenID Connect Core 1.0 section 3.1.2.1: without it this is no OpenID request, and no ID token comes. */
+function warnOfScope(file: ConfigFile, { scope }: IdentityProviderConfig): void {
+  if (scope.split(' ').includes('openid')) return;
+  file.add([SECTION, 'scope'], 'without "openid" the provider issues no ID token', { severity: 'warning' });
+}
+
+function addMistake(file: ConfigFile, { option, message }: OptionMistake): void {
+  const keyFile = [SECTION, 'private_key_file'];
+  const path = option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [SECTION, ...KEYS[option]];
+  file.add(path, message);
+}
+
+/** Where the options of the room stand in the file. */
+const KEYS: Readonly<Record<OptionMistake['option'], readonly string[]>> = {
+  issuer: ['issuer'],
+  discoveryUrl: ['discovery_url'],
+  'endpoints.authorization': ['endpoints', 'authorization'],
+  'endpoints.token': ['endpoints', 'token'],
+  'endpoints.keySet': ['endpoints', 'key_set'],
+  tls: ['tls'],
+  clientAuthentication: ['client_authentication'],
+  redirectUri: ['redirect_uri'],
+};

@@ -1,0 +1,17 @@
+export { formatHostPort, parseHostPort } from './host-port.ts';
+export type {
+  BucketModel,
+  CallerClass,
+  CapsModel,
+  ForwardRoute,
+  HostPort,
+  IdentityModel,
+  LimitRouteModel,
+  LimitsModel,
+  RouteModel,
+  SignInRoute,
+  Snapshot,
+  StoreModel,
+  TimeoutsModel,
+  UpstreamModel,
+} from './model.ts';

@@ -1,0 +1,212 @@
+import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
+import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
+import type { BodyTerms } from '../../http1/index.ts';
+import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../../limits/index.ts';
+import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
+import type { RouteTable } from '../../routing/index.ts';
+import type { ProviderOptions, SignInOptions } from '../../signin/index.ts';
+import type { UpstreamOptions } from '../../upstream/index.ts';
+
+/**
+ * One compiled, immutable configuration. An exchange reads the snapshot it began with to its end; a reload swaps in
+ * another as a whole. All times are milliseconds, all sizes bytes.
+ */
+export interface Snapshot {
+  /** Counts the configurations of this process, from 1. */
+  readonly generation: number;
+  /** Hash of the files it was compiled from: the same files, the same hash. Hex, 16 digits. */
+  readonly hash: string;
+  readonly listen: ListenModel;
+  /** Networks whose `X-Forwarded-*` and `X-Request-Id` are believed. */
+  readonly trustedProxies: AddressSet;
+  readonly forwarding: ForwardingRules;
+  readonly upstreams: readonly UpstreamModel[];
+  readonly routes: RouteTable<RouteModel>;
+  /** Routes whose services answer preflights, by the method asked for; empty where nobody answers them otherwise. */
+  readonly preflightRoutes: RouteTable<ForwardRoute>;
+  readonly limits: LimitsModel;
+  readonly store: StoreModel;
+  /** Null: a preflight is a request like any other. */
+  readonly cors: CorsRules | null;
+  /** Null: no identity provider; every route says `authentication: none`. */
+  readonly identity: IdentityModel | null;
+  readonly timeouts: TimeoutsModel;
+  readonly caps: CapsModel;
+  readonly shutdown: ShutdownModel;
+  readonly log: LogModel;
+}
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ListenModel {
+  readonly http: HostPort;
+  /** Null: no admin listener. */
+  readonly admin: HostPort | null;
+}
+
+/** A named service behind the gateway. */
+export interface UpstreamModel {
+  readonly name: string;
+  readonly options: UpstreamOptions;
+  /** The `Host` it is sent; null: the client's. */
+  readonly hostHeader: string | null;
+  /** Whether it is sent the client's `Authorization`. */
+  readonly passAuthorization: boolean;
+  /** Requests in flight to it; past them 503. */
+  readonly maxRequests: number;
+  /** Of one caller. */
+  readonly maxRequestsPerCaller: number;
+}
+
+/** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */
+export type RouteModel = ForwardRoute | SignInRoute;
+
+/** A match rule of gateway.yaml. */
+export interface ForwardRoute {
+  readonly kind: 'forward';
+  /** As the operator wrote it, `GET,HEAD /v1/things/{id}` or `/v1/**`: the name in metrics and logs. */
+  readonly id: string;
+  readonly upstream: UpstreamModel;
+  /**
+   * - `required`: no valid token, no passage (401)
+   * - `optional`: without a valid token the caller is an address, and the header is removed
+   * - `none`: the header is not looked at and passes unchanged
+   */
+  readonly authentication: 'required' | 'optional' | 'none';
+  /** Whether an exchange is broken off when its token expires. */
+  readonly closeAtExpiry: boolean;
+  /** Whether the global limit leaves it alone. */
+  readonly globalLimitExempt: boolean;
+  /** Whether its 404s are counted for each address and webhook. */
+  readonly webhook: boolean;
+  /** What becomes of a 429 of the upstream that does not speak the contract. */
+  readonly upstream429: 'rewrite' | 'pass';
+  /** Whether the gateway answers preflights and writes the CORS fields; else its service does. */
+  readonly cors: boolean;
+  /** Whether a path with `;` or `%3b` passes. */
+  readonly semicolons: 'refuse' | 'pass';
+  /** From the last byte of a request to the first of its answer. */
+  readonly firstByteTimeoutMs: number;
+  /** Between two bytes of an answer's body. */
+  readonly idleTimeoutMs: number;
+  /** What holds for the bodies of its requests. */
+  readonly body: BodyTerms;
+  /** Names of the path's parameters in order. */
+  readonly parameters: readonly string[];
+}
+
+/** One of the anonymous endpoints (docs/contract.md, 1), for every method. */
+export interface SignInRoute {
+  readonly kind: 'sign-in';
+  /** Its path: the name in metrics and logs. */
+  readonly id: string;
+  readonly endpoint: 'authorize-url' | 'auth';
+  readonly authentication: 'none';
+  readonly semicolons: 'refuse';
+  readonly parameters: readonly string[];
+}
+
+/** How callers are known and users signed in. */
+export interface IdentityModel {
+  readonly provider: ProviderOptions;
+  readonly signIn: SignInOptions;
+  readonly accessTokens: AccessTokenOptions;
+  /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
+  readonly schemes: readonly string[];
+  readonly keySet: KeySetOptions;
+  readonly cache: CacheOptions;
+  /** Tokens issued before are refused: seconds since the epoch, 0 for none. */
+  readonly notBeforeS: number;
+  /** The budget of failed verifications of an address; null: off. */
+  readonly failedVerifications: BudgetOptions | null;
+}
+
+export interface TimeoutsModel {
+  /** From a request's first byte (or a connection's start) to the end of its header section. */
+  readonly clientHeaderMs: number;
+  /** Between two bytes of a request's body. */
+  readonly clientBodyIdleMs: number;
+  /** For a client to take in what was written to it. */
+  readonly clientReadMs: number;
+  /** An idle client connection is kept at least this long. */
+  readonly keepAliveMs: number;
+}
+
+/** Past any of these a request gets 503 with `Retry-After`. */
+export interface CapsModel {
+  readonly connections: number;
+  readonly connectionsPerAddress: number;
+  readonly requests: number;
+  readonly requestsPerAddress: number;
+  /** Header section of a request, in bytes (431 beyond). */
+  readonly headBytes: number;
+  /** Header fields of a request (431 beyond). */
+  readonly fields: number;
+  /** Counters of limits in memory; beyond it one gives way. */
+  readonly limitKeys: number;
+}
+
+export interface ShutdownModel {
+  /** Between SIGTERM and the closing of the listeners: readiness fails, requests are served. */
+  readonly delayMs: number;
+  /** For requests in flight to finish. */
+  readonly drainMs: number;
+}
+
+export interface LogModel {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  /** One line per request. */
+  readonly access: boolean;
+  /** Key of the pseudonyms of callers and main values; null: a random one for this process. */
+  readonly pseudonymKey: Buffer | null;
+}
+
+/** Who calls, as far as limits care: `address` is everyone without a valid token. */
+export type CallerClass = 'bot' | 'user' | 'address';
+
+/** Where limits are counted: in each gateway by itself, or in a Redis for all of them. */
+export type StoreModel =
+  | { readonly kind: 'memory' }
+  | {
+      readonly kind: 'redis';
+      readonly options: RedisOptions;
+      /** What decides while Redis does not. */
+      readonly policy: FailurePolicy;
+      /** Gateways that share the limits, until they have counted one another. */
+      readonly replicas: number;
+    };
+
+/** limits.yaml, compiled. */
+export interface LimitsModel {
+  /** For requests without a bucket: the global limit alone. */
+  readonly global: Readonly<Record<CallerClass, LimitSet>>;
+  readonly routes: RouteTable<LimitRouteModel>;
+  /** Null: off. */
+  readonly invalidRequests: OffenceRule | null;
+  readonly webhookNotFound: OffenceRule | null;
+  readonly ignoredRefusals: IgnoredRefusalsRule | null;
+  /** Networks that are never restricted. */
+  readonly neverRestrict: AddressSet;
+  /** Bucket keys that one caller may hold. */
+  readonly keysPerCaller: number;
+}
+
+/** A line of `routes:` in limits.yaml. */
+export interface LimitRouteModel {
+  readonly bucket: BucketModel;
+  /** Which of the path's parameters is the bucket's main one; null where the bucket has none. */
+  readonly mainAt: number | null;
+}
+
+/** A named group of routes that draws on one quota. */
+export interface BucketModel {
+  readonly name: string;
+  readonly scope: 'user' | 'shared';
+  readonly hash: BucketHash;
+  /** With the global limit, and without it for routes that are exempt from it. */
+  readonly sets: Readonly<Record<CallerClass, LimitSet>>;
+  readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
+}

@@ -1,0 +1,74 @@
+import type { AppliedEvent, Clock, ConfigEvent, ReloadListener } from '../../core/index.ts';
+
+/** A configuration, and since when it serves or waits to. */
+export interface RunningConfig extends ConfigEvent {
+  readonly sinceMs: number;
+}
+
+/** Remembers what became of the configuration, for those who look later. Moments are milliseconds since the epoch. */
+export class ReloadRecord implements ReloadListener {
+  readonly #clock: Clock;
+  #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };
+  #next: RunningConfig | null = null;
+  #failure: ReloadFailure | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get running(): RunningConfig {
+    return this.#running;
+  }
+
+  /** What serves when its identity provider has answered. */
+  get next(): RunningConfig | null {
+    return this.#next;
+  }
+
+  /** The last refusal, also when all has been well since. */
+  get failure(): ReloadFailure | null {
+    return this.#failure;
+  }
+
+  started(event: AppliedEvent): void {
+    this.#running = this.#now(event);
+  }
+
+  warned(): void {}
+
+  applied(event: AppliedEvent): void {
+    this.#running = this.#now(event);
+    this.#next = null;
+    this.#mend();
+  }
+
+  waiting(event: ConfigEvent): void {
+    this.#next = this.#now(event);
+  }
+
+  refused(problems: readonly string[]): void {
+    this.#failure = { atMs: this.#clock.epochMs(), problems, mended: false };
+  }
+
+  unchanged(): void {
+    this.#mend();
+  }
+
+  unwatched(): void {}
+
+  #mend(): void {
+    if (this.#failure !== null) this.#failure = { ...this.#failure, mended: true };
+  }
+
+  #now({ generation, hash }: ConfigEvent): RunningConfig {
+    return { generation, hash, sinceMs: this.#clock.epochMs() };
+  }
+}
+
+/** A state of the files that could not be used. */
+export interface ReloadFailure {
+  readonly atMs: number;
+  readonly problems: readonly string[];
+  /** Whether the files have been good since. */
+  readonly mended: boolean;
+}

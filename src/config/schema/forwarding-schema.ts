@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { ForwardingRules, foldName } from '../../http/index.ts';
+import { token } from './scalars.ts';
+
+const NAME = 'expected the name of a header field such as X-Real-IP';
+
+/** Fields that nobody can list, since requests make no sense without what the gateway reads in them. */
+const READ_OF_EVERY_REQUEST = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-request-id',
+]);
+
+/** The name of a field that only trusted proxies may send. */
+function removed() {
+  return token(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
+    error: 'the gateway itself reads this field of every request: leave it out',
+  });
+}
+
+/** What becomes of header fields whatever the configuration says. */
+export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
+
+/** The name of a field that anyone may send. */
+function kept() {
+  return token(NAME).refine(
+    name => [undefined, 'origin', 'forwarded', 'caller'].includes(RULES_BY_DEFAULT.get(name)),
+    {
+      error: 'the gateway itself writes or removes this field, which cannot be kept: leave it out',
+    },
+  );
+}
+
+const both = z.strictObject({
+  remove: z
+    .array(removed())
+    .prefault([])
+    .describe('Further header fields that only trusted proxies may send; from anyone else they are removed.'),
+  keep: z
+    .array(kept())
+    .prefault([])
+    .describe(
+      'Header fields that would be removed, and that anyone may send all the same: your services give them a meaning of their own.',
+    ),
+});
+
+/** `forwarding_headers` of gateway.yaml: a list says what to remove. */
+export const forwardingHeadersSchema = z
+  .union([z.array(removed()).transform(remove => ({ remove, keep: [] as string[] })), both], {
+    error: 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }',
+  })
+  .prefault({});

@@ -1,0 +1,28 @@
+import { METHODS } from 'node:http';
+
+import { PatternError, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
+import { didYouMean } from '../file/index.ts';
+
+/**
+ * Reads a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, or a path alone for every method. Throws a PatternError
+ * that says what to write instead.
+ */
+export function parseLimitRoute(line: string): RoutePattern {
+  const [, method, path] = /^(?:([^\s/]*)\s+)?(.*)$/s.exec(line) ?? [];
+  if (path === undefined || /\s/.test(path)) throw new PatternError(`write METHOD /path, or /path alone`);
+  if (method === undefined) return withoutName(() => parseRoutePattern(line, null), line);
+  if (method.includes(',')) throw new PatternError('write a line for each method');
+  if (!METHODS.includes(method))
+    throw new PatternError(`"${method}" is no method${didYouMean(method, METHODS)}`);
+  return withoutName(() => parseRoutePattern(path, [method]), path);
+}
+
+/** The name of the path, which the message would repeat, is that of the line. */
+function withoutName(read: () => RoutePattern, path: string): RoutePattern {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    throw new PatternError(error.message.replace(`path "${path}": `, ''));
+  }
+}

@@ -1,0 +1,239 @@
+import { z } from 'zod';
+
+import { parseDurationMs } from '../../core/index.ts';
+import { AddressSet } from '../../http/index.ts';
+import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
+import { PatternError, parseRoutePattern } from '../../routing/index.ts';
+import {
+  LIMIT_ROUTE_PATTERN,
+  PATH_PATTERN,
+  QUOTA_OR_OFF_PATTERN,
+  QUOTA_PATTERN,
+} from '../editor-patterns.ts';
+import { type HostPort, parseHostPort } from '../model/index.ts';
+import { parseLimitRoute } from './limit-route.ts';
+import { parseMomentS } from './moment.ts';
+import { parseSizeBytes } from './size.ts';
+
+// The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
+// and a parser that decides. A message that begins with "expected" gets the value as written added to it.
+
+/**
+ * A time such as `250ms`, read as milliseconds. Timers of Node run at once when their delay does not fit into 31 bits; a
+ * day is far from that and long enough.
+ */
+export function duration({ least = '1ms', most = '24h' } = {}) {
+  const error = 'expected a time such as 250ms, 5s, 10m or 1h';
+  return z
+    .string({ error })
+    .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
+    .transform((text, context) => {
+      const ms = parseDurationMs(text);
+      const [leastMs = 0, mostMs = 0] = [least, most].map(parseDurationMs);
+      if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms;
+      return refuse(context, `expected a time from ${least} to ${most}`);
+    });
+}
+
+/** A size such as `16KiB`, read as bytes. */
+export function size(options: { readonly least: number; readonly most: number; readonly range: string }) {
+  const error = SIZE_EXPECTED;
+  return z
+    .string({ error })
+    .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error, abort: true })
+    .transform((text, context) => {
+      const bytes = parseSizeBytes(text);
+      if (bytes !== undefined && bytes >= options.least && bytes <= options.most) return bytes;
+      return refuse(context, `expected a size ${options.range}`);
+    });
+}
+
+/** `none`, read as null, or a size read as bytes. */
+export function sizeOrNone() {
+  const error = `expected none or ${SIZE_EXPECTED.replace('expected ', '')}`;
+  return z
+    .string({ error })
+    .regex(/^(none|\d{1,9}(B|KiB|MiB|GiB))$/, { error, abort: true })
+    .transform((text, context) => {
+      if (text === 'none') return null;
+      return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
+    });
+}
+
+/** A percentage such as `25%`, read as a number. */
+export function percentage() {
+  const error = 'expected a percentage from 1% to 100%';
+  return z
+    .string({ error })
+    .regex(/^([1-9]\d?|100)%$/, { error, abort: true })
+    .transform(text => Number(text.slice(0, -1)));
+}
+
+/** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
+export function rateOrOff() {
+  const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
+  return z
+    .string({ error })
+    .regex(/^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, { error, abort: true })
+    .transform((text, context) => {
+      if (text === 'off') return null;
+      const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
+      return bytes > 0 ? bytes : refuse(context, error);
+    });
+}
+
+const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
+
+/** `none`, read as 0, or a moment read as seconds since the epoch. Unix seconds may be a number as well. */
+export function momentOrNone() {
+  const error = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
+  const written = z
+    .string({ error })
+    .regex(/^(none|\d{1,12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d))$/, { error, abort: true });
+  return z.union([written, z.int({ error })], { error }).transform((value, context) => {
+    if (value === 'none') return 0;
+    return parseMomentS(String(value)) ?? refuse(context, error);
+  });
+}
+
+/** A quota such as `20/5s`. */
+export function quota() {
+  return z
+    .string({ error: 'expected a number and a period such as 20/5s' })
+    .meta({ pattern: QUOTA_PATTERN })
+    .transform((text, context) => readQuota(text, context));
+}
+
+/** `off`, read as null, or a quota such as `1000/1m`. */
+export function quotaOrOff() {
+  return z
+    .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .meta({ pattern: QUOTA_OR_OFF_PATTERN })
+    .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
+}
+
+function readQuota(text: string, context: z.RefinementCtx): Quota {
+  try {
+    return parseQuota(text);
+  } catch (mistake) {
+    if (!(mistake instanceof QuotaError)) throw mistake;
+    refuseQuoting(context, mistake.message, 'a number and a period such as 20/5s');
+    return z.NEVER;
+  }
+}
+
+/** Where a listener listens, `0.0.0.0:8080`. */
+export function hostPort() {
+  const error = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+  return z
+    .string({ error })
+    .regex(HOST_PORT, { error, abort: true })
+    .transform((text, context) => parseHostPort(text) ?? refuse(context, error));
+}
+
+/** `off`, read as null, or where a listener listens. */
+export function hostPortOrOff() {
+  const error = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
+  return z
+    .string({ error })
+    .regex(new RegExp(`^off$|${HOST_PORT.source}`), { error, abort: true })
+    .transform((text, context): HostPort | null => {
+      if (text === 'off') return null;
+      return parseHostPort(text) ?? refuse(context, error);
+    });
+}
+
+const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
+
+/** An upstream's `http://host:port`, read as host and port. */
+export function upstreamUrl() {
+  const error = 'expected a URL such as http://api.internal:3000';
+  return z
+    .string({ error })
+    .regex(/^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+      error: whyNoUpstreamUrl,
+      abort: true,
+    })
+    .transform((text, context) => {
+      const place = parseHostPort(text.slice('http://'.length), 80);
+      return place === undefined || place.port === 0 ? refuse(context, error) : place;
+    });
+}
+
+/** Tells the near misses apart. Quotes nothing of the URL: it may hold a password. */
+function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
+  const text = String(input);
+  if (/^https:/i.test(text)) return 'TLS upstreams are not supported yet: write http://';
+  const rest = /^http:\/\/(.*)$/i.exec(text)?.[1];
+  if (rest === undefined) return 'expected a URL that starts with http://, such as http://api.internal:3000';
+  if (rest.includes('@'))
+    return 'a URL of an upstream holds no user or password: leave out all up to the "@"';
+  if (/[/?#]/.test(rest)) {
+    return 'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows';
+  }
+  return 'expected a URL such as http://api.internal:3000';
+}
+
+/** A route's path; what it may hold is said where patterns are read. */
+export function routePath() {
+  return z
+    .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
+    .meta({ pattern: PATH_PATTERN })
+    .superRefine((path, context) => {
+      const message = messageOf(PatternError, () => parseRoutePattern(path, null));
+      if (message !== null)
+        refuseQuoting(context, message.replace(`path "${path}": `, ''), 'a path such as /v1/things/{id}');
+    });
+}
+
+/** A line of `routes:` in limits.yaml; what it may hold is said where it is read. The key of a map. */
+export function limitRoute() {
+  return z
+    .string()
+    .meta({ pattern: LIMIT_ROUTE_PATTERN })
+    .superRefine((line, context) => {
+      const message = messageOf(PatternError, () => parseLimitRoute(line));
+      if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
+    });
+}
+
+/** A network such as `10.1.0.0/16`, or one address. */
+export function network() {
+  const error = 'expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7';
+  return z
+    .string({ error })
+    .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, { error, abort: true })
+    .superRefine((text, context) => {
+      const message = messageOf(Error, () => new AddressSet([text]));
+      if (message !== null) refuseQuoting(context, message, 'a network such as 10.1.0.0/16');
+    });
+}
+
+/**
+ * A token of RFC 9110, 5.6.2, as names of header fields and authorization schemes are. It may hold "*" there; nobody has
+ * one, and here it would look like a pattern.
+ */
+export function token(error: string) {
+  return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
+}
+
+/** The message of the error that `read` throws, or null when it throws none. */
+function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (error instanceof kind) return error.message;
+    throw error;
+  }
+}
+
+/** A mistake whose message quotes the value: of one that a variable holds it is only told what was expected. */
+function refuseQuoting(context: z.RefinementCtx, message: string, expected: string): void {
+  context.addIssue({ code: 'custom', message, params: { expected } });
+}
+
+function refuse(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}

@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+
+import { type ConfigFile, didYouMean, formatPath, type Path, suggest } from '../file/index.ts';
+import { fillTyped, type PlacedIssue } from '../typed-variables.ts';
+import { type JsonSchema, keysAt } from './json-schema.ts';
+
+/**
+ * Holds what a file says against its schema and adds every mistake to the file.
+ *
+ * @param jsonSchema makes the JSON Schema of the same schema, which knows what keys there are; only asked where one is unknown,
+ *   since making it costs more than all the rest.
+ * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or cannot be told.
+ */
+export function validate<Schema extends z.ZodType>(
+  file: ConfigFile,
+  schema: Schema,
+  jsonSchema: () => JsonSchema,
+): z.output<Schema> | undefined {
+  if (file.value === undefined) return undefined;
+  let result = schema.safeParse(file.value, { error: inOurWords });
+  if (!result.success && fillTyped(file, placedIssues(result.error)))
+    result = schema.safeParse(file.value, { error: inOurWords });
+  if (result.success) return result.data;
+  const issues = placedIssues(result.error);
+  // A misspelt key leaves the one that was meant missing; one message about it is enough.
+  const meant = new Set<string>();
+  for (const { issue, path } of issues) {
+    if (issue.code === 'unrecognized_keys') addUnknownKeys(file, path, issue.keys, jsonSchema(), meant);
+  }
+  for (const { issue, path } of issues) {
+    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
+  }
+  return undefined;
+}
+
+function placedIssues({ issues }: z.ZodError): PlacedIssue[] {
+  return issues.flatMap(issue => placed(issue, []));
+}
+
+/**
+ * Of a value that may be written in several ways the issues with the way that was meant, which is the one that takes a
+ * value of its type; where that is not exactly one, the issue says what the ways are.
+ */
+function placed(issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
+  const path = [...above, ...toPath(issue.path)];
+  const ways = issue.code === 'invalid_union' ? issue.errors : [];
+  const [meant, ...others] = ways.filter(way => !way.some(isOfAnotherType));
+  return meant === undefined || others.length > 0
+    ? [{ issue, path }]
+    : meant.flatMap(inner => placed(inner, path));
+}
+
+function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
+function addUnknownKeys(
+  file: ConfigFile,
+  path: Path,
+  keys: readonly string[],
+  jsonSchema: JsonSchema,
+  meant: Set<string>,
+): void {
+  const known = keysAt(jsonSchema, path);
+  for (const key of keys) {
+    const suggestion = suggest(key, known);
+    if (suggestion !== undefined) meant.add(formatPath([...path, suggestion]));
+    const hint = suggestion === undefined ? '' : `, did you mean "${suggestion}"?`;
+    file.add([...path, key], `unknown key "${key}"${hint}`, { about: 'key' });
+  }
+}
+
+function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
+  if (issue.code === 'invalid_key') {
+    const why = issue.issues[0]?.message ?? issue.message;
+    file.add(path, `"${path.at(-1)}" ${why}`, { about: 'key' });
+  } else if (!file.has(path)) {
+    file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
+  } else if (file.holdsVariable(path)) {
+    file.add(path, aboutVariable(file, path, issue));
+  } else if (issue.message.startsWith('expected')) {
+    file.add(path, `${issue.message}, found ${file.shown(path)}${wordMeant(file, path, issue)}`);
+  } else {
+    file.add(path, issue.message);
+  }
+}
+
+/** What a variable holds is never shown: it may be a secret. */
+function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  const expected = expectedOf(issue);
+  if (expected === null) return issue.message;
+  if (issue.code === 'invalid_type' && /^(object|record|array)$/.test(issue.expected))
+    return `${expected}, which no variable can hold, found ${file.shown(path)}`;
+  return `${expected}, but ${file.shown(path)} holds something else`;
+}
+
+/** What should stand there, in words that quote nothing of what does; null: the message itself quotes nothing. */
+function expectedOf(issue: z.core.$ZodIssue): string | null {
+  const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
+  if (typeof expected === 'string') return `expected ${expected}`;
+  return issue.message.startsWith('expected') ? issue.message : null;
+}
+
+function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value') return '';
+  return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
+}
+
+/** The messages of zod where the schema has none of its own. */
+const inOurWords: z.core.$ZodErrorMap = issue => {
+  if (issue.code !== 'invalid_type') return undefined;
+  switch (issue.expected) {
+    case 'object':
+    case 'record':
+      return 'expected a map of keys';
+    case 'array':
+      return 'expected a list';
+    default:
+      return undefined;
+  }
+};
+
+function toPath(path: readonly PropertyKey[]): Path {
+  return path.map(step => (typeof step === 'symbol' ? String(step) : step));
+}

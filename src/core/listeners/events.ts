@@ -1,0 +1,80 @@
+import type { Cap } from '../error.ts';
+/** How an exchange ended. */
+export type Outcome =
+  /** The upstream's answer went out whole. */
+  | 'forwarded'
+  /** The gateway answered by itself: a refusal or an error. */
+  | 'answered'
+  /** The upstream's answer broke off, so the client's was broken off too. */
+  | 'truncated'
+  /** The client went away first. */
+  | 'abandoned';
+
+/** Why a token does not count. */
+export interface TokenRefusal {
+  /** One of a closed list, the label of a metric. */
+  readonly reason: string;
+  /** The claim that is missing or of the wrong type, where that is the reason; a name from the configuration or a standard. */
+  readonly claim: string | null;
+}
+
+/** What limits decided about a request. */
+export interface DecisionRecord {
+  /** The bucket as configured; null: it has none. */
+  readonly bucket: string | null;
+  /** Value of the bucket's main parameter, '' where it has none. Never to be written as it is. */
+  readonly main: string;
+  /** `admitted`, or the limit that refused. */
+  readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+}
+
+/** What is known of an exchange when its last byte has gone: for metrics and the access log, free of secrets. */
+export interface ExchangeRecord {
+  readonly requestId: string;
+  /** When the request's head had arrived, milliseconds since the epoch. */
+  readonly arrivedAtMs: number;
+  /** Counts this process's exchanges in the order of arrival, from 1: tells apart what one millisecond holds. */
+  readonly sequence: number;
+  readonly method: string;
+  /** The route as configured, null when none matched. */
+  readonly route: string | null;
+  readonly upstream: string | null;
+  readonly clientAddress: string;
+  /** Status of the answer, 0 when none was started. */
+  readonly status: number;
+  readonly outcome: Outcome;
+  /** Bytes of body taken in and given out. */
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  /** From the request's head to the last byte of the answer. */
+  readonly durationMs: number;
+  /** From the request's going out to the head of the upstream's answer; null when there was none. */
+  readonly upstreamMs: number | null;
+  readonly caller: {
+    readonly class: 'bot' | 'user' | 'address';
+    /** The stable key of a bot or user; null for an address. Never to be written as it is. */
+    readonly principal: string | null;
+  };
+  /** Why the token that it sent does not count, also where it was served without one; null: it does, or it sent none. */
+  readonly tokenRefused: TokenRefusal | null;
+  /** What limits decided; null when none were asked. */
+  readonly decision: DecisionRecord | null;
+  /** Whether the request was sent a second time. */
+  readonly retried: boolean;
+  /** Why the gateway answered by itself: the error's message and, where it has one, its cause, fit for a log. */
+  readonly error: {
+    readonly message: string;
+    readonly side: string;
+    /** The cap that was met. */
+    readonly cap: Cap | null;
+    readonly cause: string | null;
+  } | null;
+}
+
+/** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */
+export interface ExchangeListener {
+  started(): void;
+  finished(record: ExchangeRecord): void;
+  /** A peer that is no trusted proxy sent forwarding headers; they were ignored. */
+  untrustedForwarding(): void;
+}

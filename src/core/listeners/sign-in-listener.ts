@@ -1,0 +1,60 @@
+import type { GatewayError } from '../error.ts';
+
+/**
+ * How an attempt to trade a code for tokens ended. Every attempt has exactly one outcome, and the list is closed: it may
+ * be a metric's label.
+ *
+ * - `success`: the client has its tokens
+ * - `bad_body`: the request's body was wrong; the provider was not asked
+ * - `code_refused`: the provider did not take the code or its redirect URI
+ * - `gateway_refused`: the provider did not take the gateway itself (wrong secret, wrong client): wake somebody
+ * - `not_ready`: the provider's endpoints are not known yet; the provider was not asked
+ * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
+ * - `unreachable`: no connection to the provider; not a byte of the code was sent
+ * - `timed_out`: the provider did not finish in time; the code may be spent
+ * - `broken`: the provider failed, or its answer broke off or makes no sense; the code may be spent
+ * - `fault`: a fault of the gateway itself
+ */
+export type RedeemOutcome =
+  | 'success'
+  | 'bad_body'
+  | 'code_refused'
+  | 'gateway_refused'
+  | 'not_ready'
+  | 'overloaded'
+  | 'unreachable'
+  | 'timed_out'
+  | 'broken'
+  | 'fault';
+
+export interface RedeemEvent {
+  readonly outcome: RedeemOutcome;
+  /** From the whole body being there to the answer. */
+  readonly durationMs: number;
+  /** What the client is answered; its `cause` is safe to log. Null after `success`. */
+  readonly error: GatewayError | null;
+}
+
+/** One attempt to learn the provider's endpoints. */
+export interface DiscoveryEvent {
+  /**
+   * - `learnt`: endpoints are known, for the first time or other than before
+   * - `confirmed`: they are as they were
+   * - `failed`: what was known before (if anything) stays in use
+   */
+  readonly outcome: 'learnt' | 'confirmed' | 'failed';
+  /** Attempts that failed in a row, this one included; 0 after a good one. */
+  readonly failures: number;
+  /** Until the next attempt. */
+  readonly nextMs: number;
+  /** Whether endpoints are known, from this attempt or an earlier one. */
+  readonly ready: boolean;
+  /** Why it failed, safe to log; null when it did not. */
+  readonly cause: Error | null;
+}
+
+/** Hears what happens in `signin/`. Nothing it is told holds a code, a token, a secret or a redirect URI. */
+export interface SignInListener {
+  redeemed(event: RedeemEvent): void;
+  discovered(event: DiscoveryEvent): void;
+}

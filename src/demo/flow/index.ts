@@ -1,0 +1,1 @@
+export { demoIssuer, walkSignIn } from './sign-in-flow.ts';

@@ -1,0 +1,226 @@
+import { BOT_CLIENT } from '../provider/index.ts';
+import { walkIntoLimit } from './limit-flow.ts';
+import { walkLogin } from './login.ts';
+import { Narrator, type StepAnswer } from './narrator.ts';
+
+/** Where a sign-in begins, as the gateway says. */
+interface Start {
+  readonly authorizeUrl: string;
+  /** The one in the url. */
+  readonly redirectUri: string;
+}
+
+interface Tokens {
+  readonly accessToken: string;
+  readonly idToken: string;
+}
+
+const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
+
+/**
+ * Walks everything that a client can meet between its first request and its last: the sign-in, calls
+ * with tokens, the ways in which each is refused, and a limit that is met. Rejects with an `Error` where there is no way on.
+ *
+ * @param gateway its origin, `http://127.0.0.1:8080`
+ * @returns whether every answer was what it should be
+ */
+export async function walkSignIn(gateway: string): Promise<boolean> {
+  const walk = new Walk(gateway, new Narrator());
+  const start = await walk.askWhereToSignIn();
+  const code = await walk.signIn(start);
+  const tokens = await walk.redeem(start, code);
+  await walk.call(tokens);
+  await walk.redeemAgain(start, code);
+  await walk.redeemForAnotherAddress(start);
+  await walk.callAsBot(start);
+  await walk.callWithIdToken(tokens);
+  await walk.callWithoutToken();
+  await walk.runIntoLimit(tokens);
+  return walk.asItShouldBe;
+}
+
+/** What is at the url of the gateway that answers a sign-in's first request, if it is the demo's; else null. */
+export function demoIssuer(authorizeUrl: unknown): string | null {
+  const url = typeof authorizeUrl === 'string' ? URL.parse(authorizeUrl) : null;
+  if (url?.hostname !== '127.0.0.1' || !url.pathname.endsWith(ENDPOINT_OF_KEYCLOAK)) return null;
+  return url.origin + url.pathname.slice(0, -ENDPOINT_OF_KEYCLOAK.length);
+}
+
+class Walk {
+  readonly #gateway: string;
+  readonly #narrator: Narrator;
+
+  constructor(gateway: string, narrator: Narrator) {
+    this.#gateway = gateway;
+    this.#narrator = narrator;
+  }
+
+  get asItShouldBe(): boolean {
+    return this.#narrator.faults === 0;
+  }
+
+  async askWhereToSignIn(): Promise<Start> {
+    this.#narrator.step('The client asks where its user can sign in.');
+    const answer = await this.#narrator.ask({
+      method: 'GET',
+      url: `${this.#gateway}/v1/anonymous/authorize-url`,
+    });
+    const authorizeUrl = textOf(answer, 'url');
+    const { searchParams } = new URL(authorizeUrl);
+    const names = ['client_id', 'redirect_uri', 'response_type', 'scope'];
+    this.#narrator.check('200', answer.status === 200);
+    this.#narrator.check(
+      `the url has ${names.join(', ')}`,
+      names.every(name => searchParams.has(name)),
+    );
+    return { authorizeUrl, redirectUri: searchParams.get('redirect_uri') ?? '' };
+  }
+
+  async signIn({ authorizeUrl, redirectUri }: Start): Promise<string> {
+    this.#narrator.step('A browser opens that url, and alice signs in at the provider.');
+    const { location, code } = await walkLogin(authorizeUrl, redirectUri, 'alice', 'wonderland');
+    this.#narrator.say('The provider sends the browser on to');
+    this.#narrator.say(location);
+    this.#narrator.check('the address has a code', code !== '');
+    return code;
+  }
+
+  async redeem(start: Start, code: string): Promise<Tokens> {
+    this.#narrator.step('The client redeems the code.');
+    const answer = await this.#redeem(code, start.redirectUri);
+    this.#narrator.check('200', answer.status === 200);
+    const members = [
+      ...['accessToken', 'tokenType', 'expiresIn', 'refreshToken', 'refreshExpiresIn', 'idToken'],
+      ...['notBeforePolicy', 'sessionState', 'scope'],
+    ];
+    this.#narrator.check(
+      `every member of AuthResponse is there`,
+      members.every(name => answer.members.has(name)),
+    );
+    return { accessToken: textOf(answer, 'accessToken'), idToken: textOf(answer, 'idToken') };
+  }
+
+  async call({ accessToken }: Tokens): Promise<void> {
+    this.#narrator.step('The client calls with the access token.');
+    const sent = await this.#narrator.ask({
+      method: 'POST',
+      url: this.#messages,
+      headers: bearer(accessToken),
+      body: '{"text":"Hello"}',
+    });
+    this.#narrator.check('201, made by the backend', sent.status === 201);
+
+    this.#narrator.step('The backend is told who calls, and nothing that the client forged.');
+    const echo = await this.#echo({ ...bearer(accessToken), 'X-Auth-Username': 'root' });
+    this.#narrator.check('200', echo.status === 200);
+    this.#narrator.check('X-Auth-Username: alice', toldTheBackend(echo, 'X-Auth-Username: alice'));
+    this.#narrator.check('no X-Auth-Username: root', !toldTheBackend(echo, 'X-Auth-Username: root'));
+  }
+
+  async redeemAgain(start: Start, code: string): Promise<void> {
+    this.#narrator.step('The client redeems the same code again.');
+    this.#checkCodeRefused(await this.#redeem(code, start.redirectUri));
+  }
+
+  async redeemForAnotherAddress(start: Start): Promise<void> {
+    this.#narrator.step(
+      'It signs in anew, but redeems the code with a redirect URI that has one character more.',
+    );
+    const { code } = await walkLogin(start.authorizeUrl, start.redirectUri, 'alice', 'wonderland');
+    this.#checkCodeRefused(await this.#redeem(code, `${start.redirectUri}/`));
+  }
+
+  async callAsBot(start: Start): Promise<void> {
+    this.#narrator.step('A bot gets its token from the provider, by its own id and secret.');
+    const issuer = demoIssuer(start.authorizeUrl) ?? '';
+    const credentials = Buffer.from(`${BOT_CLIENT.id}:${BOT_CLIENT.secret}`).toString('base64');
+    const granted = await this.#narrator.ask({
+      method: 'POST',
+      url: `${issuer}/protocol/openid-connect/token`,
+      headers: {
+        Authorization: `Basic ${credentials}`,
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    });
+    this.#narrator.check('200', granted.status === 200);
+
+    this.#narrator.step('The bot calls.');
+    const echo = await this.#echo(bearer(textOf(granted, 'access_token')));
+    this.#narrator.check('200', echo.status === 200);
+    const field = `X-Auth-Client: ${BOT_CLIENT.id}`;
+    this.#narrator.check(field, toldTheBackend(echo, field));
+  }
+
+  async callWithIdToken({ idToken }: Tokens): Promise<void> {
+    this.#narrator.step(
+      'A client calls with its ID token, which the same provider signed with the same key.',
+    );
+    this.#checkUnauthenticated(
+      await this.#narrator.ask({ method: 'GET', url: this.#messages, headers: bearer(idToken) }),
+      'Bearer error="invalid_token"',
+    );
+  }
+
+  async callWithoutToken(): Promise<void> {
+    this.#narrator.step('A client calls without a token.');
+    this.#checkUnauthenticated(await this.#narrator.ask({ method: 'GET', url: this.#messages }), 'Bearer');
+  }
+
+  async runIntoLimit({ accessToken }: Tokens): Promise<void> {
+    await walkIntoLimit(this.#narrator, {
+      method: 'POST',
+      url: `${this.#gateway}/v1/channels/busy/messages`,
+      headers: bearer(accessToken),
+      body: '{"text":"Hello again"}',
+    });
+  }
+
+  get #messages(): string {
+    return `${this.#gateway}/v1/channels/general/messages`;
+  }
+
+  #redeem(code: string, redirectUri: string): Promise<StepAnswer> {
+    return this.#narrator.ask({
+      method: 'POST',
+      url: `${this.#gateway}/v1/anonymous/auth`,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ code, redirectUri }),
+    });
+  }
+
+  #echo(headers: Readonly<Record<string, string>>): Promise<StepAnswer> {
+    return this.#narrator.ask({ method: 'GET', url: `${this.#gateway}/v1/echo`, headers });
+  }
+
+  #checkCodeRefused(answer: StepAnswer): void {
+    this.#narrator.check('400', answer.status === 400);
+    this.#narrator.check('the error object with code 3', answer.members.get('code') === 3);
+  }
+
+  #checkUnauthenticated(answer: StepAnswer, challenge: string): void {
+    this.#narrator.check('401', answer.status === 401);
+    this.#narrator.check('the error object with code 16', answer.members.get('code') === 16);
+    this.#narrator.check(
+      `WWW-Authenticate: ${challenge}`,
+      answer.headers.get('www-authenticate') === challenge,
+    );
+  }
+}
+
+function bearer(token: string): Record<string, string> {
+  return { Authorization: `Bearer ${token}` };
+}
+
+/** A member that the walk cannot go on without. */
+function textOf({ status, members }: StepAnswer, name: string): string {
+  const value = members.get(name);
+  if (typeof value === 'string') return value;
+  throw new Error(`there is no way on: the answer ${status} has no "${name}"`);
+}
+
+/** Whether the backend's echo has that header field. */
+function toldTheBackend({ members }: StepAnswer, field: string): boolean {
+  const headers = members.get('headers');
+  return Array.isArray(headers) && headers.includes(field);
+}

@@ -1,0 +1,1 @@
+export { BOT_CLIENT, startProvider } from './provider.ts';

@@ -1,0 +1,6 @@
+export { giveUpstreamBack } from './capacity.ts';
+export type { Gate, Verdict } from './gate.ts';
+export { gatesOf } from './gates.ts';
+export { serveOptions } from './options.ts';
+export { answersPreflights, servePreflight } from './preflight.ts';
+export { webhookOf } from './restrict.ts';

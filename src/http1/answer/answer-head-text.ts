@@ -1,0 +1,35 @@
+import type { Fields } from '../../core/index.ts';
+
+/** What a listener adds to the fields of an answer. */
+export interface AnswerTerms {
+  /** Value of `Date` where the answer has none. */
+  readonly date: string;
+  /** Value of `Keep-Alive`; null: the connection closes behind the answer. */
+  readonly keepAliveHint: string | null;
+  /** The body goes out in chunks. */
+  readonly chunked: boolean;
+}
+
+const DATE_BYTES = 4;
+
+/** The head of an answer as it goes over the wire, in latin-1. RFC 9112, 4 and 6; always our own version (RFC 9110, 2.5). */
+export function answerHead(status: number, reason: string, fields: Fields, terms: AnswerTerms): string {
+  let head = `HTTP/1.1 ${status} ${reason}\r\n`;
+  let dated = false;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (name.length === DATE_BYTES && name.toLowerCase() === 'date') dated = true;
+    head += `${name}: ${fields[i + 1]}\r\n`;
+  }
+  if (!dated) head += `Date: ${terms.date}\r\n`;
+  if (terms.chunked) head += 'Transfer-Encoding: chunked\r\n';
+  if (terms.keepAliveHint === null) return `${head}Connection: close\r\n\r\n`;
+  return `${head}Connection: keep-alive\r\nKeep-Alive: ${terms.keepAliveHint}\r\n\r\n`;
+}
+
+/** An interim answer (RFC 9110, 15.2) as it goes over the wire. */
+export function interimAnswer(status: number, reason: string, fields: Fields): string {
+  let head = `HTTP/1.1 ${status} ${reason}\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  return `${head}\r\n`;
+}

@@ -1,0 +1,275 @@
+import { GrowingBytes, type LendingBytes, type Release } from '../../core/index.ts';
+import {
+  type BodyDecoder,
+  ChunkedBody,
+  JoinedPieces,
+  LengthBody,
+  type PieceTaker,
+  UntilCloseBody,
+} from '../body/index.ts';
+import { HeadPieces, MalformedMessage } from '../message/index.ts';
+import { answerFraming } from './answer-framing.ts';
+import type { AnswerSink } from './answer-sink.ts';
+import { type AnswerHead, readAnswerHead } from './answer-start.ts';
+
+/** An answer that comes in one read and is no longer than this, head included, is handed on whole. */
+const WHOLE_MAX_BYTES = 16_384;
+/** A smaller piece of a body is copied, so that it does not keep a slab from being filled again. */
+const LEND_MIN_BYTES = 2_048;
+/** Interim answers before the final one; a server that sends more is not going to come to the point. */
+const MAX_INTERIM = 16;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const NO_BYTES = Buffer.alloc(0);
+
+/** Where in an answer the next byte belongs. */
+type Phase =
+  /** In the head of an interim or final answer. */
+  | 'head'
+  /** In a body, whose head the sink has. */
+  | 'body'
+  /** Nowhere: the answer is complete, or was given up. */
+  | 'over';
+
+/** Reads the answers of one connection, one after the other, and hands each on to its sink. Knows nothing of sockets. */
+export class AnswerReader {
+  readonly #maxHeadBytes: number;
+  #phase: Phase = 'over';
+  #method = '';
+  #sink: AnswerSink | null = null;
+  /** The beginning of a head that is not complete. */
+  #headBytes: Buffer = NO_BYTES;
+  readonly #headJoined = new GrowingBytes();
+  readonly #headPieces = new HeadPieces();
+  #interim = 0;
+  #body: BodyDecoder | null = null;
+  /** What of the bytes at hand is of the body. */
+  readonly #found = new JoinedPieces();
+  /** While an answer may still turn out to be whole: its bytes as a string, and what of its body has been found. */
+  #text: string | null = null;
+  #gathered = '';
+  /** The slab that is being read from, null for bytes that nobody will overwrite. */
+  #slab: LendingBytes | null = null;
+  #wantsMore = true;
+  #begun = false;
+  #close = false;
+  #keepAliveMs: number | null = null;
+  #bodiless = false;
+
+  constructor(maxHeadBytes: number) {
+    this.#maxHeadBytes = maxHeadBytes;
+  }
+
+  /** A byte of the present answer has come. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** The sink has the head of the final answer. */
+  get inBody(): boolean {
+    return this.#phase === 'body' && this.#text === null;
+  }
+
+  get over(): boolean {
+    return this.#phase === 'over';
+  }
+
+  /** How many interim answers have come. */
+  get interim(): number {
+    return this.#interim;
+  }
+
+  /** The connection must carry no further request. */
+  get close(): boolean {
+    return this.#close;
+  }
+
+  /** For how long the server keeps the connection, as its last answer said. */
+  get keepAliveMs(): number | null {
+    return this.#keepAliveMs;
+  }
+
+  /** The last answer had no body, by its method, its status or a length of 0. */
+  get bodiless(): boolean {
+    return this.#bodiless;
+  }
+
+  /** Gets ready for the answer to a request with this method. */
+  begin(method: string, sink: AnswerSink): void {
+    this.#phase = 'head';
+    this.#method = method;
+    this.#sink = sink;
+    this.#forgetHead();
+    this.#interim = 0;
+    this.#begun = false;
+    this.#close = false;
+  }
+
+  /** The sink wants nothing more. */
+  giveUp(): void {
+    this.#phase = 'over';
+    this.#sink = null;
+    this.#body = null;
+  }
+
+  /**
+   * Takes what a read brought: the first `end` bytes of the slab. False: the sink has enough for now. Throws
+   * MalformedMessage; the sink is not told.
+   */
+  read(slab: LendingBytes, end: number): boolean {
+    this.#begun = true;
+    this.#wantsMore = true;
+    this.#slab = slab;
+    if (this.#phase === 'body') this.#readBody(slab.bytes, 0, end);
+    else this.#readHeads(slab.bytes, end);
+    return this.#wantsMore;
+  }
+
+  /** The connection has ended. True: that completed the answer. */
+  ended(): boolean {
+    if (!(this.#body instanceof UntilCloseBody) || this.#sink === null) return false;
+    const sink = this.#sink;
+    this.giveUp();
+    sink.end([]);
+    return true;
+  }
+
+  /** Interim answers, if any, and the head of the final one. */
+  #readHeads(bytes: Buffer, end: number): void {
+    if (this.#headBytes.length > 0) {
+      bytes = this.#headJoined.join(this.#headBytes, bytes.subarray(0, end));
+      end = bytes.length;
+      this.#slab = null;
+      this.#headBytes = bytes;
+      if (!this.#headPieces.worthReading(bytes, this.#maxHeadBytes)) return;
+    }
+    while (this.#phase === 'head') {
+      const headEnd = Math.min(end, this.#maxHeadBytes);
+      const text = bytes.toString('latin1', 0, textEnd(bytes, end, headEnd));
+      const head = readAnswerHead(bytes, headEnd, text);
+      if (head === null) {
+        this.#keepHead(bytes, end);
+        return;
+      }
+      if (head.status >= 200) {
+        this.#begin(head, bytes, end, text);
+        return;
+      }
+      this.#passInterim(head);
+      bytes = bytes.subarray(head.bytes, end);
+      end = bytes.length;
+      // From here on positions are not those of the slab.
+      this.#slab = null;
+      if (end > 0) bytes = Buffer.from(bytes);
+    }
+  }
+
+  #keepHead(bytes: Buffer, end: number): void {
+    if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
+    this.#headPieces.incomplete(end);
+    // A slab is about to be filled again; what is none is our own already.
+    const head = bytes.subarray(0, end);
+    this.#headBytes = this.#slab === null ? head : this.#headJoined.join(NO_BYTES, head);
+  }
+
+  #forgetHead(): void {
+    this.#headBytes = NO_BYTES;
+    this.#headJoined.forget();
+    this.#headPieces.complete();
+  }
+
+  /** RFC 9110, 15.2: any number of interim answers may come before the final one, asked for or not. */
+  #passInterim(head: AnswerHead): void {
+    // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
+    if (head.status === 101) throw new MalformedMessage('an upgrade that nobody asked for');
+    // RFC 9110, 15.2: HTTP/1.0 knows no interim answers.
+    if (head.httpMinor === 0) throw new MalformedMessage('an interim answer in HTTP/1.0');
+    if (++this.#interim > MAX_INTERIM) throw new MalformedMessage('too many interim answers');
+    this.#forgetHead();
+    const { close, fields } = answerFraming(this.#method, head);
+    if (close) this.#close = true;
+    // 100 asks for a body that is on its way already, or comes when the client sends it.
+    if (head.status === 100) return;
+    this.#sink?.info(head.status, fields);
+  }
+
+  /** The final answer: whole, if its body is here as well. */
+  #begin(head: AnswerHead, bytes: Buffer, end: number, text: string): void {
+    const { length, close, keepAliveMs, fields } = answerFraming(this.#method, head);
+    this.#forgetHead();
+    if (close) this.#close = true;
+    this.#keepAliveMs = keepAliveMs;
+    this.#bodiless = length === 0;
+    const body = decoderOf(length, this.#takePiece);
+    this.#body = body;
+    this.#phase = 'body';
+    const bodyLength = typeof length === 'number' ? length : null;
+    if (end > WHOLE_MAX_BYTES || length === 'until close') {
+      this.#sink?.head(head.status, head.reason, fields, bodyLength);
+      this.#readBody(bytes, head.bytes, end);
+      return;
+    }
+    this.#text = text;
+    this.#gathered = '';
+    const at = body.decode(bytes, head.bytes, end);
+    this.#text = null;
+    if (body.done && body.trailers.length === 0) {
+      // An answer without a stated length gets one, now that it is known.
+      if (length === 'chunked') fields.push('Content-Length', String(this.#gathered.length));
+      this.#finish(at, end)?.whole(head.status, head.reason, fields, this.#gathered);
+      return;
+    }
+    this.#sink?.head(head.status, head.reason, fields, bodyLength);
+    if (this.#gathered !== '') this.#give(Buffer.from(this.#gathered, 'latin1'), null);
+    this.#endIfDone(at, end);
+  }
+
+  #readBody(bytes: Buffer, at: number, end: number): void {
+    if (this.#body === null) return;
+    this.#found.reset();
+    const behind = this.#body.decode(bytes, at, end);
+    if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
+    this.#endIfDone(behind, end);
+  }
+
+  #endIfDone(at: number, end: number): void {
+    if (this.#body?.done !== true) return;
+    const { trailers } = this.#body;
+    this.#finish(at, end)?.end(trailers);
+  }
+
+  /** The answer is complete; bytes behind it belong to nothing that was asked for (RFC 9112, 9.2). */
+  #finish(at: number, end: number): AnswerSink | null {
+    const sink = this.#sink;
+    if (at < end) this.#close = true;
+    this.giveUp();
+    this.#wantsMore = true;
+    return sink;
+  }
+
+  readonly #takePiece: PieceTaker = (bytes, from, to) => {
+    if (this.#text !== null) this.#gathered += this.#text.slice(from, to);
+    else this.#found.add(bytes, from, to);
+  };
+
+  #handOn(bytes: Buffer, { from, to }: JoinedPieces): void {
+    if (this.#slab === null) this.#give(bytes.subarray(from, to), null);
+    else if (to - from < LEND_MIN_BYTES) this.#give(Buffer.from(bytes.subarray(from, to)), null);
+    else this.#give(this.#slab.lend(from, to), this.#slab.release);
+  }
+
+  #give(piece: Buffer, taken: Release | null): void {
+    if (this.#sink?.data(piece, taken) === false) this.#wantsMore = false;
+  }
+}
+
+function decoderOf(length: number | 'chunked' | 'until close', take: PieceTaker): BodyDecoder {
+  if (length === 'chunked') return new ChunkedBody(take);
+  return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
+}
+
+/** How much of the bytes is wanted as a string: all that may be a whole answer, else no more than the head. */
+function textEnd(bytes: Buffer, end: number, headEnd: number): number {
+  if (end <= WHOLE_MAX_BYTES) return end;
+  const at = bytes.indexOf(HEAD_END);
+  return at < 0 ? headEnd : Math.min(headEnd, at + HEAD_END.length);
+}

@@ -1,0 +1,134 @@
+import type { Fields } from '../../core/index.ts';
+import { CR, HEX, LF, MalformedMessage, SEMICOLON } from '../message/index.ts';
+import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
+import { ChunkExtensions } from './chunk-extensions.ts';
+import { TrailerSection } from './trailer-section.ts';
+
+/** Digits of a chunk size, zeros in front included: RFC 9112, 7.1 demands that a recipient guards against overflow. */
+const MAX_SIZE_DIGITS = 12;
+
+/** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
+type Place =
+  /** In the digits of a chunk's size. */
+  | 'size'
+  /** In the extensions behind the size. */
+  | 'extensions'
+  /** At the LF that ends the size line. */
+  | 'size LF'
+  /** In a chunk's data. */
+  | 'data'
+  /** At the CR, then the LF, that end a chunk's data. */
+  | 'data CR'
+  | 'data LF'
+  /** In the trailer section, up to its empty line. */
+  | 'trailers'
+  | 'done';
+
+/** A body in chunks (RFC 9112, 7.1). Extensions are ignored, as 7.1.1 demands, but must be such. */
+export class ChunkedBody implements BodyDecoder {
+  trailers: Fields = NO_FIELDS;
+  readonly #take: PieceTaker;
+  #place: Place = 'size';
+  #digits = 0;
+  /** What the size line has said so far; then the bytes left of the chunk. */
+  #size = 0;
+  /** Nearly nobody sends them. */
+  #extensions: ChunkExtensions | null = null;
+  #trailers: TrailerSection | null = null;
+
+  constructor(take: PieceTaker) {
+    this.#take = take;
+  }
+
+  get done(): boolean {
+    return this.#place === 'done';
+  }
+
+  decode(bytes: Uint8Array, at: number, end: number): number {
+    while (at < end) {
+      switch (this.#place) {
+        case 'size':
+          at = this.#readSize(bytes, at, end);
+          break;
+        case 'extensions':
+          at = this.#readExtensions(bytes, at, end);
+          break;
+        case 'size LF':
+          // The last chunk has no data: behind its size line stand the trailers.
+          this.#expect(bytes[at++], LF, this.#size === 0 ? 'trailers' : 'data');
+          break;
+        case 'data':
+          at = this.#readData(bytes, at, end);
+          break;
+        case 'data CR':
+          this.#expect(bytes[at++], CR, 'data LF');
+          break;
+        case 'data LF':
+          this.#expect(bytes[at++], LF, 'size');
+          this.#digits = 0;
+          break;
+        case 'trailers':
+          at = this.#readTrailers(bytes, at, end);
+          break;
+        case 'done':
+          return at;
+      }
+    }
+    return at;
+  }
+
+  #readSize(bytes: Uint8Array, at: number, end: number): number {
+    for (; at < end; at++) {
+      const value = HEX[bytes[at] as number] as number;
+      if (value < 0) {
+        this.#endSize(bytes[at]);
+        return at + 1;
+      }
+      if (++this.#digits > MAX_SIZE_DIGITS) throw new MalformedMessage('a chunk size of too many digits');
+      this.#size = this.#size * 16 + value;
+    }
+    return at;
+  }
+
+  /** A size needs a digit; behind it stand the end of the line or extensions, nothing else. */
+  #endSize(byte: number | undefined): void {
+    if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
+      throw new MalformedMessage('a chunk size that is none');
+    this.#place = byte === CR ? 'size LF' : 'extensions';
+  }
+
+  #readExtensions(bytes: Uint8Array, at: number, end: number): number {
+    this.#extensions ??= new ChunkExtensions();
+    at = this.#extensions.read(bytes, at, end);
+    if (this.#extensions.over) this.#place = 'size LF';
+    return at;
+  }
+
+  #readData(bytes: Uint8Array, at: number, end: number): number {
+    const to = Math.min(end, at + this.#size);
+    this.#size -= to - at;
+    if (this.#size === 0) this.#place = 'data CR';
+    this.#take(bytes, at, to);
+    return to;
+  }
+
+  #expect(byte: number | undefined, expected: number, next: Place): void {
+    if (byte !== expected)
+      throw new MalformedMessage('a chunk that is longer than its size, or a line without CRLF');
+    this.#place = next;
+  }
+
+  #readTrailers(bytes: Uint8Array, at: number, end: number): number {
+    // Mostly there are none.
+    if (this.#trailers === null && bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF) {
+      this.#place = 'done';
+      return at + 2;
+    }
+    this.#trailers ??= new TrailerSection();
+    at = this.#trailers.read(bytes, at, end);
+    if (this.#trailers.fields === null) return at;
+    this.trailers = this.#trailers.fields;
+    this.#place = 'done';
+    return at;
+  }
+}

@@ -1,0 +1,21 @@
+import type { BodyLength, BodySource, Fields } from '../../core/index.ts';
+
+/** A request as it goes to the upstream. */
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Origin-form: path and query. */
+  readonly target: string;
+  /**
+   * Every field but the framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the transport writes.
+   * They go out as they are: whoever makes a value from something else than a parsed field sees to it that it holds no
+   * control byte and no character above 0xff, of which latin-1 would make another (U+010A a line feed).
+   */
+  readonly fields: Fields;
+  readonly bodyLength: BodyLength;
+  /** Where the body comes from; null exactly when `bodyLength` is 0. */
+  readonly body: BodySource | null;
+  /** Milliseconds from the last byte of the request to the first of the answer. */
+  readonly firstByteTimeoutMs: number;
+  /** Milliseconds between two bytes of the answer's body. */
+  readonly idleTimeoutMs: number;
+}

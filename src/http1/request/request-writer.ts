@@ -1,0 +1,117 @@
+import type { Socket } from 'node:net';
+import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
+import { chunkSize, LAST_CHUNK } from '../body/index.ts';
+import type { UpstreamRequest } from './outgoing-request.ts';
+import { requestHead } from './request-head-text.ts';
+
+/** Pieces up to this size are written as a string, together with what frames them: one write, one system call. */
+const STRING_MAX_BYTES = 16_384;
+
+export interface RequestWriterOwner {
+  /** The last byte of the request is written. */
+  requestSent(): void;
+  /** The body broke off: what the upstream has got must not look like a whole request. */
+  requestBroken(): void;
+}
+
+/** Writes a request with a body, as its pieces come. */
+export class RequestWriter implements BodySink {
+  readonly #socket: Socket;
+  readonly #source: BodySource;
+  readonly #length: BodyLength;
+  readonly #owner: RequestWriterOwner;
+  /** The head while it waits for the first piece of the body, else ''. */
+  #head: string;
+  #written = 0;
+  #blocked = false;
+  #over = false;
+
+  constructor(socket: Socket, request: UpstreamRequest, source: BodySource, owner: RequestWriterOwner) {
+    this.#socket = socket;
+    this.#source = source;
+    this.#length = request.bodyLength;
+    this.#owner = owner;
+    this.#head = requestHead(request);
+  }
+
+  /**
+   * Lets the body flow. What the client sent of it together with its head comes within this turn of the event loop, and
+   * goes out with ours in one write; a body that comes later is not waited for.
+   */
+  start(): void {
+    this.#source.start(this);
+    process.nextTick(() => this.#writeHead());
+  }
+
+  /** Nothing more is to be written: the answer is complete, or the connection is gone. */
+  stop(): void {
+    this.#over = true;
+  }
+
+  /** The socket has room again. */
+  drained(): void {
+    if (!this.#blocked || this.#over) return;
+    this.#blocked = false;
+    this.#source.resume();
+  }
+
+  chunk(bytes: Buffer): boolean {
+    // Nobody takes it; whoever has it stops sending.
+    if (this.#over) return false;
+    // An empty chunk would be the last one (RFC 9112, 7.1).
+    if (bytes.length === 0) return true;
+    this.#written += bytes.length;
+    // RFC 9112, 6.3: bytes beyond the announced length would be read as another request.
+    if (this.#length !== 'chunked' && this.#written > this.#length) {
+      this.fail();
+      return false;
+    }
+    const more = bytes.length <= STRING_MAX_BYTES ? this.#writeString(bytes) : this.#writeBytes(bytes);
+    this.#blocked = !more;
+    return more;
+  }
+
+  end(): void {
+    if (this.#over) return;
+    if (this.#length !== 'chunked' && this.#written !== this.#length) {
+      this.fail();
+      return;
+    }
+    if (this.#length === 'chunked') this.#socket.write(`${this.#takeHead()}${LAST_CHUNK}\r\n`, 'latin1');
+    this.#over = true;
+    this.#owner.requestSent();
+  }
+
+  fail(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#owner.requestBroken();
+  }
+
+  #writeHead(): void {
+    if (!this.#over && this.#head !== '') this.#socket.write(this.#takeHead(), 'latin1');
+  }
+
+  #takeHead(): string {
+    const head = this.#head;
+    this.#head = '';
+    return head;
+  }
+
+  #writeString(bytes: Buffer): boolean {
+    const text = bytes.toString('latin1');
+    const framed = this.#length === 'chunked' ? `${chunkSize(bytes.length)}${text}\r\n` : text;
+    return this.#socket.write(this.#takeHead() + framed, 'latin1');
+  }
+
+  #writeBytes(bytes: Buffer): boolean {
+    const before = this.#takeHead() + (this.#length === 'chunked' ? chunkSize(bytes.length) : '');
+    if (before === '') return this.#socket.write(bytes);
+    this.#socket.cork();
+    this.#socket.write(before, 'latin1');
+    let more = this.#socket.write(bytes);
+    if (this.#length === 'chunked') more = this.#socket.write('\r\n', 'latin1');
+    this.#socket.uncork();
+    return more;
+  }
+}

@@ -1,0 +1,212 @@
+import type { Random } from '../../core/index.ts';
+import { CallerTable } from './caller-table.ts';
+import type { Counter } from './counter.ts';
+import { RecordTable } from './record-table.ts';
+import { StringHash } from './string-hash.ts';
+
+// Words of a record: 48 bytes, less than a line of the processor's cache.
+const WIDTH = 12;
+/** 0 marks a record that is not held. */
+const SPACE = 2;
+const CALLER = 3;
+const PART_LOW = 4;
+const PART_HIGH = 5;
+const RESET = 6;
+const MARK = 8;
+const COUNT = 10;
+const EXHAUSTED = 11;
+
+/** Records looked at for counters that are over, at each decision: a key pays its share of cleaning, no more. */
+const SWEPT_RECORDS = 4;
+/** Records looked at for one that can give way. */
+const EVICTION_RECORDS = 16;
+/** A decision uses no more. */
+const MOST_IN_USE = 4;
+/** The caller of a counter that all share. */
+const NOBODY = -1;
+
+/**
+ * The counters of a store. The key of a counter has three parts: the space (which limit), the caller (null where all share)
+ * and the part (the main value, or empty), so that no key is put together for a look. Callers and parts are kept as hashes.
+ *
+ * Bounded: when all records are held, one that is over or the one nearest to its Reset of a few gives way, never an exhausted
+ * one. The few are the next ones under a hand that goes round, which also finds the counters that are over: no timers.
+ */
+export class CounterTable {
+  readonly #callers: CallerTable;
+  readonly #table: RecordTable;
+  readonly #partHash: StringHash;
+  #hand = 0;
+  #nowMs = 0;
+  #evictions = 0;
+  readonly #inUse = new Int32Array(MOST_IN_USE);
+  #inUseCount = 0;
+
+  /** `capacity`: counters it holds at most. It takes up to 90 bytes for each, reserved at once and touched as they come. */
+  constructor(capacity: number, random: Random) {
+    this.#callers = new CallerTable(capacity, StringHash.withRandomKey(random));
+    this.#table = new RecordTable(capacity, WIDTH);
+    this.#partHash = StringHash.withRandomKey(random);
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  get callers(): number {
+    return this.#callers.size;
+  }
+
+  /** Counters that gave way before their Reset, since the start: what was drawn from them is forgotten. */
+  get evictions(): number {
+    return this.#evictions;
+  }
+
+  /** Starts a decision: cleans a little, and lets go of the records that the last one used. */
+  begin(nowMs: number): void {
+    this.#inUseCount = 0;
+    this.sweep(nowMs, SWEPT_RECORDS);
+  }
+
+  /** Looks at so many records and gives back those that are over. For a tick, when no request comes to do it. */
+  sweep(nowMs: number, records: number): void {
+    this.#nowMs = nowMs;
+    for (let left = Math.min(records, this.#table.used); left > 0; left--) {
+      const at = this.#turn();
+      if (this.#isHeld(at) && this.#isOver(at)) this.#giveBack(at);
+    }
+  }
+
+  /** The number of a counter, or -1. It stays where it is until the next `begin`. `space`: from 1 on. */
+  find(space: number, caller: string | null, part: string): number {
+    const callerAt = caller === null ? NOBODY : this.#callers.find(caller);
+    if (caller !== null && callerAt < 0) return -1;
+    this.#partHash.read(part);
+    const { low, high } = this.#partHash;
+    const hash = placeOf(space, callerAt, low);
+    const table = this.#table;
+    const { ints } = table;
+    for (let at = table.first(hash); at >= 0; at = table.after(at)) {
+      const word = at * WIDTH;
+      if (
+        table.hasHash(at, hash) &&
+        ints[word + SPACE] === space &&
+        ints[word + CALLER] === callerAt &&
+        ints[word + PART_LOW] === low &&
+        ints[word + PART_HIGH] === high
+      ) {
+        return this.#use(at);
+      }
+    }
+    return -1;
+  }
+
+  /** A new counter, in place of another if need be, or -1 when none could give way. Only for a key not found. */
+  open(space: number, caller: string | null, part: string): number {
+    if (this.#table.size === this.#table.capacity && !this.#makeRoom()) return -1;
+    const callerAt = caller === null ? NOBODY : this.#callers.findOrEnter(caller);
+    if (callerAt >= 0) this.#callers.addCounter(callerAt, part !== '');
+    this.#partHash.read(part);
+    const { low, high } = this.#partHash;
+    const at = this.#table.take(placeOf(space, callerAt, low));
+    const { ints, floats } = this.#table;
+    const word = at * WIDTH;
+    ints[word + SPACE] = space;
+    ints[word + CALLER] = callerAt;
+    ints[word + PART_LOW] = low;
+    ints[word + PART_HIGH] = high;
+    floats[(word + RESET) >> 1] = 0;
+    floats[(word + MARK) >> 1] = 0;
+    ints[word + COUNT] = 0;
+    ints[word + EXHAUSTED] = 0;
+    return this.#use(at);
+  }
+
+  /** Takes back what `open` did. */
+  close(at: number): void {
+    this.#giveBack(at);
+  }
+
+  /** Counters with a main value that this caller holds. */
+  partsOf(caller: string): number {
+    const at = this.#callers.find(caller);
+    return at < 0 ? 0 : this.#callers.parts(at);
+  }
+
+  load(at: number, counter: Counter): void {
+    const { ints, floats } = this.#table;
+    const word = at * WIDTH;
+    counter.resetMs = floats[(word + RESET) >> 1] ?? 0;
+    counter.markMs = floats[(word + MARK) >> 1] ?? 0;
+    counter.count = ints[word + COUNT] ?? 0;
+    counter.exhausted = ints[word + EXHAUSTED] === 1;
+  }
+
+  save(at: number, counter: Counter): void {
+    const { ints, floats } = this.#table;
+    const word = at * WIDTH;
+    floats[(word + RESET) >> 1] = counter.resetMs;
+    floats[(word + MARK) >> 1] = counter.markMs;
+    ints[word + COUNT] = counter.count;
+    ints[word + EXHAUSTED] = counter.exhausted ? 1 : 0;
+  }
+
+  #use(at: number): number {
+    this.#inUse[this.#inUseCount++ % MOST_IN_USE] = at;
+    return at;
+  }
+
+  /** The record under the hand, which moves on. */
+  #turn(): number {
+    if (this.#hand >= this.#table.used) this.#hand = 0;
+    return this.#hand++;
+  }
+
+  #makeRoom(): boolean {
+    let nearest = -1;
+    for (let left = Math.min(EVICTION_RECORDS, this.#table.used); left > 0; left--) {
+      const at = this.#turn();
+      if (!this.#canGiveWay(at)) continue;
+      if (nearest < 0 || this.#resetOf(at) < this.#resetOf(nearest)) nearest = at;
+      if (this.#isOver(at)) break;
+    }
+    if (nearest < 0) return false;
+    if (!this.#isOver(nearest)) this.#evictions++;
+    this.#giveBack(nearest);
+    return true;
+  }
+
+  #canGiveWay(at: number): boolean {
+    if (!this.#isHeld(at)) return false;
+    for (let i = 0; i < this.#inUseCount; i++) if (this.#inUse[i] === at) return false;
+    return this.#table.ints[at * WIDTH + EXHAUSTED] === 0 || this.#isOver(at);
+  }
+
+  #isHeld(at: number): boolean {
+    return this.#table.ints[at * WIDTH + SPACE] !== 0;
+  }
+
+  #isOver(at: number): boolean {
+    return this.#nowMs >= this.#resetOf(at);
+  }
+
+  #resetOf(at: number): number {
+    return this.#table.floats[(at * WIDTH + RESET) >> 1] ?? 0;
+  }
+
+  #giveBack(at: number): void {
+    const { ints } = this.#table;
+    const word = at * WIDTH;
+    const callerAt = ints[word + CALLER] ?? NOBODY;
+    const ofPart = ints[word + PART_LOW] !== 0 || ints[word + PART_HIGH] !== 0;
+    if (callerAt >= 0) this.#callers.removeCounter(callerAt, ofPart);
+    ints[word + SPACE] = 0;
+    this.#table.giveBack(at);
+  }
+}
+
+function placeOf(space: number, callerAt: number, partLow: number): number {
+  let place = Math.imul(partLow ^ Math.imul(callerAt, 0x9e3779b1), 0x85ebca6b);
+  place ^= Math.imul(space, 0xc2b2ae35);
+  return Math.imul(place ^ (place >>> 15), 0x27d4eb2f) ^ (place >>> 13);
+}

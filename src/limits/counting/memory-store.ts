@@ -1,0 +1,188 @@
+import type { Clock, Random } from '../../core/index.ts';
+import { CounterTable } from './counter-table.ts';
+import { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
+import { Draw } from './draw.ts';
+import type { Limit, LimitSet } from './limit.ts';
+import { Moment } from './moment.ts';
+import { type BoundSet, Spaces } from './spaces.ts';
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+  /** For the secret of the hash tables. */
+  readonly random: Random;
+  /** Keys held at most, at 80 to 90 bytes each. Default 1,000,000. */
+  readonly maxKeys?: number;
+  /** Keys with a main value that one caller holds at most; its further values share one. Default 4,096. */
+  readonly keysPerCaller?: number;
+}
+
+/** What a store holds and what it had to do for want of room; counts since the start. */
+export interface StoreCounts {
+  readonly keys: number;
+  readonly callers: number;
+  /** Keys that gave way before their Reset, so that what was drawn from them is forgotten. To alert on. */
+  readonly evictions: number;
+  /** Requests for a main value past those that their caller may hold, decided by the caller's one further key. */
+  readonly callerOverflows: number;
+  /** Requests decided by the key that all share for whom there is no room. */
+  readonly sharedOverflows: number;
+}
+
+/** Rows looked at in one tick: a fraction of a millisecond. */
+const ROWS_PER_TICK = 10_000;
+
+type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
+
+/** Counts in this process. Answers at once, always with the same object: it is valid until the next call. */
+export class MemoryStore implements LimitStore {
+  readonly #clock: Clock;
+  readonly #table: CounterTable;
+  readonly #spaces = new Spaces();
+  readonly #moment = new Moment();
+  readonly #global: Draw;
+  readonly #caller: Draw;
+  readonly #resource: Draw;
+  readonly #decision: Numbers = { ...NO_LIMIT };
+  #keysPerCaller: number;
+  #callerOverflows = 0;
+  #sharedOverflows = 0;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock;
+    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.random);
+    this.#keysPerCaller = options.keysPerCaller ?? 4_096;
+    this.#global = new Draw(this.#table);
+    this.#caller = new Draw(this.#table);
+    this.#resource = new Draw(this.#table);
+  }
+
+  get counts(): StoreCounts {
+    return {
+      keys: this.#table.size,
+      callers: this.#table.callers,
+      evictions: this.#table.evictions,
+      callerOverflows: this.#callerOverflows,
+      sharedOverflows: this.#sharedOverflows,
+    };
+  }
+
+  /** A reload may change this number; what a caller holds already stays. */
+  set keysPerCaller(most: number) {
+    this.#keysPerCaller = most;
+  }
+
+  decide(limits: LimitSet, caller: string, main: string): Decision {
+    // 1. Everything in one answer is of one moment.
+    this.#moment.read(this.#clock);
+    const { nowMs } = this.#moment;
+    this.#table.begin(nowMs);
+    // 2. What is known of the keys. A refusal that they give away makes no new key.
+    this.#look(this.#spaces.bindSet(limits), caller, main);
+    if (!this.#isRefused()) {
+      // 3. Keys for what is not known. The key that stands in where there is no room may refuse.
+      this.#global.settle(nowMs);
+      this.#caller.settle(nowMs);
+      this.#resource.settle(nowMs);
+      if (this.#isRefused()) this.#undo();
+    }
+    this.#countOverflows();
+    if (this.#isRefused()) return this.#refuse();
+    // 4. All admit, so all are drawn on.
+    this.#global.commit(this.#moment);
+    this.#caller.commit(this.#moment);
+    this.#resource.commit(this.#moment);
+    return this.#admit();
+  }
+
+  peek(limits: LimitSet, caller: string, main: string): Decision {
+    this.#moment.read(this.#clock);
+    this.#table.begin(this.#moment.nowMs);
+    this.#look(this.#spaces.bindSet(limits), caller, main);
+    return this.#isRefused() ? this.#refuse() : this.#describe(this.#described(), true);
+  }
+
+  refund(limit: Limit, main: string, resourceWindow: number): void {
+    this.#moment.read(this.#clock);
+    this.#table.begin(this.#moment.nowMs);
+    const bound = this.#spaces.bind(limit);
+    this.#resource.look(bound, null, main, this.#keysPerCaller, this.#moment.nowMs);
+    this.#resource.refund(resourceWindow, this.#moment.nowMs);
+  }
+
+  /** Cleans a bounded number of rows. To be called a few times a second, so that an idle gateway forgets too. */
+  sweep(): void {
+    this.#moment.read(this.#clock);
+    this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
+  }
+
+  #look(bound: BoundSet, caller: string, main: string): void {
+    const { nowMs } = this.#moment;
+    this.#global.look(bound.global, caller, '', this.#keysPerCaller, nowMs);
+    this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs);
+    this.#resource.look(bound.resource, null, main, this.#keysPerCaller, nowMs);
+  }
+
+  #isRefused(): boolean {
+    return this.#global.waitMs > 0 || this.#caller.waitMs > 0 || this.#resource.waitMs > 0;
+  }
+
+  #undo(): void {
+    this.#global.undo();
+    this.#caller.undo();
+    this.#resource.undo();
+  }
+
+  #refuse(): Decision {
+    let draw = this.#global;
+    if (draw.waitMs === 0)
+      draw = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
+    const decision = this.#describe(draw, false);
+    decision.sharedKey = draw === this.#resource || draw.isOverflow;
+    return decision;
+  }
+
+  #admit(): Decision {
+    const decision = this.#describe(this.#described(), true);
+    const { bound, counter, isOverflow } = this.#resource;
+    // The stand-in counts for many resources: which of them a unit was for is not known any more.
+    if (bound !== null && !isOverflow) decision.resourceWindow = bound.rule.windowOf(counter);
+    return decision;
+  }
+
+  /** On admission the headers describe the caller's limit, or the resource's where the bucket has no other. */
+  #described(): Draw {
+    return this.#caller.bound === null ? this.#resource : this.#caller;
+  }
+
+  #describe(draw: Draw, admitted: boolean): Numbers {
+    const { bound, counter } = draw;
+    const { nowMs } = this.#moment;
+    const decision = this.#decision;
+    decision.admitted = admitted;
+    decision.role = bound === null ? null : bound.limit.role;
+    decision.limit = bound === null ? 0 : bound.limit.units;
+    decision.remaining = bound === null ? 0 : bound.rule.remaining(counter, bound.limit, nowMs);
+    decision.resetAtMs = bound === null ? 0 : this.#announce(draw);
+    decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
+    decision.retryAfterMs = draw.waitMs;
+    decision.sharedKey = false;
+    decision.resourceWindow = 0;
+    return decision;
+  }
+
+  #announce(draw: Draw): number {
+    const { bound, counter } = draw;
+    if (bound === null) return 0;
+    const told = counter.markMs;
+    const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
+    // After a step of the wall clock all answers to come must tell the same moment again.
+    if (counter.markMs !== told) draw.save();
+    return resetAtMs;
+  }
+
+  #countOverflows(): void {
+    if (this.#caller.isOtherParts) this.#callerOverflows++;
+    if (this.#global.isOverflow || this.#caller.isOverflow || this.#resource.isOverflow)
+      this.#sharedOverflows++;
+  }
+}

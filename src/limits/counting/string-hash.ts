@@ -1,0 +1,72 @@
+import type { Random } from '../../core/index.ts';
+
+/**
+ * Stands for a string in a table: 64 bits of HalfSipHash-1-3 under a secret key. Nobody who does not know the key can choose
+ * strings that share a place in a table, or a value. Of a million strings some two share a value with a probability of 3 in
+ * a hundred million; such two would count as one, so be admitted less, never more.
+ *
+ * Strings themselves are not kept: they would be the only thing in a table that the garbage collector has to move and mark,
+ * they are of any length, and a piece cut from a request's head keeps the whole head alive.
+ * Source: https://github.com/veorq/SipHash (halfsiphash.c, with one round a word and three to finish)
+ */
+export class StringHash {
+  /** The value of the last string read, in two signed integers. 0 and 0 for the empty string. */
+  low = 0;
+  high = 0;
+  readonly #key0: number;
+  readonly #key1: number;
+  // The limits of one request read the same string one after the other.
+  #last = '';
+
+  constructor(key0: number, key1: number) {
+    this.#key0 = key0 | 0;
+    this.#key1 = key1 | 0;
+  }
+
+  static withRandomKey(random: Random): StringHash {
+    return new StringHash(random() * 2 ** 32, random() * 2 ** 32);
+  }
+
+  read(text: string): void {
+    if (text === this.#last) return;
+    this.#last = text;
+    if (text === '') this.low = this.high = 0;
+    else this.#compute(text);
+  }
+
+  /** The string counts as its UTF-16 units, low byte first. */
+  #compute(text: string): void {
+    let v0 = this.#key0;
+    let v1 = this.#key1 ^ 0xee;
+    let v2 = this.#key0 ^ 0x6c796765;
+    let v3 = this.#key1 ^ 0x74656462;
+    // One round for each word of two units (the last word holds the length), then two times three without a word.
+    const words = (text.length >> 1) + 1;
+    for (let i = 0; i < words + 6; i++) {
+      const word = i < words ? wordAt(text, i * 2) : 0;
+      if (i === words) v2 ^= 0xee;
+      if (i === words + 3) {
+        this.low = v1 ^ v3;
+        v1 ^= 0xdd;
+      }
+      v3 ^= word;
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= word;
+    }
+    this.high = v1 ^ v3;
+  }
+}
+
+function wordAt(text: string, at: number): number {
+  if (at + 1 < text.length) return text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);
+  return (at < text.length ? text.charCodeAt(at) : 0) | (text.length << 25);
+}

@@ -1,0 +1,15 @@
+export { EventCounter } from './event-counter.ts';
+export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
+export { InvalidRequests } from './invalid-requests.ts';
+export type { OffenceRule, OffenceTally } from './offence-counter.ts';
+export {
+  type AnonymousRestriction,
+  RESTRICTED_KINDS,
+  RESTRICTION_REASONS,
+  type Restricted,
+  type Restriction,
+  type RestrictionListener,
+  type RestrictionReason,
+} from './restriction.ts';
+export { Restrictions } from './restrictions.ts';
+export { WebhookNotFound } from './webhook-not-found.ts';

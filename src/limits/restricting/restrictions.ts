@@ -1,0 +1,241 @@
+import { type Clock, digestOf } from '../../core/index.ts';
+import { AdoptedRestrictions } from './adopted-restrictions.ts';
+import type {
+  AnonymousRestriction,
+  Restricted,
+  RestrictedKind,
+  Restriction,
+  RestrictionListener,
+} from './restriction.ts';
+
+export interface RestrictionsOptions {
+  readonly clock: Clock;
+  readonly listener: RestrictionListener;
+  /** Told of each restriction that begins here, for other gateways to adopt. Default null: there are none. */
+  readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
+  /** Restrictions held at most; one that runs never gives way. Default 100,000. */
+  readonly maxRestrictions?: number;
+}
+
+interface Held {
+  readonly restriction: Restriction;
+  readonly digest: string;
+  /** By the monotonic clock. */
+  readonly untilMs: number;
+  readonly slackMs: number;
+}
+
+/** A restriction ends a little before the moment announced, like a window. */
+const SLACK_MS = 20;
+const MOST_SLACK = 0.02;
+/** What was announced comes back with the time that it was on its way added. */
+const ECHO_MS = 250;
+
+/**
+ * Who is refused at the moment. Asked first for every request, so a look is one look-up, and less while nobody is. What other
+ * gateways announced is known by a digest, until whom it is about comes by: a look costs that digest while there is any of its kind.
+ */
+export class Restrictions {
+  readonly #clock: Clock;
+  readonly #listener: RestrictionListener;
+  readonly #most: number;
+  readonly #announce: ((restriction: AnonymousRestriction) => void) | null;
+  readonly #adopted = new AdoptedRestrictions();
+  /** Those held, where there are other gateways. */
+  readonly #byDigest = new Map<string, Held>();
+  readonly #held: Readonly<Record<RestrictedKind, Map<string, Held>>> = {
+    address: new Map(),
+    principal: new Map(),
+    webhook: new Map(),
+  };
+  #isOnList: (address: string) => boolean = () => false;
+  /** No restriction ends before. */
+  #nextEndMs = Number.POSITIVE_INFINITY;
+
+  constructor({ clock, listener, announce = null, maxRestrictions = 100_000 }: RestrictionsOptions) {
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#most = maxRestrictions;
+    this.#announce = announce;
+  }
+
+  /** Restrictions held now. */
+  get size(): number {
+    const { address, principal, webhook } = this.#held;
+    return address.size + principal.size + webhook.size + this.#adopted.size;
+  }
+
+  /** Of these, those that other gateways announced and that have met nobody here yet. */
+  get adopted(): number {
+    return this.#adopted.size;
+  }
+
+  /** The allow list from now on: addresses that are never restricted. Those that are on it are released at once. */
+  neverRestrict(isOnList: (address: string) => boolean): void {
+    this.#isOnList = isOnList;
+    for (const held of [...this.#held.address.values(), ...this.#held.webhook.values()]) {
+      if (isOnList(held.restriction.key)) this.#release(held);
+    }
+  }
+
+  /** Whether nothing that comes from this address may lead to a restriction. */
+  isExempt(address: string): boolean {
+    return this.#isOnList(address);
+  }
+
+  /** Refuses from now on, for so long. Who is on the allow list, or restricted for longer, stays as it is. */
+  restrict(whom: Restricted, forMs: number): void {
+    if (whom.kind !== 'principal' && this.isExempt(whom.key)) return;
+    const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
+    if (held !== null) this.#announce?.({ kind: whom.kind, digest: held.digest, reason: whom.reason, forMs });
+  }
+
+  /** Takes over what another gateway announced. What this one holds already ends no earlier by it. */
+  adopt({ kind, digest, reason, forMs }: AnonymousRestriction): void {
+    const untilMs = this.#nowMs() + forMs;
+    const held = this.#byDigest.get(digest);
+    if (held !== undefined) {
+      if (untilMs > held.untilMs + ECHO_MS) this.#prolong(held, untilMs);
+      return;
+    }
+    if (!this.#adopted.has(kind, digest) && !this.#hasRoom()) {
+      const untilEpochMs = Math.floor(this.#clock.epochMs()) + forMs;
+      this.#listener.noRoom({ kind, key: digest, webhook: '', reason, untilEpochMs });
+      return;
+    }
+    const slackMs = slackOf(forMs);
+    this.#adopted.add(kind, digest, { reason, untilMs, slackMs });
+    this.#nextEndMs = Math.min(this.#nextEndMs, untilMs - slackMs);
+  }
+
+  /** All that run, as they would be announced now. */
+  *running(): Generator<AnonymousRestriction> {
+    const nowMs = this.#nowMs();
+    for (const { restriction, digest, untilMs } of this.#byDigest.values()) {
+      const { kind, reason } = restriction;
+      if (untilMs > nowMs) yield { kind, digest, reason, forMs: untilMs - nowMs };
+    }
+    yield* this.#adopted.running(nowMs);
+  }
+
+  isRestricted({ kind, key, webhook }: Restricted): boolean {
+    return this.#waitMs(kind, key, webhook) > 0;
+  }
+
+  /** Milliseconds until the address is released, at least 1; 0 when it is not restricted. */
+  addressWaitMs(address: string): number {
+    return this.#waitMs('address', address, '');
+  }
+
+  principalWaitMs(principal: string): number {
+    return this.#waitMs('principal', principal, '');
+  }
+
+  webhookWaitMs(address: string, webhook: string): number {
+    return this.#waitMs('webhook', address, webhook);
+  }
+
+  /** Releases those whose time is over. To be called every second or so, so that the listener hears of it in time. */
+  sweep(): void {
+    const nowMs = this.#nowMs();
+    if (nowMs < this.#nextEndMs) return;
+    this.#nextEndMs = Number.POSITIVE_INFINITY;
+    for (const kind of Object.values(this.#held)) {
+      for (const held of kind.values()) {
+        if (isOver(held, nowMs)) this.#release(held);
+        else this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
+      }
+    }
+    this.#nextEndMs = Math.min(this.#nextEndMs, this.#adopted.sweep(nowMs));
+  }
+
+  /** Null: it stays as it is. */
+  #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
+    const { kind, key, webhook } = whom;
+    const place = mapKey(key, webhook);
+    const before = this.#held[kind].get(place);
+    if (before !== undefined && before.untilMs >= untilMs) return null;
+    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
+    const restriction = { ...whom, untilEpochMs };
+    if (before === undefined && !this.#hasRoom()) {
+      this.#listener.noRoom(restriction);
+      return null;
+    }
+    const digest = before?.digest ?? (this.#announce === null ? '' : digestOfWhom(kind, key, webhook));
+    const held = { restriction, digest, untilMs, slackMs: slackOf(forMs) };
+    this.#keep(held);
+    this.#listener.restricted(restriction);
+    return held;
+  }
+
+  #keep(held: Held): void {
+    const { kind, key, webhook } = held.restriction;
+    this.#held[kind].set(mapKey(key, webhook), held);
+    if (this.#announce !== null) this.#byDigest.set(held.digest, held);
+    this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
+  }
+
+  #prolong(held: Held, untilMs: number): void {
+    const { restriction } = held;
+    const untilEpochMs = restriction.untilEpochMs + untilMs - held.untilMs;
+    this.#keep({ ...held, restriction: { ...restriction, untilEpochMs }, untilMs });
+  }
+
+  #hasRoom(): boolean {
+    if (this.size >= this.#most) this.sweep();
+    return this.size < this.#most;
+  }
+
+  #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
+    if (this.#held[kind].size === 0 && this.#adopted.isEmpty(kind)) return 0;
+    const held = this.#held[kind].get(mapKey(key, webhook)) ?? this.#meet(kind, key, webhook);
+    if (held === null) return 0;
+    const nowMs = this.#nowMs();
+    if (!isOver(held, nowMs)) return held.untilMs - nowMs;
+    this.#release(held);
+    return 0;
+  }
+
+  /** Whom another gateway's announcement was about has come by. */
+  #meet(kind: RestrictedKind, key: string, webhook: string): Held | null {
+    if (this.#adopted.isEmpty(kind)) return null;
+    const digest = digestOfWhom(kind, key, webhook);
+    const adopted = this.#adopted.get(kind, digest);
+    if (adopted === undefined || isOver(adopted, this.#nowMs())) return null;
+    if (kind !== 'principal' && this.isExempt(key)) return null;
+    this.#adopted.delete(kind, digest);
+    const { reason, untilMs, slackMs } = adopted;
+    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
+    const held = { restriction: { kind, key, webhook, reason, untilEpochMs }, digest, untilMs, slackMs };
+    this.#keep(held);
+    this.#listener.restricted(held.restriction);
+    return held;
+  }
+
+  #release({ restriction, digest }: Held): void {
+    this.#held[restriction.kind].delete(mapKey(restriction.key, restriction.webhook));
+    this.#byDigest.delete(digest);
+    this.#listener.released(restriction);
+  }
+
+  #nowMs(): number {
+    return Math.floor(this.#clock.monotonicMs());
+  }
+}
+
+function digestOfWhom(kind: RestrictedKind, key: string, webhook: string): string {
+  return digestOf(`${kind} ${key} ${webhook}`);
+}
+
+function slackOf(forMs: number): number {
+  return Math.min(SLACK_MS, forMs * MOST_SLACK);
+}
+
+function isOver(held: { readonly untilMs: number; readonly slackMs: number }, nowMs: number): boolean {
+  return nowMs >= held.untilMs - held.slackMs;
+}
+
+/** No address holds a blank. */
+function mapKey(key: string, webhook: string): string {
+  return webhook === '' ? key : `${key} ${webhook}`;
+}

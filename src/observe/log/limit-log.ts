@@ -1,0 +1,34 @@
+import type { LimitListener, RestrictionEvent } from '../../core/index.ts';
+import type { Logger } from './logger.ts';
+import type { Pseudonyms } from './pseudonyms.ts';
+
+/** Logs who is restricted and who is released; decisions are everyday events and counted only. */
+export class LimitLog implements LimitListener {
+  readonly #log: Logger;
+  readonly #pseudonyms: Pseudonyms;
+
+  constructor(log: Logger, pseudonyms: Pseudonyms) {
+    this.#log = log;
+    this.#pseudonyms = pseudonyms;
+  }
+
+  decided(): void {}
+  invalid(): void {}
+
+  restricted(event: RestrictionEvent): void {
+    this.#log.warn(this.#line(event), 'restricted');
+  }
+
+  released(event: RestrictionEvent): void {
+    this.#log.info(this.#line(event), 'restriction released');
+  }
+
+  noRoom(event: RestrictionEvent): void {
+    this.#log.error(this.#line(event), 'no room for one more restriction');
+  }
+
+  #line({ kind, reason, key, untilEpochMs }: RestrictionEvent): object {
+    const who = kind === 'principal' ? { caller: this.#pseudonyms.of(key) } : { client: key };
+    return { type: 'restriction', kind, reason, ...who, until: new Date(untilEpochMs).toISOString() };
+  }
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../core/index.ts';
+import { AccessLog } from './access-log.ts';
+import type { Logger } from './logger.ts';
+import { Pseudonyms } from './pseudonyms.ts';
+
+/** What is logged, and how callers are named there. */
+export interface LoggingOptions {
+  readonly level: Logger['level'];
+  /** One line per request. */
+  readonly access: boolean;
+  /** Null: the random one of this process. */
+  readonly pseudonymKey: Buffer | null;
+}
+
+/** The parts of logging that follow the configuration. */
+export class Logging {
+  readonly pseudonyms: Pseudonyms;
+  readonly accessLog: AccessLog;
+  readonly #log: Logger;
+  readonly #randomKey: Buffer;
+
+  /** The level of `log` is left as it is. */
+  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, randomKey: Buffer, clock: Clock) {
+    this.#log = log;
+    this.#randomKey = randomKey;
+    this.pseudonyms = new Pseudonyms(pseudonymKey ?? randomKey);
+    this.accessLog = new AccessLog(log.destination, clock, this.pseudonyms, this.#writes(access));
+  }
+
+  /** These from now on. */
+  use({ level, access, pseudonymKey }: LoggingOptions): void {
+    this.#log.level = level;
+    this.accessLog.on = this.#writes(access);
+    this.pseudonyms.use(pseudonymKey ?? this.#randomKey);
+  }
+
+  /** Lines of the access log are of level info. */
+  #writes(access: boolean): boolean {
+    return access && this.#log.isLevelEnabled('info');
+  }
+}

@@ -1,0 +1,49 @@
+import type { StoreListener } from '../../core/index.ts';
+import type { Logger } from './logger.ts';
+
+/** Clocks further apart than this are worth a line, milliseconds. */
+const FAR_APART_MS = 500;
+
+/** Logs each change of state of the shared store, once; its single failures are counted only. */
+export class StoreLog implements StoreListener {
+  readonly #log: Logger;
+  #farApart = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  decidedBy(): void {}
+  failed(): void {}
+
+  lost(policy: string, cause: string): void {
+    const line = { type: 'store', policy, cause };
+    if (policy === 'local')
+      this.#log.error(
+        line,
+        'Redis is out of reach: this gateway counts by itself, with a share of each limit',
+      );
+    else if (policy === 'open')
+      this.#log.error(line, 'Redis is out of reach: every request passes the limits');
+    else this.#log.error(line, 'Redis is out of reach: every request with a limit is answered 503');
+  }
+
+  found(lostForMs: number): void {
+    if (lostForMs === 0) this.#log.info({ type: 'store' }, 'Redis decides about limits');
+    else
+      this.#log.info(
+        { type: 'store', lostForMs: Math.round(lostForMs) },
+        'Redis is back and decides about limits again',
+      );
+  }
+
+  beat(_roundTripMs: number, clockAheadMs: number): void {
+    const farApart = Math.abs(clockAheadMs) > FAR_APART_MS;
+    if (farApart === this.#farApart) return;
+    this.#farApart = farApart;
+    const line = { type: 'store', clockAheadMs: Math.round(clockAheadMs) };
+    if (farApart)
+      this.#log.warn(line, "the clock of Redis and this gateway's are far apart: one of them is wrong");
+    else this.#log.info(line, "the clock of Redis and this gateway's agree again");
+  }
+}

@@ -1,0 +1,157 @@
+import { STATUS_CODES } from 'node:http';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
+import { type Tally, tallyCounter } from './tally.ts';
+import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
+
+/** Seconds; from a cached answer next door to the longest first-byte timeout. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** What is read at each scrape, since it is a state and no event. */
+export interface Gauges {
+  clientConnections(): number;
+  upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
+}
+
+/**
+ * Every metric of the gateway. Labels come from the configuration and from short fixed lists, never from what clients
+ * send, so that the number of series is bounded.
+ */
+export class Metrics implements ExchangeListener {
+  readonly registry = new Registry();
+  readonly #requests: Tally;
+  readonly #duration: TallyHistogram;
+  readonly #upstreamDuration: TallyHistogram;
+  readonly #bytesReceived: Tally;
+  readonly #bytesSent: Tally;
+  readonly #retries: Tally;
+  readonly #errors: Tally;
+  readonly #caps: Tally;
+  readonly #untrusted: Tally;
+  #inFlight = 0;
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#requests = tallyCounter({
+      name: 'weir_requests_total',
+      help: 'Requests by configured route ("none": no route), status of the answer and how they ended.',
+      labelNames: ['route', 'status', 'outcome'],
+      registers,
+    });
+    this.#duration = tallyHistogram({
+      name: 'weir_request_duration_seconds',
+      help: 'From the head of a request to the last byte of its answer, by upstream ("none": answered by the gateway).',
+      labelName: 'upstream',
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+    this.#upstreamDuration = tallyHistogram({
+      name: 'weir_upstream_duration_seconds',
+      help: 'From sending a request upstream to the head of the answer.',
+      labelName: 'upstream',
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+    const inFlight = () => this.#inFlight;
+    new Gauge({
+      name: 'weir_requests_in_flight',
+      help: 'Requests being served now.',
+      registers,
+      collect() {
+        this.set(inFlight());
+      },
+    });
+    this.#bytesReceived = tallyCounter({
+      name: 'weir_request_body_bytes_total',
+      help: 'Bytes of request bodies read.',
+      registers,
+    });
+    this.#bytesSent = tallyCounter({
+      name: 'weir_response_body_bytes_total',
+      help: 'Bytes of answer bodies written.',
+      registers,
+    });
+    this.#retries = tallyCounter({
+      name: 'weir_upstream_retries_total',
+      help: 'Requests sent a second time, since the first attempt cannot have had an effect.',
+      labelNames: ['upstream'],
+      registers,
+    });
+    this.#errors = tallyCounter({
+      name: 'weir_errors_total',
+      help: 'Answers that the gateway made by itself, by the side that failed.',
+      labelNames: ['side'],
+      registers,
+    });
+    this.#caps = tallyCounter({
+      name: 'weir_caps_met_total',
+      help: 'Requests and connections answered 503 since a cap was met, by its key in gateway.yaml ("none": no upstream).',
+      labelNames: ['cap', 'upstream'],
+      registers,
+    });
+    this.#untrusted = tallyCounter({
+      name: 'weir_untrusted_forwarding_headers_total',
+      help: 'Requests whose forwarding headers were ignored, since their sender is no trusted proxy.',
+      registers,
+    });
+  }
+
+  /** Registers what is asked of others at each scrape. */
+  observe(gauges: Gauges): void {
+    const registers = [this.registry];
+    new Gauge({
+      name: 'weir_client_connections',
+      help: 'Client connections open now.',
+      registers,
+      collect() {
+        this.set(gauges.clientConnections());
+      },
+    });
+    new Gauge({
+      name: 'weir_upstream_connections',
+      help: 'Connections to an upstream open now.',
+      labelNames: ['upstream'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [upstream, connections] of gauges.upstreamConnections())
+          this.set({ upstream }, connections);
+      },
+    });
+  }
+
+  started(): void {
+    this.#inFlight++;
+  }
+
+  finished(record: ExchangeRecord): void {
+    const upstream = record.upstream ?? 'none';
+    this.#inFlight--;
+    this.#requests
+      .of(record.route ?? 'none')
+      .of(statusLabel(record.status))
+      .of(record.outcome).count++;
+    this.#duration.of(upstream).observe(record.durationMs / 1_000);
+    if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
+    this.#bytesReceived.count += record.bytesReceived;
+    this.#bytesSent.count += record.bytesSent;
+    if (record.retried) this.#retries.of(upstream).count++;
+    if (record.error !== null) this.#countError(record.error, upstream);
+  }
+
+  #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {
+    this.#errors.of(side).count++;
+    if (cap !== null) this.#caps.of(cap).of(upstream).count++;
+  }
+
+  untrustedForwarding(): void {
+    this.#untrusted.count++;
+  }
+}
+
+/** An upstream may invent a new status for every answer; only registered ones are told apart. */
+function statusLabel(status: number): string {
+  if (status === 0) return 'none';
+  return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);
+}

@@ -1,0 +1,248 @@
+import { Cluster, Command, type Redis } from 'ioredis';
+import type { Clock, StoreFailure } from '../../core/index.ts';
+import type { RedisOptions } from '../options.ts';
+import type { RedisScript } from '../scripts.ts';
+import { makeClient } from './client.ts';
+import { Deadlines, type Waiting } from './deadlines.ts';
+
+/** A command that Redis did not do, or not in time: then it may still be done later. */
+export class RedisError extends Error {
+  override readonly name = 'RedisError';
+  readonly failure: StoreFailure;
+
+  constructor(failure: StoreFailure, message: string) {
+    // An outage makes one of these for each request.
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = limit;
+    this.failure = failure;
+  }
+}
+
+export type Reply = (error: RedisError | null, value: unknown) => void;
+
+/** What is sent to Redis: text and numbers, nothing that it could take for something else. */
+export type Argument = string | number;
+
+/** For a server that accepted a connection to get through authentication. */
+const HANDSHAKE_MS = 1_000;
+
+interface Outstanding extends Waiting {
+  readonly reply: Reply;
+}
+
+interface Subscriber {
+  readonly message: (text: string) => void;
+  readonly ready: () => void;
+}
+
+/**
+ * The one connection to Redis (of a cluster: one to each node), for everything that needs it. A command has an answer within
+ * the budget or fails, and what is late costs the connection: behind it everything else would be late as well. It connects
+ * again by itself, for ever.
+ */
+export class RedisConnection {
+  readonly isCluster: boolean;
+  readonly prefix: string;
+  readonly #options: RedisOptions;
+  readonly #client: Redis | Cluster;
+  readonly #deadlines: Deadlines<Outstanding>;
+  readonly #listeners: ((ready: boolean, cause: string) => void)[] = [];
+  readonly #subscribers = new Map<string, Subscriber>();
+  #subscriber: Redis | Cluster | null = null;
+  readonly #clock: Clock;
+  #acceptedAtMs = 0;
+  #lastError = 'not connected yet';
+  #corked: readonly Redis[] = [];
+  #stopped = false;
+
+  constructor(options: RedisOptions, { clock }: { readonly clock: Clock }) {
+    this.#options = options;
+    this.#clock = clock;
+    this.prefix = options.prefix;
+    this.isCluster = options.servers.kind === 'cluster';
+    this.#client = makeClient(options);
+    this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));
+    // Every attempt to connect that fails is told; nobody else would hear why.
+    this.#client.on('error', (error: Error) => this.#note(error));
+    this.#client.on('connect', () => {
+      this.#acceptedAtMs = clock.monotonicMs();
+    });
+    this.#client.on('ready', () => {
+      this.#lastError = 'the connection was lost';
+      this.#announce(true, '');
+    });
+    this.#client.on('close', () => this.#announce(false, this.#lastError));
+  }
+
+  /** Whether a command would be sent now. */
+  get isReady(): boolean {
+    return this.#client.status === 'ready';
+  }
+
+  /** Why the last attempt to connect failed, or the connection was lost. */
+  get lastError(): string {
+    return this.#lastError;
+  }
+
+  /** Calls back whenever the connection is made or lost. A cluster's is there while any of its nodes is. */
+  onState(listener: (ready: boolean, cause: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** To be called now and then while it is not ready: a server that took the connection and then said nothing is left. */
+  hurry(): void {
+    if (this.isReady || this.#client instanceof Cluster || this.#client.status !== 'connect') return;
+    if (this.#clock.monotonicMs() - this.#acceptedAtMs > HANDSHAKE_MS) this.#client.stream.destroy();
+  }
+
+  start(): void {
+    // What goes wrong is told by the events.
+    this.#client.connect().catch(() => {});
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#client.disconnect();
+    this.#subscriber?.disconnect();
+  }
+
+  /** Sends one command and calls back exactly once, never before it returns. */
+  send(name: string, args: readonly Argument[], reply: Reply): void {
+    if (!this.isReady) {
+      queueMicrotask(() => reply(new RedisError('disconnected', this.#lastError), null));
+      return;
+    }
+    const outstanding: Outstanding = { dueMs: 0, reply };
+    this.#deadlines.add(outstanding);
+    this.#transmit(name, args, outstanding);
+  }
+
+  /** The same with a promise, for what is not on a request's path. Rejects with a RedisError. */
+  command(name: string, ...args: readonly Argument[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.send(name, args, (error, value) => (error === null ? resolve(value) : reject(error)));
+    });
+  }
+
+  /**
+   * Runs a script by its hash; a server that does not know it (a new one, or after SCRIPT FLUSH) is sent its source. All keys
+   * must be of one slot in a cluster.
+   */
+  run(script: RedisScript, keys: readonly string[], args: readonly Argument[], reply: Reply): void {
+    const rest = [keys.length, ...keys, ...args];
+    this.send('evalsha', [script.sha, ...rest], (error, value) => {
+      if (error === null || !error.message.startsWith('NOSCRIPT')) reply(error, value);
+      else this.send('eval', [script.source, ...rest], reply);
+    });
+  }
+
+  /** The same with a promise. */
+  script(script: RedisScript, keys: readonly string[], ...args: readonly Argument[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.run(script, keys, args, (error, value) => (error === null ? resolve(value) : reject(error)));
+    });
+  }
+
+  /**
+   * Hears the messages of a channel (`prefix` is put before its name) on a connection of its own. What is published while
+   * that is lost is missed: `ready` is called whenever the subscription is in force, at first and again, so that the
+   * subscriber can read up what it missed.
+   */
+  subscribe(channel: string, message: (text: string) => void, ready: () => void): void {
+    this.#subscribers.set(this.prefix + channel, { message, ready });
+    this.#subscriber ??= this.#makeSubscriber();
+    if (this.#subscriber.status === 'ready') this.#enlist(this.#subscriber, this.prefix + channel);
+  }
+
+  publish(channel: string, text: string): Promise<unknown> {
+    return this.command('publish', this.prefix + channel, text);
+  }
+
+  #transmit(name: string, args: readonly Argument[], outstanding: Outstanding): void {
+    this.#cork();
+    const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
+      if (!this.#deadlines.remove(outstanding)) return;
+      if (error === null || error === undefined) outstanding.reply(null, value);
+      else outstanding.reply(this.#errorOf(error), null);
+    });
+    this.#client.sendCommand(command);
+  }
+
+  /** What is sent in one turn of the event loop goes out as one write: half of a command's cost is the system call. */
+  #cork(): void {
+    if (this.#corked.length > 0) return;
+    this.#corked = this.#nodes().filter(node => node.status === 'ready');
+    const streams = this.#corked.map(node => node.stream);
+    for (const stream of streams) stream.cork();
+    setImmediate(() => {
+      this.#corked = [];
+      for (const stream of streams) stream.uncork();
+    });
+  }
+
+  #nodes(): readonly Redis[] {
+    return this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+  }
+
+  /**
+   * A connection is not waited for to close in good order: a server that was stopped would never do its part. Of a cluster
+   * those nodes go that owe an answer.
+   */
+  #timedOut(late: readonly Outstanding[]): void {
+    this.#lastError = `no answer within ${this.#options.budgetMs} ms`;
+    for (const { reply } of late) reply(new RedisError('timeout', this.#lastError), null);
+    for (const node of this.#nodes()) if (owesAnAnswer(node)) node.stream.destroy();
+  }
+
+  #errorOf(error: Error): RedisError {
+    const lost = !this.isReady || error.message === 'Connection is closed.';
+    if (!lost) return new RedisError('error', redacted(error));
+    return new RedisError('disconnected', this.#lastError);
+  }
+
+  #note(error: Error): void {
+    // The one error of a cluster that could not be reached says nothing itself.
+    const { lastNodeError } = error as { lastNodeError?: Error };
+    this.#lastError = redacted(lastNodeError ?? error);
+  }
+
+  #announce(ready: boolean, cause: string): void {
+    if (!this.#stopped) for (const listener of this.#listeners) listener(ready, cause);
+  }
+
+  #makeSubscriber(): Redis | Cluster {
+    const subscriber = makeClient(this.#options);
+    // Why it cannot connect the other connection tells.
+    subscriber.on('error', () => {});
+    subscriber.on('message', (channel: string, text: string) =>
+      this.#subscribers.get(channel)?.message(text),
+    );
+    subscriber.on('ready', () => {
+      for (const channel of this.#subscribers.keys()) this.#enlist(subscriber, channel);
+    });
+    subscriber.connect().catch(() => {});
+    return subscriber;
+  }
+
+  #enlist(subscriber: Redis | Cluster, channel: string): void {
+    subscriber.subscribe(channel).then(
+      () => this.#subscribers.get(channel)?.ready(),
+      // The connection is lost again; the next one tries again.
+      () => {},
+    );
+  }
+}
+
+function owesAnAnswer(node: Redis): boolean {
+  // Not part of the published types.
+  const { commandQueue } = node as unknown as { readonly commandQueue?: { readonly length: number } };
+  return commandQueue === undefined || commandQueue.length > 0;
+}
+
+/** An error's first line. Redis quotes arguments of a command that it does not take: what is quoted is left out. */
+function redacted(error: Error): string {
+  const [line = ''] = error.message.split('\n');
+  return line.replaceAll(/'[^']*'/g, "'...'").slice(0, 200) || error.name;
+}

@@ -1,0 +1,152 @@
+import type { Clock, StoreListener } from '../../core/index.ts';
+import type { FailurePolicy } from '../options.ts';
+import { type RedisConnection, RedisError } from './connection.ts';
+import { PROBED_TAGS } from './probed-tags.ts';
+import type { Replicas } from './replicas.ts';
+
+/** So many failures within this time, and Redis is not asked any more. */
+const SEVERAL = 3;
+const WITHIN_MS = 1_000;
+/** It is not asked for this long at least: going back and forth would cost more than it gains. */
+const STAY_MS = 1_000;
+const PROBE_MS = 250;
+const BEAT_MS = 1_000;
+
+export interface HealthParts {
+  readonly connection: RedisConnection;
+  readonly replicas: Replicas;
+  readonly policy: FailurePolicy;
+  readonly clock: Clock;
+  readonly listener: StoreListener;
+}
+
+/**
+ * Whether Redis decides. A failure is dealt with where it happens; after several the policy decides without asking, so that no
+ * request waits for a server that is not there, while probes look for its return. Until the first probe the policy decides.
+ */
+export class Health {
+  readonly #parts: HealthParts;
+  readonly #failures: number[] = [];
+  #lostAtMs: number;
+  readonly #onFound: (() => void)[] = [];
+  #everFound = false;
+  #isShared = false;
+  #lastCause = 'not reached yet';
+  #timer: NodeJS.Timeout | null = null;
+  #stopped = false;
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts;
+    this.#lostAtMs = parts.clock.monotonicMs();
+    parts.connection.onState(ready => {
+      if (ready && !this.#isShared) this.#next(0);
+    });
+  }
+
+  /** Redis decides; otherwise the policy does. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  /** Why it was given up the last time. */
+  get lastCause(): string {
+    return this.#lastCause;
+  }
+
+  /** Redis has decided since the start. */
+  get wasFound(): boolean {
+    return this.#everFound;
+  }
+
+  /** Calls back whenever Redis decides from now on. */
+  onFound(listener: () => void): void {
+    this.#onFound.push(listener);
+  }
+
+  start(): void {
+    this.#lostAtMs = this.#parts.clock.monotonicMs();
+    // Or as soon as the connection is made.
+    this.#next(PROBE_MS);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** Somebody has waited long enough for the first probe: the policy is said to decide. */
+  giveUpWaiting(): void {
+    if (this.#everFound || this.#isShared) return;
+    this.#everFound = true;
+    this.#parts.listener.lost(this.#parts.policy, this.#lastCause);
+  }
+
+  failed(error: RedisError): void {
+    const { clock, listener } = this.#parts;
+    this.#lastCause = error.message;
+    listener.failed(error.failure, error.message);
+    if (!this.#isShared) return;
+    const nowMs = clock.monotonicMs();
+    this.#failures.push(nowMs);
+    if (this.#failures.length > SEVERAL) this.#failures.shift();
+    const [first = nowMs] = this.#failures;
+    if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
+  }
+
+  /** What no decision needs has failed: told, and no more. Whether Redis is there, beats and decisions find out. */
+  mention(error: RedisError): void {
+    this.#parts.listener.failed(error.failure, error.message);
+  }
+
+  #lose(nowMs: number): void {
+    this.#isShared = false;
+    this.#lostAtMs = nowMs;
+    this.#failures.length = 0;
+    this.#parts.listener.lost(this.#parts.policy, this.#lastCause);
+    this.#next(PROBE_MS);
+  }
+
+  #find(nowMs: number): void {
+    this.#isShared = true;
+    this.#parts.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
+    this.#everFound = true;
+    for (const found of this.#onFound) found();
+  }
+
+  #next(afterMs: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#beat(), afterMs).unref();
+  }
+
+  async #beat(): Promise<void> {
+    this.#timer = null;
+    let good = false;
+    try {
+      await this.#probe();
+      good = true;
+    } catch (error) {
+      this.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+    }
+    // Another one was planned meanwhile.
+    if (this.#timer !== null) return;
+    const nowMs = this.#parts.clock.monotonicMs();
+    const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;
+    if (good && !this.#isShared && stayed && !this.#stopped) this.#find(nowMs);
+    this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
+  }
+
+  /** A heartbeat; after an outage a write to every node of a cluster too, since one that lacks would fail a share of all. */
+  async #probe(): Promise<void> {
+    const { connection, replicas, listener } = this.#parts;
+    connection.hurry();
+    if (!connection.isReady) throw new RedisError('disconnected', connection.lastError);
+    if (connection.isCluster && !this.#isShared) {
+      const writes = PROBED_TAGS.map(tag =>
+        connection.command('set', `${connection.prefix}{${tag}}probe`, 1, 'PX', 1_000),
+      );
+      await Promise.all(writes);
+    }
+    const { roundTripMs, clockAheadMs } = await replicas.beat();
+    listener.beat(roundTripMs, clockAheadMs, replicas.count);
+  }
+}

@@ -1,0 +1,3 @@
+export { RedisConnection, RedisError, type Reply } from './connection.ts';
+export { Health } from './health.ts';
+export { Replicas } from './replicas.ts';

@@ -1,0 +1,72 @@
+import type { Clock } from '../../core/index.ts';
+import { defineScript } from '../scripts.ts';
+import type { RedisConnection } from './connection.ts';
+
+/** A gateway that was not heard of for so long is gone. */
+const LIFETIME_MS = 10_000;
+
+/** Lists this gateway and drops those that are gone. It writes, so it fails where a decision would. Answers now and how many. */
+const BEAT = defineScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local lifetime = tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - lifetime))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + lifetime), '+inf')
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], string.format('%.0f', lifetime))
+return { now, redis.call('ZCARD', KEYS[1]) }
+`);
+
+export interface Beat {
+  readonly roundTripMs: number;
+  /** By how much Redis' clock is ahead of the gateway's. */
+  readonly clockAheadMs: number;
+}
+
+/** Makes this gateway known to the others and counts them, all through Redis. */
+export class Replicas {
+  readonly #connection: RedisConnection;
+  readonly #clock: Clock;
+  readonly #id: string;
+  readonly #key: string;
+  #count: number;
+  #countedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `id`: this process among all that ever were. `hint`: how many there are while nobody has counted. */
+  constructor(connection: RedisConnection, { clock, id, hint }: { clock: Clock; id: string; hint: number }) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#id = id;
+    this.#key = `${connection.prefix}replicas`;
+    this.#count = hint;
+  }
+
+  /** Gateways that share the limits, this one among them. Never less than 1. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Rejects with a RedisError. */
+  async beat(): Promise<Beat> {
+    const sentAtMs = this.#clock.monotonicMs();
+    const reply = await this.#connection.script(BEAT, [this.#key], this.#id, LIFETIME_MS);
+    const roundTripMs = this.#clock.monotonicMs() - sentAtMs;
+    const [nowMs, count] = Array.isArray(reply) ? reply.map(Number) : [];
+    if (nowMs === undefined || count === undefined) throw new Error('Redis answered nonsense to a heartbeat');
+    this.#note(count);
+    return { roundTripMs, clockAheadMs: nowMs + roundTripMs / 2 - this.#clock.epochMs() };
+  }
+
+  /** This gateway stops. */
+  leave(): void {
+    if (this.#connection.isReady) this.#connection.command('zrem', this.#key, this.#id).catch(() => {});
+  }
+
+  /** A smaller number is believed only after a while: when Redis has lost its data the others are still to be heard of. */
+  #note(count: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (count < this.#count && nowMs - this.#countedAtMs < LIFETIME_MS) return;
+    this.#count = Math.max(1, count);
+    this.#countedAtMs = nowMs;
+  }
+}

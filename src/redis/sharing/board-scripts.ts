@@ -1,0 +1,71 @@
+import { defineScript } from '../scripts.ts';
+
+/**
+ * The board in Redis. KEYS: [1] its state, "id:number", where the number counts what was posted and the id tells boards apart
+ * that were begun anew; [2] a sorted set of names by value; [3] by end, on Redis' clock; [4] by the number they were posted under.
+ */
+const STATE = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local id, posted = string.match(redis.call('GET', KEYS[1]) or '', '^(.*):(%d+)$')
+posted = tonumber(posted or '0')
+local function whole(number) return string.format('%.0f', number) end
+`;
+
+/**
+ * Posts facts and tells everyone. ARGV: an id for a board that is not there yet, the channel, then for each fact its name, its
+ * value and for how many milliseconds it holds. Of two values of one name the larger stands, of equal ones the one that holds longer.
+ */
+export const POST = defineScript(`${STATE}
+id = id or ARGV[1]
+local over = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', whole(now), 'LIMIT', 0, 200)
+for _, name in ipairs(over) do
+  for i = 2, 4 do redis.call('ZREM', KEYS[i], name) end
+end
+local before, ttl = posted, redis.call('PTTL', KEYS[1])
+for i = 3, #ARGV, 3 do
+  local name, value, ends = ARGV[i], tonumber(ARGV[i + 1]), now + tonumber(ARGV[i + 2])
+  local oldEnds = tonumber(redis.call('ZSCORE', KEYS[3], name) or '0')
+  local oldValue = -1
+  if oldEnds > now then oldValue = tonumber(redis.call('ZSCORE', KEYS[2], name) or '-1') end
+  if value > oldValue or (value == oldValue and ends > oldEnds) then
+    posted = posted + 1
+    redis.call('ZADD', KEYS[2], whole(value), name)
+    redis.call('ZADD', KEYS[3], whole(ends), name)
+    redis.call('ZADD', KEYS[4], whole(posted), name)
+    ttl = math.max(ttl, ends - now + 60000)
+  end
+end
+if posted == before then return 0 end
+redis.call('SET', KEYS[1], id .. ':' .. whole(posted), 'PX', whole(ttl))
+for i = 2, 4 do redis.call('PEXPIRE', KEYS[i], whole(ttl)) end
+-- Who may not publish is heard by the regular looks.
+redis.pcall('PUBLISH', ARGV[2], whole(posted))
+return posted - before
+`);
+
+/**
+ * Reads what was posted since. ARGV: the id known, the number read up to, and how many at most. A board of another id, or that
+ * has lost what was read, is read from its beginning. Answers { id, number read up to, 1 if there is more, then for each fact its
+ * name, its value as text and for how many milliseconds it still holds }.
+ */
+export const READ = defineScript(`${STATE}
+id = id or ''
+local from, most = tonumber(ARGV[2]), tonumber(ARGV[3])
+if id ~= ARGV[1] or posted < from then from = 0 end
+local reply = { id, posted, 0 }
+if from == posted then return reply end
+local names = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. whole(from), '+inf', 'LIMIT', 0, most)
+for _, name in ipairs(names) do
+  local left = tonumber(redis.call('ZSCORE', KEYS[3], name) or '0') - now
+  if left > 0 then
+    reply[#reply + 1] = name
+    reply[#reply + 1] = redis.call('ZSCORE', KEYS[2], name) or '0'
+    reply[#reply + 1] = left
+  end
+end
+if #names == most then
+  reply[2], reply[3] = tonumber(redis.call('ZSCORE', KEYS[4], names[most])), 1
+end
+return reply
+`);

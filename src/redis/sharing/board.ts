@@ -1,0 +1,215 @@
+import type { Clock } from '../../core/index.ts';
+import { RedisError } from '../connection/index.ts';
+import type { RedisScript } from '../scripts.ts';
+import { POST, READ } from './board-scripts.ts';
+
+/** Something that all gateways are to know. */
+export interface Fact {
+  /** `topic:name`; no secret and nobody's name. */
+  readonly name: string;
+  /** Of two values of one name the larger stands, of equal ones the one that holds longer. Whole, 0 or more. */
+  readonly value: number;
+  readonly forMs: number;
+}
+
+/** Who knows the facts of one topic. */
+export interface Topic {
+  /** Takes in a fact, of this gateway's own perhaps. `name` without the topic. */
+  learn(fact: Fact): void;
+  /** Everything known of the topic, with its whole name: told again to a Redis that has lost it. */
+  everything(): Iterable<Fact>;
+}
+
+/** What the board needs of a connection. */
+export interface BoardConnection {
+  readonly prefix: string;
+  script(
+    script: RedisScript,
+    keys: readonly string[],
+    ...args: readonly (string | number)[]
+  ): Promise<unknown>;
+  subscribe(channel: string, message: (text: string) => void, ready: () => void): void;
+}
+
+export interface BoardParts {
+  readonly connection: BoardConnection;
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
+  readonly clock: Clock;
+  /** An id that no board had before. */
+  readonly newId: () => string;
+}
+
+const CHANNEL = 'board';
+const TICK_MS = 250;
+/** Messages tell of news; what a lost one told of is seen by then. */
+const READ_MS = 750;
+/** Facts in one command: few enough that it takes Redis well under a millisecond or two. */
+const PORTION = 200;
+
+/**
+ * A hundred years: a fact that holds longer, such as the mark for a token that lives for ever, is told for so long. Redis takes
+ * no end that its clock never reaches, and fails the whole command.
+ */
+const LONGEST_MS = 100 * 365 * 86_400_000;
+
+interface Outgoing extends Fact {
+  readonly untilMs: number;
+}
+
+/**
+ * Where gateways tell each other what all are to know. Nothing waits for it: a fact is posted when Redis is there, and read by
+ * the others at once, by a message, or with the next regular look. What was posted while Redis was away goes there on its return.
+ */
+export class Board {
+  readonly #parts: BoardParts;
+  readonly #keys: readonly string[];
+  readonly #topics = new Map<string, Topic>();
+  readonly #outgoing = new Map<string, Outgoing>();
+  #timer: NodeJS.Timeout | null = null;
+  #soon = false;
+  #syncing = false;
+  #again = false;
+  #stopped = false;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  /** Null: nothing was read yet. */
+  #id: string | null = null;
+  #readTo = 0;
+  #loaded = false;
+
+  constructor(parts: BoardParts) {
+    this.#parts = parts;
+    const { prefix } = parts.connection;
+    // One slot of a cluster: a script may touch no two.
+    this.#keys = ['state', 'values', 'ends', 'news'].map(part => `${prefix}{board}:${part}`);
+  }
+
+  /** Everything on the board was read once. */
+  get isLoaded(): boolean {
+    return this.#loaded;
+  }
+
+  /** Facts that Redis was not told yet. */
+  get outgoing(): number {
+    return this.#outgoing.size;
+  }
+
+  join(topic: string, listener: Topic): void {
+    this.#topics.set(topic, listener);
+  }
+
+  post(fact: Fact): void {
+    if (fact.forMs <= 0) return;
+    this.#put(fact);
+    if (this.#soon || this.#stopped) return;
+    this.#soon = true;
+    // What begins in one turn of the event loop goes out as one command.
+    setImmediate(() => {
+      this.#soon = false;
+      this.look();
+    });
+  }
+
+  start(): void {
+    const look = () => this.look();
+    this.#parts.connection.subscribe(CHANNEL, look, look);
+    this.#timer = setInterval(() => {
+      const due = this.#parts.clock.monotonicMs() - this.#readAtMs >= READ_MS;
+      if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
+    }, TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Reads and posts at once what there is, if Redis is there. */
+  look(): void {
+    this.#again = true;
+    if (!this.#syncing) void this.#sync();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  #put(fact: Fact): void {
+    const untilMs = this.#parts.clock.monotonicMs() + Math.min(fact.forMs, LONGEST_MS);
+    const before = this.#outgoing.get(fact.name);
+    if (before !== undefined && before.value > fact.value) return;
+    if (before?.value === fact.value && before.untilMs >= untilMs) return;
+    this.#outgoing.set(fact.name, { ...fact, untilMs });
+  }
+
+  async #sync(): Promise<void> {
+    const { health } = this.#parts;
+    this.#syncing = true;
+    try {
+      while (this.#again && health.isShared && !this.#stopped) {
+        this.#again = false;
+        await this.#read();
+        await this.#send();
+      }
+    } catch (error) {
+      health.mention(error instanceof RedisError ? error : new RedisError('error', String(error)));
+    }
+    this.#syncing = false;
+  }
+
+  async #read(): Promise<void> {
+    const { connection, clock } = this.#parts;
+    let more = true;
+    while (more) {
+      const reply = await connection.script(READ, this.#keys, this.#id ?? '', this.#readTo, PORTION);
+      const [id, readTo, rest, ...facts] = Array.isArray(reply) ? reply : [];
+      if (typeof id !== 'string' || !Number.isSafeInteger(readTo))
+        throw new Error('the board makes no sense');
+      this.#follow(id, Number(readTo));
+      for (let i = 0; i + 2 < facts.length; i += 3) {
+        this.#learn(String(facts[i]), Number(facts[i + 1]), Number(facts[i + 2]));
+      }
+      more = rest === 1;
+    }
+    this.#readAtMs = clock.monotonicMs();
+    this.#loaded = true;
+  }
+
+  /** A Redis that has lost what was on the board is told all again, by everyone who knows. */
+  #follow(id: string, readTo: number): void {
+    const lost = this.#id !== null && this.#id !== '' && (id !== this.#id || readTo < this.#readTo);
+    if (lost) {
+      for (const topic of this.#topics.values()) for (const fact of topic.everything()) this.#put(fact);
+    }
+    this.#id = id;
+    this.#readTo = readTo;
+  }
+
+  #learn(name: string, value: number, forMs: number): void {
+    if (!Number.isSafeInteger(value) || !Number.isSafeInteger(forMs) || forMs <= 0) return;
+    const end = name.indexOf(':');
+    this.#topics.get(name.slice(0, end))?.learn({ name: name.slice(end + 1), value, forMs });
+  }
+
+  async #send(): Promise<void> {
+    const { connection, clock, newId } = this.#parts;
+    while (this.#outgoing.size > 0) {
+      const nowMs = clock.monotonicMs();
+      const portion = [...firstOf(this.#outgoing.values(), PORTION)];
+      const args = portion
+        .filter(({ untilMs }) => untilMs - nowMs >= 1)
+        .flatMap(({ name, value, untilMs }) => [name, value, Math.floor(untilMs - nowMs)]);
+      if (args.length > 0) {
+        await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
+      }
+      for (const fact of portion) {
+        // Not where it was posted anew meanwhile.
+        if (this.#outgoing.get(fact.name) === fact) this.#outgoing.delete(fact.name);
+      }
+    }
+  }
+}
+
+function* firstOf<T>(items: Iterable<T>, most: number): Generator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count++ >= most) return;
+    yield item;
+  }
+}

@@ -1,0 +1,163 @@
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { type Clock, digestOf } from '../../core/index.ts';
+import type { OffenceRule, OffenceTally, Restricted } from '../../limits/index.ts';
+import { RedisError } from '../connection/index.ts';
+import { defineScript, type RedisScript } from '../scripts.ts';
+
+/** What the feed needs of a connection. */
+export interface FeedConnection {
+  readonly prefix: string;
+  script(
+    script: RedisScript,
+    keys: readonly string[],
+    ...args: readonly (string | number)[]
+  ): Promise<unknown>;
+}
+
+export interface OffenceFeedParts {
+  readonly connection: FeedConnection;
+  readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
+  readonly clock: Clock;
+  /** All gateways together saw more than is borne. May be told again. */
+  readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
+  /** Offenders whose counts wait for the next batch at most. Default 10,000. */
+  readonly maxPending?: number;
+}
+
+const FLUSH_MS = 250;
+/** Offenders in one batch: 4,000 commands a second at the very worst. */
+const BATCH = 1_000;
+/** Sent at once, so that the last answer is still in time. */
+const PORTION = 100;
+
+interface Pending {
+  readonly offence: Restricted;
+  readonly rule: OffenceRule;
+  /** When the first was noted. */
+  readonly sinceMs: number;
+  events: number;
+}
+
+/**
+ * Adds up what all gateways note of one offender, by rate-limiter-flexible's counters in Redis. Notes are gathered and go
+ * there a few times a second, one command for each offender however many they are. A note costs no round trip, and while Redis is away
+ * the gateway's own counters are alone.
+ */
+export class OffenceFeed implements OffenceTally {
+  readonly #parts: OffenceFeedParts;
+  readonly #pending = new Map<string, Pending>();
+  readonly #most: number;
+  readonly #limiters = new Map<string, RateLimiterRedis>();
+  #timer: NodeJS.Timeout | null = null;
+  #flushing = false;
+  #left = 0;
+
+  constructor(parts: OffenceFeedParts) {
+    this.#parts = parts;
+    this.#most = parts.maxPending ?? 10_000;
+  }
+
+  /** Notes that only this gateway has counted, for want of room. */
+  get left(): number {
+    return this.#left;
+  }
+
+  note(offence: Restricted, rule: OffenceRule): void {
+    const key = `${offence.reason} ${offence.key} ${offence.webhook}`;
+    const nowMs = this.#parts.clock.monotonicMs();
+    const pending = this.#pending.get(key);
+    if (pending !== undefined && nowMs - pending.sinceMs < rule.quota.periodMs) pending.events++;
+    else if (pending === undefined && this.#pending.size >= this.#most) this.#left++;
+    else this.#pending.set(key, { offence, rule, sinceMs: nowMs, events: 1 });
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  /** Sends a batch; done regularly once started. Never rejects. */
+  async flush(): Promise<void> {
+    if (this.#flushing || !this.#parts.health.isShared) return;
+    this.#flushing = true;
+    const batch = this.#takeBatch();
+    let at = 0;
+    while (at < batch.length && this.#parts.health.isShared) {
+      await Promise.all(batch.slice(at, at + PORTION).map(pending => this.#send(pending)));
+      at += PORTION;
+    }
+    for (const pending of batch.slice(at)) this.#putBack(pending);
+    this.#flushing = false;
+  }
+
+  /** Where there are too many at once, those who offend most go first. */
+  #takeBatch(): readonly Pending[] {
+    let all = [...this.#pending.values()];
+    this.#pending.clear();
+    const nowMs = this.#parts.clock.monotonicMs();
+    all = all.filter(({ sinceMs, rule }) => nowMs - sinceMs < rule.quota.periodMs);
+    if (all.length <= BATCH) return all;
+    all.sort((a, b) => b.events - a.events);
+    for (const pending of all.slice(BATCH)) this.#putBack(pending);
+    return all.slice(0, BATCH);
+  }
+
+  #putBack(pending: Pending): void {
+    const { offence } = pending;
+    const key = `${offence.reason} ${offence.key} ${offence.webhook}`;
+    const newer = this.#pending.get(key);
+    this.#pending.set(key, { ...pending, events: pending.events + (newer?.events ?? 0) });
+  }
+
+  async #send(pending: Pending): Promise<void> {
+    const { offence, rule, events } = pending;
+    const { health, exceeded } = this.#parts;
+    try {
+      const key = digestOf(`${offence.kind} ${offence.key} ${offence.webhook}`);
+      const { consumedPoints } = await this.#limiterOf(offence, rule).penalty(key, events);
+      if (consumedPoints > rule.quota.units) exceeded(offence, rule);
+    } catch (error) {
+      const failure = error instanceof RedisError ? error : new RedisError('error', String(error));
+      health.mention(failure);
+      // Not what came too late: it may have been counted.
+      if (failure.failure === 'disconnected') this.#putBack(pending);
+    }
+  }
+
+  /** The window begins with the first offence, as here; it is of one length for each key. */
+  #limiterOf({ reason }: Restricted, { quota }: OffenceRule): RateLimiterRedis {
+    const name = `${reason}:${quota.periodMs}`;
+    let limiter = this.#limiters.get(name);
+    if (limiter === undefined) {
+      limiter = new RateLimiterRedis({
+        storeClient: clientOf(this.#parts.connection),
+        keyPrefix: `${this.#parts.connection.prefix}${name}`,
+        points: quota.units,
+        duration: quota.periodMs / 1_000,
+      });
+      this.#limiters.set(name, limiter);
+    }
+    return limiter;
+  }
+}
+
+/**
+ * The two functions of ioredis that a limiter needs to count, over our connection: its budget, its hashes of scripts and its
+ * errors hold for these commands as well.
+ */
+function clientOf(connection: FeedConnection) {
+  let script: RedisScript | null = null;
+  return {
+    defineCommand(_name: string, { lua }: { readonly lua: string }): void {
+      script = defineScript(lua);
+    },
+    rlflxIncr([key = '', ...args]: readonly string[]): Promise<unknown> {
+      if (script === null) throw new Error('the limiter has defined no script');
+      return connection.script(script, [key], ...args);
+    },
+  };
+}

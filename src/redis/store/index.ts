@@ -1,0 +1,1 @@
+export { RedisStore, type RedisStoreParts } from './redis-store.ts';

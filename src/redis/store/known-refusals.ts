@@ -1,0 +1,84 @@
+import type { Clock } from '../../core/index.ts';
+import type { Decision, Limit } from '../../limits/index.ts';
+
+/** Refusals known at most; a flood may come from many. */
+const MOST_KNOWN = 50_000;
+/** However long a key is exhausted, Redis is asked again this often: somebody may have reset it. */
+const LONGEST_MS = 1_000;
+
+interface Known {
+  readonly decision: Decision;
+  readonly limit: Limit;
+  /** When the answer came, and until when it surely holds, by the monotonic clock. */
+  readonly atMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Keys that Redis has just refused. Until they can be free again, and for a second at most, their next requests are refused
+ * without asking: a caller who floods costs no round trips. Only keys of the caller's own: what others share, others may
+ * change.
+ */
+export class KnownRefusals {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  #generation = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
+  /** To be handed to `note`: what was asked before a `forget` is not noted after it. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Nothing is known any more: numbers were changed, counters reset or restrictions lifted. */
+  forget(): void {
+    this.#generation++;
+    this.#known.clear();
+  }
+
+  /** Notes a refusal by `limit` under `key`, which was asked for at `askedAtMs`. */
+  note(key: string, limit: Limit, decision: Decision, askedAtMs: number, generation: number): void {
+    if (generation !== this.#generation) return;
+    // Redis decided some time between the question and the answer: it ends as of the question, and is told as of the answer.
+    const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, LONGEST_MS);
+    const atMs = this.#clock.monotonicMs();
+    if (untilMs <= atMs) return;
+    if (this.#known.size >= MOST_KNOWN) this.#makeRoom(atMs);
+    this.#known.set(key, { decision, limit, atMs, untilMs });
+  }
+
+  /** The refusal as it is to be told now, or null. */
+  find(key: string, limit: Limit): Decision | null {
+    const known = this.#known.get(key);
+    if (known === undefined) return null;
+    const nowMs = this.#clock.monotonicMs();
+    if (
+      nowMs >= known.untilMs ||
+      known.limit.units !== limit.units ||
+      known.limit.slackMs !== limit.slackMs
+    ) {
+      this.#known.delete(key);
+      return null;
+    }
+    // Whole milliseconds, as stores count them.
+    const goneMs = Math.floor(nowMs) - Math.floor(known.atMs);
+    const { decision } = known;
+    return {
+      ...decision,
+      resetAfterMs: Math.max(1, decision.resetAfterMs - goneMs),
+      retryAfterMs: Math.max(1, decision.retryAfterMs - goneMs),
+    };
+  }
+
+  #makeRoom(nowMs: number): void {
+    for (const [key, { untilMs }] of this.#known) if (nowMs >= untilMs) this.#known.delete(key);
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+  }
+}

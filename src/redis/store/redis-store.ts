@@ -1,0 +1,262 @@
+import type { Clock, DecidedBy, StoreListener } from '../../core/index.ts';
+import {
+  type Decision,
+  type Limit,
+  type LimitSet,
+  type LimitStore,
+  type MemoryStore,
+  NO_LIMIT,
+} from '../../limits/index.ts';
+import { RedisError, type Reply } from '../connection/index.ts';
+import type { FailurePolicy } from '../options.ts';
+import { DECIDE, REFUND, type RedisScript } from '../scripts.ts';
+import { type Answer, readAnswer } from './answer.ts';
+import { DividedLimits } from './divided-limits.ts';
+import { Keys } from './keys.ts';
+import { KnownRefusals } from './known-refusals.ts';
+import { type Plan, PlanTable, textOf } from './plan.ts';
+
+/** What the store needs of a connection. */
+export interface ScriptRunner {
+  readonly isCluster: boolean;
+  readonly prefix: string;
+  run(script: RedisScript, keys: readonly string[], args: readonly string[], reply: Reply): void;
+}
+
+/** What the store needs to know of Redis. */
+export interface HealthView {
+  readonly isShared: boolean;
+  failed(error: RedisError): void;
+}
+
+export interface RedisStoreParts {
+  readonly connection: ScriptRunner;
+  readonly health: HealthView;
+  /** Counts while Redis does not. */
+  readonly local: MemoryStore;
+  /** Gateways that share the limits. */
+  readonly replicas: () => number;
+  readonly policy: FailurePolicy;
+  readonly keysPerCaller: number;
+  readonly clock: Clock;
+  readonly listener: StoreListener;
+}
+
+/** What a call asks for. */
+interface Question {
+  readonly limits: LimitSet;
+  readonly caller: string;
+  readonly main: string;
+  /** Or only to look. */
+  readonly drawing: boolean;
+}
+
+/** The script is to draw, and to answer with the windows drawn from: the resource's, or all. */
+const DRAW = '1';
+const DRAW_AND_TELL_ALL = '2';
+const LOOK = '0';
+
+/** When the policy is `closed`, clients are told to come again after this. */
+const CLOSED_RETRY_MS = 1_000;
+
+/**
+ * Counts in Redis, for all gateways together. One decision is one round trip, in which one script checks all limits of the
+ * request and draws on all or none. In a cluster a resource's counter is on another node than its callers': there a request
+ * that meets a resource takes two, and what the first drew goes back when the second refuses.
+ *
+ * Answers at once, without a promise, when the refusal is known already or Redis is out of reach; then the policy decides.
+ */
+export class RedisStore implements LimitStore {
+  readonly #parts: RedisStoreParts;
+  readonly #keys: Keys;
+  readonly #plans = new PlanTable();
+  readonly #divided = new DividedLimits();
+  readonly #refusals: KnownRefusals;
+  #keysPerCaller: number;
+  #callerOverflows = 0;
+
+  constructor(parts: RedisStoreParts) {
+    this.#parts = parts;
+    this.#keys = new Keys(parts.connection.prefix);
+    this.#refusals = new KnownRefusals(parts.clock);
+    this.#keysPerCaller = parts.keysPerCaller;
+  }
+
+  /** A reload may change this number; what a caller holds already stays. */
+  set keysPerCaller(most: number) {
+    this.#keysPerCaller = most;
+  }
+
+  /** Requests for a main value past those that their caller may hold, since the start. */
+  get callerOverflows(): number {
+    return this.#callerOverflows;
+  }
+
+  /** Refuses nobody without asking until Redis has refused anew: after a reload, a reset or a lifted restriction. */
+  forgetRefusals(): void {
+    this.#refusals.forget();
+  }
+
+  decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
+    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
+    if (!this.#parts.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
+    const callerKeys = this.#keys.caller(caller);
+    const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
+    if (known !== null) return this.#by('known_refusal', known);
+    return this.#ask({ limits, caller, main, drawing: true }, callerKeys);
+  }
+
+  peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
+    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
+    const question = { limits, caller, main, drawing: false };
+    return this.#parts.health.isShared
+      ? this.#ask(question, this.#keys.caller(caller))
+      : this.#fallBack(question);
+  }
+
+  refund(limit: Limit, main: string, resourceWindow: number): void {
+    const { local, health, replicas } = this.#parts;
+    if (resourceWindow < 0) {
+      const { resource } = this.#divided.of({ global: null, caller: null, resource: limit }, replicas());
+      if (resource !== null) local.refund(resource, main, -resourceWindow);
+    } else if (health.isShared) {
+      this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
+    }
+  }
+
+  #knownRefusal({ global, caller }: LimitSet, callerKeys: string, main: string): Decision | null {
+    const refusal =
+      global === null ? null : this.#refusals.find(this.#keys.global(callerKeys, global), global);
+    if (refusal !== null || caller === null) return refusal;
+    return this.#refusals.find(this.#keys.own(callerKeys, caller, main), caller);
+  }
+
+  #ask(question: Question, callerKeys: string): Promise<Decision> {
+    const plans = this.#plans.of(question.limits);
+    const { promise, resolve } = Promise.withResolvers<Decision>();
+    const { ofCaller, ofResource } = plans;
+    if (this.#parts.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
+      this.#askTwice(question, callerKeys, resolve);
+    else
+      this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (answer, error) => {
+        resolve(answer === null ? this.#failed(error, question) : this.#by('redis', answer.decision));
+      });
+    return promise;
+  }
+
+  /** The caller's limits first: a flood of one must not draw on what others share. */
+  #askTwice(question: Question, callerKeys: string, resolve: (decision: Decision) => void): void {
+    const { ofCaller, ofResource } = this.#plans.of(question.limits);
+    const [first, second] = question.drawing ? [DRAW_AND_TELL_ALL, DRAW] : [LOOK, LOOK];
+    this.#askPlan(question, ofCaller, callerKeys, first, (own, error) => {
+      if (own === null) resolve(this.#failed(error, question));
+      else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
+      else
+        this.#askPlan(question, ofResource, callerKeys, second, (shared, error) => {
+          if (shared === null) {
+            resolve(this.#failed(error, question));
+            return;
+          }
+          if (!shared.decision.admitted && question.drawing) this.#undo(question, ofCaller, callerKeys, own);
+          resolve(this.#by('redis', both(own.decision, shared.decision)));
+        });
+    });
+  }
+
+  #askPlan(
+    question: Question,
+    plan: Plan,
+    callerKeys: string,
+    mode: string,
+    reply: (answer: Answer | null, error: RedisError) => void,
+  ): void {
+    const { connection, clock } = this.#parts;
+    const keys = this.#keysOf(question, plan, callerKeys);
+    const isSplit = keys.length > plan.limits.length;
+    const args = [plan.text, isSplit ? String(this.#keysPerCaller) : '0', mode];
+    const askedAtMs = clock.monotonicMs();
+    const { generation } = this.#refusals;
+    connection.run(DECIDE, keys, args, (error, value) => {
+      const answer = error === null ? readAnswer(value, plan) : null;
+      if (answer !== null) this.#note(answer, plan, keys, askedAtMs, generation);
+      reply(answer, error ?? NONSENSE);
+    });
+  }
+
+  #keysOf({ main }: Question, { limits }: Plan, callerKeys: string): string[] {
+    const keys: string[] = [];
+    let parts: Limit | null = null;
+    for (const limit of limits) {
+      if (limit.role === 'global') keys.push(this.#keys.global(callerKeys, limit));
+      else if (limit.role === 'resource') keys.push(this.#keys.resource(limit, main));
+      else {
+        keys.push(this.#keys.own(callerKeys, limit, main));
+        if (main !== '') parts = limit;
+      }
+    }
+    if (parts !== null) keys.push(this.#keys.parts(callerKeys), this.#keys.others(callerKeys, parts));
+    return keys;
+  }
+
+  #note(answer: Answer, plan: Plan, keys: readonly string[], askedAtMs: number, generation: number): void {
+    if (answer.byOtherParts) this.#callerOverflows++;
+    const limit = plan.limits[answer.refusedBy];
+    const key = keys[answer.refusedBy];
+    if (limit === undefined || key === undefined || limit.role === 'resource') return;
+    // The key that refused was not the one of this main value, and other values may draw on it.
+    if (answer.byOtherParts && limit.role === 'caller') return;
+    this.#refusals.note(key, limit, answer.decision, askedAtMs, generation);
+  }
+
+  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: Answer): void {
+    const keys = this.#keysOf(question, plan, callerKeys);
+    const drawn = plan.limits.map((limit, at) =>
+      byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
+    );
+    this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
+  }
+
+  /** Nobody waits for it; a unit that cannot go back is gone until its window is over. */
+  #giveBack(keys: readonly string[], args: readonly string[]): void {
+    this.#parts.connection.run(REFUND, keys, args, error => {
+      if (error !== null) this.#parts.health.failed(error);
+    });
+  }
+
+  #failed(error: RedisError, question: Question): Decision {
+    this.#parts.health.failed(error);
+    // A copy: this answer waits for its turn, and the local store writes over its own at the next call.
+    return { ...this.#fallBack(question) };
+  }
+
+  #fallBack(question: Question): Decision {
+    const { policy } = this.#parts;
+    if (policy === 'local') return this.#by('local', this.#decideLocally(question));
+    return policy === 'open' ? this.#by('open', NO_LIMIT) : this.#by('closed', CLOSED);
+  }
+
+  /** A window of the local store is told as a negative number, so that a refund finds its way back there. */
+  #decideLocally({ limits, caller, main, drawing }: Question): Decision {
+    const { local, replicas } = this.#parts;
+    const divided = this.#divided.of(limits, replicas());
+    if (!drawing) return local.peek(divided, caller, main);
+    const decision = local.decide(divided, caller, main);
+    return decision.resourceWindow === 0
+      ? decision
+      : { ...decision, resourceWindow: -decision.resourceWindow };
+  }
+
+  #by(who: DecidedBy, decision: Decision): Decision {
+    this.#parts.listener.decidedBy(who);
+    return decision;
+  }
+}
+
+/** On admission the headers describe the caller's limit, or the resource's where the bucket has no other. */
+function both(own: Decision, shared: Decision): Decision {
+  if (!shared.admitted || own.role === null) return shared;
+  return { ...own, resourceWindow: shared.resourceWindow };
+}
+
+const CLOSED: Decision = { ...NO_LIMIT, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
+const NONSENSE = new RedisError('error', 'the answer of the script is not one');

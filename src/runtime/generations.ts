@@ -1,0 +1,80 @@
+import type { Snapshot } from '../config/index.ts';
+import type { Transports } from '../upstream/index.ts';
+import { isReady, type Setup } from './generation.ts';
+import { Identity } from './identity.ts';
+import type { IdentityParts } from './issuer.ts';
+
+export interface SuccessionParts {
+  readonly identity: IdentityParts;
+  readonly transports: Transports;
+  /** Another setup serves from now on: everything else that follows the configuration is told here. */
+  readonly serve: (setup: Setup) => void;
+  /** A setup was taken that serves as soon as it has the keys of its provider. */
+  readonly wait: (setup: Setup) => void;
+}
+
+/**
+ * One setup after the other. What did not change goes from each to the next: connections, keys, tokens that were verified, and what
+ * was learnt about subjects.
+ *
+ * A setup with another provider waits until it has that one's keys, since without them everybody would be turned away; until then the
+ * present one goes on. A gateway that has no keys itself has nothing to lose, and does not wait.
+ */
+export class Succession {
+  readonly #parts: SuccessionParts;
+  #current: Setup;
+  #next: Setup | null = null;
+
+  constructor(first: Snapshot, parts: SuccessionParts) {
+    this.#parts = parts;
+    const { identity } = first;
+    this.#current = {
+      snapshot: first,
+      identity: identity === null ? null : new Identity(identity, parts.identity),
+      transports: parts.transports.plan(first.upstreams),
+    };
+    parts.transports.use(this.#current.transports);
+    this.#current.identity?.serve();
+  }
+
+  /** What serves. */
+  get current(): Setup {
+    return this.#current;
+  }
+
+  start(): void {
+    this.#current.identity?.start();
+  }
+
+  /** Takes a configuration in place of the present one, and of one that waits. When it throws, nothing has changed. */
+  take(snapshot: Snapshot): void {
+    const before = this.#current.identity;
+    const identity =
+      snapshot.identity === null ? null : new Identity(snapshot.identity, this.#parts.identity, before);
+    const next = { snapshot, identity, transports: this.#parts.transports.plan(snapshot.upstreams) };
+    this.#next?.identity?.retire(before);
+    this.#next = next;
+    const mayServe = isReady(next) || !isReady(this.#current);
+    identity?.start(() => {
+      if (this.#next === next) this.#serve(next);
+    });
+    if (mayServe) this.#serve(next);
+    else this.#parts.wait(next);
+  }
+
+  stop(): void {
+    this.#next?.identity?.stop();
+    this.#current.identity?.stop();
+    this.#next = null;
+  }
+
+  #serve(setup: Setup): void {
+    const before = this.#current;
+    this.#current = setup;
+    this.#next = null;
+    this.#parts.transports.use(setup.transports);
+    setup.identity?.serve();
+    this.#parts.serve(setup);
+    before.identity?.retire(setup.identity);
+  }
+}

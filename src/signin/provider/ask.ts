@@ -1,0 +1,115 @@
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { GrowingBytes } from '../../core/index.ts';
+import type { ProviderOptions, ProviderTls } from '../options.ts';
+import { ProviderFault } from './fault.ts';
+
+/** One request to the provider. */
+export interface ProviderRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** ASCII; null: no body. */
+  readonly body: string | null;
+  /** Fires when the time for the whole request is over, for no other reason. */
+  readonly deadline: AbortSignal;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** What of the options a request needs. */
+export type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxAnswerBytes'>;
+
+/**
+ * Asks the provider once, on a connection of its own. Node's client neither retries nor follows redirects, and a
+ * connection that served nobody before cannot have been closed by the provider in the meantime: where it breaks, it
+ * broke for this request. Rejects with a `ProviderFault`.
+ */
+export function askProvider(request: ProviderRequest, link: ProviderLink): Promise<ProviderAnswer> {
+  return new Promise((resolve, reject) => {
+    const secure = request.url.startsWith('https:');
+    const outgoing = open(request, link, secure);
+    let connected = false;
+    let answered = false;
+    const fail = (error: unknown) => reject(faultOf(error, connected, request));
+
+    outgoing.once('socket', socket => {
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        connected = true;
+      });
+    });
+    // Errors may follow the first one; without a listener they would end the process.
+    outgoing.on('error', fail);
+    outgoing.once('response', response => {
+      answered = true;
+      readAnswer(response, link.maxAnswerBytes).then(resolve, fail);
+    });
+    // A 101 that nobody asked for brings neither a response nor an error: Node closes the connection, and that is all.
+    outgoing.once('close', () => {
+      if (!answered) fail(undefined);
+    });
+    outgoing.end(request.body ?? undefined);
+  });
+}
+
+function open(request: ProviderRequest, link: ProviderLink, secure: boolean): ClientRequest {
+  const options = {
+    method: request.method,
+    headers: {
+      ...request.headers,
+      // Without it any coding would do (RFC 9110 section 12.5.3), and none is undone here.
+      'accept-encoding': 'identity',
+      ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
+    },
+    // A connection of its own, closed after the answer.
+    agent: false,
+    signal: request.deadline,
+  } as const;
+  return secure
+    ? requestHttps(request.url, { ...options, ...secureOptions(link.tls) })
+    : requestHttp(request.url, options);
+}
+
+function secureOptions(tls: ProviderTls): { ca?: string; cert?: string; key?: string } {
+  return {
+    ...(tls.ca === null ? undefined : { ca: tls.ca }),
+    ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
+    ...(tls.key === null ? undefined : { key: tls.key }),
+  };
+}
+
+async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<ProviderAnswer> {
+  const joined = new GrowingBytes(maxBytes);
+  let body: Buffer = Buffer.alloc(0);
+  // Leaving the loop early destroys the connection; an answer that breaks off throws.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    if (body.length + chunk.length > maxBytes)
+      throw new ProviderFault('too_large', `the provider's answer exceeds ${maxBytes} bytes`);
+    body = joined.join(body, chunk);
+  }
+  return { status: response.statusCode ?? 0, body };
+}
+
+function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {
+  if (error instanceof ProviderFault) return error;
+  const where = new URL(request.url).origin;
+  if (!connected) {
+    const why = request.deadline.aborted ? 'no connection in time' : errorCode(error);
+    return new ProviderFault('unreachable', `cannot connect to ${where}: ${why}`);
+  }
+  if (request.deadline.aborted)
+    return new ProviderFault('timed_out', `${where} did not finish its answer in time`);
+  const code = errorCode(error);
+  return code.startsWith('HPE_')
+    ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
+    : new ProviderFault('reset', `${where} closed the connection before its answer was whole: ${code}`);
+}
+
+/** The code alone: messages and other members of Node's errors can hold bytes of the answer (`rawPacket`). */
+function errorCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no code';
+}

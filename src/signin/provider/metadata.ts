@@ -1,0 +1,83 @@
+import type { ProviderOptions } from '../options.ts';
+import { addressMistake } from './address.ts';
+import { ProviderFault } from './fault.ts';
+
+/** What the gateway needs to know of a provider. Immutable; another object means that something changed. */
+export interface ProviderMetadata {
+  readonly issuer: string;
+  /** Where browsers go to sign in. */
+  readonly authorizationEndpoint: string;
+  /** Where codes are redeemed. */
+  readonly tokenEndpoint: string;
+  /** Where the keys are that sign tokens (`jwks_uri`). */
+  readonly keySetUrl: string;
+}
+
+/** Where the discovery document is (OpenID Connect Discovery 1.0 section 4). */
+export function discoveryAddress(options: ProviderOptions): string {
+  return options.discoveryUrl ?? `${options.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+}
+
+/** The metadata that the options alone make, or undefined when a discovery document is needed. */
+export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
+  const { authorization, token, keySet } = options.endpoints;
+  if (authorization === null || token === null || keySet === null) return undefined;
+  return {
+    issuer: options.issuer,
+    authorizationEndpoint: authorization,
+    tokenEndpoint: token,
+    keySetUrl: keySet,
+  };
+}
+
+/**
+ * Reads a discovery document. Throws a `ProviderFault` whose message tells the operator what to change.
+ *
+ * The issuer must be the configured one character by character (OpenID Connect Discovery 1.0 section 4.3), also where
+ * `discoveryUrl` is given: tokens are compared with it the same way, and a trailing slash that is forgiven here would
+ * have every one of them refused later.
+ */
+export function readMetadata(document: unknown, options: ProviderOptions): ProviderMetadata {
+  if (typeof document !== 'object' || document === null) throw unusable('is not a JSON object');
+  const members = new Map<string, unknown>(Object.entries(document));
+  const issuer = members.get('issuer');
+  if (issuer !== options.issuer) {
+    throw unusable(`says issuer ${shown(issuer)}, the configuration says ${shown(options.issuer)}`);
+  }
+  const { authorization, token, keySet } = options.endpoints;
+  return {
+    issuer: options.issuer,
+    authorizationEndpoint: endpoint(
+      'authorization_endpoint',
+      authorization ?? members.get('authorization_endpoint'),
+      options,
+    ),
+    tokenEndpoint: endpoint('token_endpoint', token ?? tokenEndpointOf(members, options), options),
+    keySetUrl: endpoint('jwks_uri', keySet ?? members.get('jwks_uri'), options),
+  };
+}
+
+/** A provider may keep a host apart where it asks for client certificates (RFC 8705 section 5). */
+function tokenEndpointOf(members: ReadonlyMap<string, unknown>, options: ProviderOptions): unknown {
+  const aliases = members.get('mtls_endpoint_aliases');
+  if (options.tls.certificate !== null && typeof aliases === 'object' && aliases !== null) {
+    const alias = new Map<string, unknown>(Object.entries(aliases)).get('token_endpoint');
+    if (alias !== undefined) return alias;
+  }
+  return members.get('token_endpoint');
+}
+
+function endpoint(name: string, value: unknown, options: ProviderOptions): string {
+  if (typeof value !== 'string') throw unusable(`has no ${name}`);
+  const mistake = addressMistake(value, options.allowHttp);
+  if (mistake !== undefined) throw unusable(`has a ${name} that ${mistake}`);
+  return value;
+}
+
+function unusable(what: string): ProviderFault {
+  return new ProviderFault('nonsense', `the discovery document ${what}`);
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 200);
+}

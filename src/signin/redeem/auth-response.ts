@@ -1,0 +1,104 @@
+import { ProviderFault } from '../provider/index.ts';
+import { unverifiedClaims } from './jwt-claims.ts';
+
+/** The members of the provider's token answer, whatever they are. */
+export type TokenMembers = ReadonlyMap<string, unknown>;
+
+/** What a client gets for its code (docs/contract.md, 1.4). Members that the provider did not issue are left out. */
+export interface AuthResponse {
+  readonly accessToken: string;
+  readonly tokenType: 'Bearer';
+  /** Seconds. */
+  readonly expiresIn?: number;
+  readonly refreshToken?: string;
+  /** Seconds. */
+  readonly refreshExpiresIn?: number;
+  readonly idToken?: string;
+  /** Seconds since the epoch; 0: no mark. */
+  readonly notBeforePolicy: number;
+  readonly sessionState?: string;
+  readonly scope: string;
+}
+
+/** A not-before mark that came with a subject's tokens. */
+export interface LearntMark {
+  readonly subject: string;
+  /** Seconds since the epoch, above 0. */
+  readonly notBefore: number;
+}
+
+export interface ReadAnswer {
+  readonly response: AuthResponse;
+  readonly mark: LearntMark | undefined;
+}
+
+/**
+ * Makes the client's answer of the provider's. Throws a `ProviderFault` when there is no access token that can be used as
+ * a bearer token. Nothing else is a reason to fail: the code is spent, so a member of the wrong type counts as one that is
+ * missing and gets what a missing one gets.
+ *
+ * No signature is verified here, and nothing depends on one: the tokens came from the token endpoint itself, over a
+ * connection that vouches for it (OpenID Connect Core 1.0 section 3.1.3.7, rule 6). The ID token is the client's to judge;
+ * the gateway authenticates nobody by it and takes only `sid` from it. The access token is verified on every request that
+ * is made with it. The claims read here fill gaps in this one answer, and `sub` names whom a not-before mark is for.
+ */
+export function readAnswer(members: TokenMembers, requestedScope: string, nowSeconds: number): ReadAnswer {
+  const accessToken = text(members, 'access_token');
+  if (accessToken === undefined) throw new ProviderFault('nonsense', 'the token answer has no access_token');
+  if (!isBearer(members.get('token_type'))) {
+    throw new ProviderFault('nonsense', 'the token answer has a token_type other than Bearer');
+  }
+  const claims = unverifiedClaims(accessToken);
+  const refreshToken = text(members, 'refresh_token');
+  const idToken = text(members, 'id_token');
+  const notBeforePolicy = count(members.get('not-before-policy')) ?? 0;
+  const subject = text(claims, 'sub');
+
+  const expiresIn = count(members.get('expires_in')) ?? secondsLeft(claims, nowSeconds);
+  const refreshExpiresIn =
+    refreshToken === undefined
+      ? undefined
+      : (count(members.get('refresh_expires_in')) ?? secondsLeft(unverifiedClaims(refreshToken), nowSeconds));
+  const sessionState =
+    text(members, 'session_state') ?? text(claims, 'sid') ?? text(unverifiedClaims(idToken), 'sid');
+
+  return {
+    response: {
+      accessToken,
+      tokenType: 'Bearer',
+      ...(expiresIn === undefined ? undefined : { expiresIn }),
+      ...(refreshToken === undefined ? undefined : { refreshToken }),
+      ...(refreshExpiresIn === undefined ? undefined : { refreshExpiresIn }),
+      ...(idToken === undefined ? undefined : { idToken }),
+      notBeforePolicy,
+      ...(sessionState === undefined ? undefined : { sessionState }),
+      scope: text(members, 'scope') ?? requestedScope,
+    },
+    mark: subject !== undefined && notBeforePolicy > 0 ? { subject, notBefore: notBeforePolicy } : undefined,
+  };
+}
+
+/** RFC 6749 section 7.1: letter case means nothing. Providers that leave it out mean this one. */
+function isBearer(tokenType: unknown): boolean {
+  if (tokenType === undefined || tokenType === null) return true;
+  return typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
+}
+
+function text(members: ReadonlyMap<string, unknown>, name: string): string | undefined {
+  const value = members.get(name);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A whole number from 0 up; providers also write digits in quotes, and fractions. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || number < 0) return undefined;
+  const whole = Math.floor(number);
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** Until `exp` (RFC 7519 section 4.1.4), rounded down; 0 when it has passed. */
+function secondsLeft(claims: ReadonlyMap<string, unknown>, nowSeconds: number): number | undefined {
+  const expiry = count(claims.get('exp'));
+  return expiry === undefined ? undefined : Math.max(0, Math.floor(expiry - nowSeconds));
+}

@@ -1,0 +1,186 @@
+import { ClientError, ResponseBodyError } from 'openid-client';
+import { GatewayError, type GatewayErrorOptions, type RedeemOutcome, RpcCode } from '../../core/index.ts';
+import { type OAuthError, oauthError, ProviderFault } from '../provider/index.ts';
+import { quietText } from './quiet-text.ts';
+
+/** How redeeming ends when the request's body was right and there are no tokens. */
+export type FailedOutcome = Exclude<RedeemOutcome, 'success' | 'bad_body'>;
+
+/** The wait before a client may come again, in seconds. */
+const RETRY_AFTER = ['Retry-After', '5'] as const;
+
+/** What the client is told. The messages say what to do with the code, which is all that a client can do something about. */
+const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>>> = {
+  code_refused: {
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message:
+      'The code was not accepted: it is unknown, expired or already used, or redirectUri is not exactly the one it was obtained with. Start the sign-in again.',
+  },
+  gateway_refused: {
+    status: 500,
+    rpcCode: RpcCode.internal,
+    side: 'gateway',
+    message: 'Sign-in is not possible at the moment because of a fault of this service.',
+  },
+  not_ready: {
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message:
+      'The identity provider could not be reached yet. The code was not used; try again with the same one.',
+    fields: RETRY_AFTER,
+    retrySafe: true,
+  },
+  overloaded: {
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'gateway',
+    message: 'Too many sign-ins are under way. The code was not used; try again with the same one.',
+    fields: ['Retry-After', '1'],
+    retrySafe: true,
+    cap: 'max_in_flight',
+  },
+  unreachable: {
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message: 'The identity provider cannot be reached. The code was not used; try again with the same one.',
+    fields: RETRY_AFTER,
+    retrySafe: true,
+  },
+  timed_out: {
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'provider',
+    message:
+      'The identity provider did not answer in time. The code may be spent; if so, start the sign-in again.',
+  },
+  broken: {
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message: 'The identity provider failed. The code may be spent; if so, start the sign-in again.',
+    fields: RETRY_AFTER,
+  },
+  fault: {
+    status: 500,
+    rpcCode: RpcCode.internal,
+    side: 'gateway',
+    message: 'Internal fault.',
+  },
+};
+
+export interface Failure {
+  readonly outcome: FailedOutcome;
+  readonly error: GatewayError;
+}
+
+/** The failure of that outcome; `cause` is for the log and must be fit for it. */
+export function failure(outcome: FailedOutcome, cause?: Error): Failure {
+  return { outcome, error: new GatewayError({ ...ANSWERS[outcome], cause }) };
+}
+
+/**
+ * What a failed token request means.
+ *
+ * @param error what `redeemCode` rejected with
+ * @param secrets what the request held; cut out of the provider's explanation before it becomes the log's
+ */
+export function failureOf(error: unknown, secrets: readonly string[]): Failure {
+  const fault = faultIn(error, secrets);
+  return failure(outcomeOf(fault), fault);
+}
+
+function outcomeOf(fault: ProviderFault | Error): FailedOutcome {
+  if (!(fault instanceof ProviderFault)) return 'fault';
+  switch (fault.kind) {
+    case 'unreachable':
+      return 'unreachable';
+    case 'timed_out':
+      return 'timed_out';
+    case 'refused':
+      return outcomeOfAnswer(fault.status ?? 0, fault.error);
+    case 'reset':
+    case 'too_large':
+    case 'malformed':
+    case 'nonsense':
+      return 'broken';
+  }
+}
+
+/** RFC 6749 section 5.2. A provider that is in trouble or throttles says so by its status, whatever the body adds. */
+function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcome {
+  if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
+  switch (error) {
+    // The client's code or redirect URI; Google has a word of its own for the latter.
+    case 'invalid_grant':
+    case 'invalid_request':
+    case 'redirect_uri_mismatch':
+    // The user has to sign in again, as Entra ID says of codes from before a change of its rules.
+    case 'interaction_required':
+      return 'code_refused';
+    // It may get better by itself (RFC 6749 section 4.1.2.1 has the first two for the other endpoint).
+    case 'temporarily_unavailable':
+    case 'server_error':
+    case 'slow_down':
+      return 'broken';
+    case null:
+      return outcomeOfStatus(status);
+    // The gateway itself is refused, or what it asked for.
+    case 'invalid_client':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+    case 'invalid_scope':
+    case 'another':
+      return 'gateway_refused';
+  }
+}
+
+/** No word of OAuth: an answer of something between here and the provider, or of the wrong address. */
+function outcomeOfStatus(status: number): FailedOutcome {
+  // Too long, and nothing in the request but what the client sent has a length that varies.
+  if (status === 413 || status === 414 || status === 431) return 'code_refused';
+  return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
+}
+
+/**
+ * The fault behind an error, in words of our own. openid-client wraps errors in errors, with the answer or its parsed body
+ * as the innermost cause, so the chain is walked, and nothing of it is kept.
+ */
+function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Error {
+  let link = error;
+  for (let depth = 0; depth < 8; depth += 1) {
+    if (link instanceof ProviderFault) return link;
+    if (link instanceof ResponseBodyError) return refusal(link, secrets);
+    if (link instanceof Response) return statusFault(link.status);
+    if (!(link instanceof Error)) break;
+    link = link.cause;
+  }
+  if (error instanceof ClientError && error.code !== undefined) {
+    return new ProviderFault('nonsense', `the token answer cannot be used: ${error.code}`);
+  }
+  return new Error(
+    `redeeming failed in the gateway: ${error instanceof Error ? quietText(error.name, secrets) : 'no error'}`,
+  );
+}
+
+/**
+ * The error is told by the provider's own word, before secrets are cut out of anything: a code of `a`, cut out of
+ * `invalid_grant`, must not turn a refused code into a fault of the gateway.
+ */
+function refusal(answer: ResponseBodyError, secrets: readonly string[]): ProviderFault {
+  const error = oauthError(answer.error);
+  const word = error === 'another' ? quietText(answer.error, secrets) : error;
+  const description =
+    typeof answer.error_description === 'string' ? quietText(answer.error_description, secrets) : '';
+  const message = `the token endpoint answered ${answer.status} ${word}${description === '' ? '' : ` (${description})`}`;
+  return new ProviderFault('refused', message, { status: answer.status, error });
+}
+
+function statusFault(status: number): ProviderFault {
+  return status === 200
+    ? new ProviderFault('nonsense', 'the token answer is not a JSON object', { status })
+    : new ProviderFault('refused', `the token endpoint answered ${status}`, { status });
+}

@@ -1,0 +1,92 @@
+import { type ClientAuth, customFetch, genericGrantRequest } from 'openid-client';
+import { libraryConfiguration } from '../library.ts';
+import type { ProviderOptions } from '../options.ts';
+import { askProvider, type ProviderAnswer, ProviderFault, type ProviderMetadata } from '../provider/index.ts';
+import type { TokenMembers } from './auth-response.ts';
+import type { RedeemRequest } from './request.ts';
+
+/** What redeeming needs beside the request. */
+export interface RedeemParts {
+  readonly metadata: ProviderMetadata;
+  readonly provider: ProviderOptions;
+  readonly clientId: string;
+  readonly authentication: ClientAuth;
+}
+
+/**
+ * Trades a code for tokens with at most one token request, which nothing can cancel but its own deadline: a client that
+ * goes away would otherwise leave a code that may or may not be spent.
+ *
+ * `genericGrantRequest` and not `authorizationCodeGrant`: that one sends a `redirect_uri` that went through `URL`, which
+ * lower-cases, normalises and strips, and the provider compares byte for byte.
+ *
+ * Rejects with a `ProviderFault` or with what openid-client throws: see outcome.ts.
+ */
+export async function redeemCode(request: RedeemRequest, parts: RedeemParts): Promise<TokenMembers> {
+  const deadline = AbortSignal.timeout(parts.provider.timeoutMs);
+  const configuration = libraryConfiguration(parts.metadata, parts.clientId, parts.authentication);
+  // The library's own timeout is measured anew for each step, and takes no fraction of a millisecond.
+  configuration.timeout = 0;
+  let asked = false;
+  let members: TokenMembers | undefined;
+  configuration[customFetch] = async (url, { headers, body }) => {
+    if (asked) throw new ProviderFault('nonsense', 'a second token request was about to be sent');
+    asked = true;
+    const answer = await askProvider(
+      { method: 'POST', url, headers: { ...headers, 'user-agent': 'weir' }, body: String(body), deadline },
+      parts.provider,
+    );
+    members = answer.status === 200 ? jsonMembers(answer.body) : undefined;
+    return members === undefined ? plainResponse(answer) : essentials(members);
+  };
+  await genericGrantRequest(configuration, 'authorization_code', parametersOf(request));
+  if (members === undefined)
+    throw new ProviderFault('nonsense', 'the token answer is not a JSON object', { status: 200 });
+  return members;
+}
+
+function parametersOf(request: RedeemRequest): Record<string, string> {
+  const { code, redirectUri, codeVerifier } = request;
+  return {
+    code,
+    redirect_uri: redirectUri,
+    ...(codeVerifier === undefined ? undefined : { code_verifier: codeVerifier }),
+  };
+}
+
+function jsonMembers(body: Buffer): TokenMembers | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    return new Map(Object.entries(value));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What the library gets to see of a good answer. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
+ * token whose issue time, algorithm or encryption it does not like, and a throw at this point costs the user a second
+ * sign-in, since the code is spent. What the members are worth is decided in auth-response.ts.
+ */
+function essentials(members: TokenMembers): Response {
+  return Response.json({
+    access_token: members.get('access_token'),
+    token_type: members.get('token_type') ?? 'Bearer',
+  });
+}
+
+/**
+ * An answer that says no, with its content type set and its other fields gone: for a `WWW-Authenticate` field the library
+ * would leave the body unread, and the `error` in the body says more than the challenge.
+ */
+function plainResponse({ status, body }: ProviderAnswer): Response {
+  // `Response` takes no other status than these, and no body with some of them.
+  if (status < 200 || status > 599)
+    throw new ProviderFault('malformed', `the token endpoint answered ${status}`);
+  const bodiless = status === 204 || status === 205 || status === 304;
+  return new Response(bodiless ? null : new Uint8Array(body), {
+    status,
+    headers: { 'content-type': 'application/json' },
+  });
+}

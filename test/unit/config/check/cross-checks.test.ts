@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { NEEDED, problemsIn } from '../../../support/config-text.ts';
+
+const UPSTREAMS = `upstreams: { api: { url: "http://api:3000" } }\nroutes:\n`;
+
+/** The problems of these routes, written from line 3 on, path in column 11. */
+function problemsOfRoutes(...routes: string[]): Promise<string[]> {
+  const lines = routes.map(route => `  - { path: ${route}, upstream: api, authentication: none }\n`);
+  return problemsIn(UPSTREAMS + lines.join(''));
+}
+
+describe('the upstream of a route', () => {
+  it('must exist', async () => {
+    const route = (name: string) => `  - { path: /${name}, upstream: ${name}, authentication: none }\n`;
+    expect(await problemsIn(UPSTREAMS + route('api') + route('app') + route('database'))).toEqual([
+      '4:29: routes[1].upstream: no upstream is named "app", did you mean "api"?',
+      '5:34: routes[2].upstream: no upstream is named "database"',
+    ]);
+  });
+
+  it('may be one whose own keys are wrong', async () => {
+    const text =
+      'upstreams: { api: { url: 1 } }\nroutes: [{ path: /, upstream: api, authentication: none }]\n';
+    expect(await problemsIn(text)).toHaveLength(1);
+  });
+
+  it('is not looked for where the upstreams are missing altogether', async () => {
+    expect(await problemsIn('routes: [{ path: /, upstream: api, authentication: none }]\n')).toEqual([
+      '1:1: missing key "upstreams": expected a map of keys',
+    ]);
+  });
+});
+
+describe('an upstream that no route uses', () => {
+  const UNUSED = `upstreams:
+  api: { url: "http://api" }
+  old: { url: "http://old" }
+routes:
+`;
+
+  it('is worth a warning', async () => {
+    expect(await problemsIn(`${UNUSED}  - { path: /, upstream: api, authentication: none }\n`)).toEqual([
+      '3:3: warning: upstreams: no route uses the upstream "old"',
+    ]);
+  });
+
+  it('is not said to be unused while a route names one that does not exist', async () => {
+    expect(await problemsIn(`${UNUSED}  - { path: /, upstream: alt, authentication: none }\n`)).toEqual([
+      '5:26: routes[0].upstream: no upstream is named "alt"',
+    ]);
+  });
+});
+
+describe('two routes', () => {
+  it('may not match the same requests, however they are written', async () => {
+    expect(await problemsOfRoutes('"/v1/users/{id}"', '/v1/users', '"/V1/Users/{name}/"')).toEqual([
+      '5:13: routes[2].path: this route matches the same requests as the one in line 3',
+    ]);
+  });
+
+  it('may share a path when no method is in both', async () => {
+    expect(
+      await problemsOfRoutes('/a, methods: [GET]', '/a, methods: [POST]', '/a', '/a, methods: [PUT, POST]'),
+    ).toEqual(['6:13: routes[3].path: this route matches the same requests as the one in line 4']);
+  });
+
+  it('are compared even if other keys of them are wrong', async () => {
+    const text = `${UPSTREAMS}  - { path: /a, upstream: api, authentication: 1 }
+  - { path: /a, upstream: nope, x: 1 }
+`;
+    expect(await problemsIn(text)).toEqual([
+      expect.stringMatching(/^3:48: routes\[0\]\.authentication: expected/),
+      expect.stringMatching(/^4:5: routes\[1\]: a route requires a token/),
+      '4:13: routes[1].path: this route matches the same requests as the one in line 3',
+      '4:27: routes[1].upstream: no upstream is named "nope"',
+      '4:33: routes[1]: unknown key "x"',
+    ]);
+  });
+});
+
+describe('a route that others hide', () => {
+  it('is worth a warning that names them', async () => {
+    expect(await problemsOfRoutes('/a/**', '/a', '"/a/{x}/**"')).toEqual([
+      '3:13: warning: routes[0].path: no request reaches this route: more specific ones (line 4, 5) take them all',
+    ]);
+  });
+});
+
+describe('the two listeners', () => {
+  const listen = (http: string, admin: string) =>
+    problemsIn(
+      `${UPSTREAMS.replace('routes:\n', 'routes: []\n')}listen: { http: "${http}", admin: "${admin}" }\n`,
+    );
+  const TAKEN = expect.stringContaining('listen.admin: this is where http listens already');
+
+  it.each([
+    ['127.0.0.1:80', '127.0.0.1:80'],
+    ['0.0.0.0:80', '127.0.0.1:80'],
+    ['127.0.0.1:80', '[::]:80'],
+    ['[::]:80', '[::1]:80'],
+  ])('may not be one: %s and %s', async (http, admin) => {
+    expect(await listen(http, admin)).toContainEqual(TAKEN);
+  });
+
+  it.each([
+    ['127.0.0.1:80', '127.0.0.1:81'],
+    ['127.0.0.1:80', '127.0.0.2:80'],
+    ['127.0.0.1:0', '127.0.0.1:0'],
+    ['127.0.0.1:80', 'off'],
+  ])('may be apart: %s and %s', async (http, admin) => {
+    expect(await listen(http, admin)).not.toContainEqual(TAKEN);
+  });
+
+  it('are compared by their defaults too', async () => {
+    expect(await problemsIn('upstreams: {}\nroutes: []\nlisten: { http: 0.0.0.0:9090 }\n')).toEqual([
+      '3:9: listen.admin: this is where http listens already: take another port',
+    ]);
+  });
+});
+
+describe('the keep-alive of clients', () => {
+  const withKeepAlive = (time: string) => problemsIn(`${NEEDED}timeouts: { keep_alive: ${time} }\n`);
+
+  it('is warned of where it is shorter than the pauses of clients', async () => {
+    expect(await withKeepAlive('64s')).toEqual([
+      '3:25: warning: timeouts.keep_alive: clients and load balancers that pause for a minute will meet closed connections: 65s or more',
+    ]);
+  });
+
+  it.each(['65s', '2m'])('may be %s', async time => {
+    expect(await withKeepAlive(time)).toEqual([]);
+  });
+});

@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest';
+import { formatProblem } from '../../../../src/config/index.ts';
+import { loadFiles, problemsOf } from '../../../support/config-text.ts';
+
+const IDENTITY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: any, bots: { claim: client_id } }
+upstreams: { api: { url: "http://api:3000" } }
+limits: limits.yaml
+`;
+
+const EVERYWHERE = ['path: /**, authentication: optional'];
+
+/** What is told of this limits.yaml beside these routes of gateway.yaml. */
+async function problemsIn(
+  limits: string,
+  routes: readonly string[] = EVERYWHERE,
+  identity = IDENTITY,
+): Promise<string[]> {
+  return problemsOf(await loadFiles(filesOf(limits, routes, identity))).map(problem =>
+    problem.replace(/^limits\.yaml:/, ''),
+  );
+}
+
+/** The same of one bucket `b`, on these lines. */
+function problemsOfBucket(keys: string, lines: readonly string[], routes?: readonly string[]) {
+  return problemsIn(textOfBucket(keys, lines), routes);
+}
+
+/** The hints about that bucket, though nothing is wrong with it. */
+async function hintsOfBucket(
+  keys: string,
+  lines: readonly string[],
+  routes: readonly string[] = EVERYWHERE,
+  identity = IDENTITY,
+): Promise<string[]> {
+  const result = await loadFiles(filesOf(textOfBucket(`${keys}, scope: user`, lines), routes, identity));
+  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  return result.hints.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+function textOfBucket(keys: string, lines: readonly string[]): string {
+  return `buckets:\n  b: { ${keys} }\nroutes:\n${lines.map(line => `  ${line}: b\n`).join('')}`;
+}
+
+function filesOf(limits: string, routes: readonly string[], identity: string): Record<string, string> {
+  const lines = routes.map(route => `  - { ${route}, upstream: api }\n`);
+  return { 'gateway.yaml': `${identity}routes:\n${lines.join('')}`, 'limits.yaml': limits };
+}
+
+describe('a value of limits.yaml', () => {
+  it.each([
+    [
+      'global: { bot: 0/1s }',
+      '1:16: global.bot: "0/1s" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)',
+    ],
+    ['global: { bots: 5/1s }', '1:11: global: unknown key "bots", did you mean "bot"?'],
+    [
+      'global: none',
+      '1:9: global: expected off, or a map such as { bot: 50/1s, user: 50/1s, address: 50/1s }, found "none"',
+    ],
+    [
+      'invalid_requests: { limit: 5 }',
+      '1:28: invalid_requests.limit: expected a number and a period such as 20/5s, found 5',
+    ],
+    [
+      'invalid_requests: { limit: off }',
+      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h',
+    ],
+    [
+      'webhook_not_found: { restrict_for: 19h }',
+      '1:36: webhook_not_found.restrict_for: expected a time from 1s to 65535s, found "19h"',
+    ],
+    [
+      'ignored_refusals: { restrict_for: 999ms }',
+      '1:35: ignored_refusals.restrict_for: expected a time from 1s to 65535s, found "999ms"',
+    ],
+    [
+      'never_restrict: [home]',
+      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home"',
+    ],
+    ['keys_per_caller: 0', '1:18: keys_per_caller: expected a whole number from 1 to 1000000, found 0'],
+    ['window_slack: 2s', '1:15: window_slack: expected a time from 0ms to 1s, found "2s"'],
+    [
+      'bucket_hash: rout',
+      '1:14: bucket_hash: expected "value" or "route", found "rout", did you mean "route"?',
+    ],
+    ['bucket: {}', '1:1: unknown key "bucket", did you mean "buckets"?'],
+  ])('%s is a mistake', async (text, problem) => {
+    expect(await problemsIn(`${text}\n`)).toEqual([problem]);
+  });
+
+  it.each([
+    ['algorithm: gcra', '2:24: buckets.b.algorithm: expected "fixed" or "smooth", found "gcra"'],
+    ['scope: global', '2:20: buckets.b.scope: expected "user" or "shared", found "global"'],
+    [
+      'main: "{id}"',
+      '2:19: buckets.b.main: expected the name of a parameter such as channel_id, without braces, found "{id}"',
+    ],
+    ['users: 1/1s', '2:13: buckets.b: unknown key "users", did you mean "user"?'],
+  ])('a bucket with { %s } is a mistake', async (key, problem) => {
+    const text = `buckets:\n  b: { ${key}, user: 5/5s }\nroutes: { "/{id}": b }\n`;
+    const [first, ...others] = await problemsIn(
+      text.replace('user: 5/5s', key.startsWith('users') ? 'bot: 5/5s' : 'user: 5/5s'),
+    );
+    expect(others).toEqual([]);
+    expect(first?.replace(/^2:\d+/, '')).toBe(problem.replace(/^2:\d+/, ''));
+  });
+
+  it('a bucket without a proper name is a mistake', async () => {
+    expect(await problemsIn('buckets: { "a b": { user: 5/5s } }\nroutes: { /: "a b" }\n')).toEqual([
+      '1:12: buckets: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+    ]);
+  });
+
+  it('all are told at once', async () => {
+    const text =
+      'global: { bot: 5 }\nbuckets:\n  b: { main: id }\n  c: { user: 5/5s }\nroutes:\n  /a: b\n  get /b: other\n';
+    expect(await problemsIn(text)).toEqual([
+      '1:16: global.bot: expected off, or a number and a period such as 1000/1m, found 5',
+      '3:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
+      '6:3: routes: "/a" has no {id}, by which the bucket "b" counts',
+      '7:3: routes: "get /b" is no route: "get" is no method, did you mean "GET"?',
+      '7:11: routes.get /b: no bucket is named "other"',
+    ]);
+  });
+});
+
+describe('a line of routes', () => {
+  it.each([
+    ['v1/a', 'is no route: a path starts with "/": write "/v1/a"'],
+    ['GET v1/a', 'is no route: a path starts with "/": write "/v1/a"'],
+    ['GET,POST /v1/a', 'is no route: write a line for each method'],
+    ['GTE /v1/a', 'is no route: "GTE" is no method, did you mean "GET"?'],
+    [
+      'TRACE /v1/a',
+      'is no route: method "TRACE" is none that the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method',
+    ],
+    ['GET /v1/a b', 'is no route: write METHOD /path, or /path alone'],
+    ['GET', 'is no route: a path starts with "/": write "/GET"'],
+    ['GET /v1/{a}/{a}', 'is no route: two parameters are named "a": give each a name of its own'],
+  ])('"%s" is a mistake', async (line, problem) => {
+    expect(await problemsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
+      `3:3: routes: "${line}" ${problem}`,
+    ]);
+  });
+
+  it('names a bucket that exists', async () => {
+    expect(
+      await problemsIn('buckets: { messages: { user: 5/5s } }\nroutes: { /a: message, /b: messages }\n'),
+    ).toEqual(['2:15: routes./a: no bucket is named "message", did you mean "messages"?']);
+  });
+
+  it('has the main parameter of its bucket', async () => {
+    expect(
+      await problemsOfBucket('main: channel_id, user: 5/5s', ['/a/{channel_id}', '/b/{chanel_id}', '/c']),
+    ).toEqual([
+      '5:3: routes: "/b/{chanel_id}" has no {channel_id}, by which the bucket "b" counts, did you mean "chanel_id"?',
+      '6:3: routes: "/c" has no {channel_id}, by which the bucket "b" counts',
+    ]);
+  });
+
+  it('matches no request that another matches just as well', async () => {
+    expect(
+      await problemsOfBucket('user: 5/5s', ['GET /a/{x}', 'POST /a/{x}', '/a/{x}', '"GET /A/{y}/"']),
+    ).toEqual(['7:3: routes: "GET /A/{y}/" matches the same requests as line 4']);
+  });
+
+  it('is worth a warning when more specific ones hide it', async () => {
+    expect(await problemsOfBucket('user: 5/5s', ['/a/**', '/a', '/a/{x}/**'])).toEqual([
+      '4:3: warning: routes: no request reaches "/a/**": more specific ones (line 5, 6) take them all',
+    ]);
+  });
+});
+
+describe('a bucket', () => {
+  it('that no line leads to is worth a warning', async () => {
+    expect(await problemsIn('buckets: { b: { user: 5/5s }, c: { user: 5/5s } }\nroutes: { /: b }\n')).toEqual(
+      ['1:31: warning: buckets: no line of "routes" leads to the bucket "c"'],
+    );
+  });
+
+  it('that limits nobody is a mistake', async () => {
+    expect(await problemsOfBucket('algorithm: smooth', ['/'])).toEqual([
+      '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
+    ]);
+  });
+
+  it('with a resource limit needs a main parameter', async () => {
+    expect(await problemsOfBucket('resource: 5/5s', ['/'])).toEqual([
+      '2:8: buckets.b: "resource" adds up what all callers send for one value of the main parameter: name that with "main"',
+    ]);
+  });
+
+  it('that several lines lead to brings a hint about its scope, unless it says one', async () => {
+    const hintsOf = async (keys: string) => {
+      const result = await loadFiles({
+        'gateway.yaml': `${IDENTITY}routes: [{ path: /**, upstream: api, authentication: optional }]\n`,
+        'limits.yaml': `buckets:\n  b: { user: 5/5s${keys} }\nroutes: { /a: b, /b: b }\n`,
+      });
+      if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+      expect(result.warnings).toEqual([]);
+      return result.hints.map(formatProblem);
+    };
+    expect(await hintsOf('')).toEqual([
+      expect.stringMatching(/limits\.yaml:2:3: hint: buckets: the scope of the bucket "b" is "shared"/),
+    ]);
+    expect(await hintsOf(', scope: user')).toEqual([]);
+    expect(await hintsOf(', scope: shared')).toEqual([]);
+  });
+});
+
+describe('a line that no route of gateway.yaml takes requests to', () => {
+  const NONE = (at: string, line: string) =>
+    `${at}: warning: routes: no route of gateway.yaml takes what "${line}" matches`;
+
+  it('is worth a warning', async () => {
+    const routes = [
+      'path: /v1/**, methods: [GET, POST], authentication: optional',
+      'path: "/v2/{id}", authentication: optional',
+    ];
+    const lines = [
+      '/v1/a',
+      'GET /v1/b',
+      'HEAD /v1/c',
+      'PUT /v1/a',
+      '/v2',
+      '/v2/a/**',
+      '/v2/7',
+      '/v3/**',
+      '/**',
+    ];
+    expect(await problemsOfBucket('user: 5/5s', lines, routes)).toEqual([
+      NONE('7:3', 'PUT /v1/a'),
+      NONE('8:3', '/v2'),
+      NONE('11:3', '/v3/**'),
+    ]);
+  });
+
+  it('is none where the gateway itself serves the path', async () => {
+    expect(await problemsOfBucket('address: 5/5s', ['POST /v1/anonymous/auth'], ['path: /v2'])).toEqual([]);
+  });
+
+  it('is not looked for while a route of gateway.yaml is wrong', async () => {
+    const problems = await problemsOfBucket('user: 5/5s', ['/v1'], ['path: v1']);
+    expect(problems).toEqual([expect.stringMatching(/^gateway\.yaml:/)]);
+  });
+});
+
+describe('a quota for a class that nobody can have', () => {
+  const REQUIRED = 'path: /a/**, authentication: required';
+  const NONE = 'path: /b/**, authentication: none';
+  const BY_TOKEN =
+    '"address" counts nobody here: the routes of this bucket require a token, and without one only the global limit counts';
+  const BY_ADDRESS = (key: string) =>
+    `"${key}" counts nobody here: the routes of this bucket look at no token, every caller is an address`;
+
+  it.each([
+    ['address: 1/1s, user: 5/5s', ['/a/x'], [BY_TOKEN]],
+    ['address: 1/1s, user: 5/5s', ['/a/x', '/b/x'], []],
+    ['address: 1/1s', ['/a/x', '/b/x'], []],
+    ['user: 5/5s', ['/b/x'], []],
+    ['user: 5/5s, address: 1/1s', ['/b/x'], [BY_ADDRESS('user')]],
+    ['bot: 5/5s, address: 1/1s', ['/b/x'], [BY_ADDRESS('bot')]],
+    ['user: 5/5s, bot: 5/5s', ['/a/x'], []],
+    ['bot: 5/5s', ['/a/x'], []],
+  ])('with { %s } on %j is told: %j', async (keys, lines, messages) => {
+    const hints = await hintsOfBucket(keys, lines, [REQUIRED, NONE]);
+    expect(hints.map(hint => hint.replace(/^2:\d+: buckets\.b: /, ''))).toEqual(messages);
+  });
+
+  it('is a hint, since one limits.yaml may serve several gateways, and so keeps none from starting', async () => {
+    const files = filesOf(textOfBucket('user: 5/5s, address: 1/1s', ['/a/x']), [REQUIRED], IDENTITY);
+    expect(await loadFiles(files)).toMatchObject({ ok: true, warnings: [], hints: [{ severity: 'hint' }] });
+  });
+
+  it('is told of bots where no caller is one', async () => {
+    const identity = IDENTITY.replace(', bots: { claim: client_id }', '');
+    expect(await hintsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
+      '2:20: buckets.b: "bot" counts nobody: "access_tokens" of gateway.yaml has no rule for "bots"',
+    ]);
+  });
+
+  it('is told by the route that takes the requests, not by those it goes before', async () => {
+    const routes = ['path: /**, authentication: none', 'path: "/a/{id}", authentication: required'];
+    const address = (line: string) => hintsOfBucket('address: 1/1s', [line], routes);
+    expect(await address('/a/7')).toHaveLength(1);
+    expect(await address('"/a/{any}"')).toHaveLength(1);
+    expect(await address('/a/7/b')).toEqual([]);
+    expect(await address('/a/**')).toEqual([]);
+  });
+
+  it('is told by the methods too', async () => {
+    const routes = ['path: /a, methods: [GET], authentication: required', 'path: /a, authentication: none'];
+    const address = (line: string) => hintsOfBucket('address: 1/1s', [line], routes);
+    expect(await address('GET /a')).toHaveLength(1);
+    expect(await address('POST /a')).toEqual([]);
+    expect(await address('/a')).toEqual([]);
+  });
+
+  it('is not told while one of the lines has no route, as when an operator takes one out', async () => {
+    const [keys, lines] = ['address: 1/1s, user: 5/5s', ['/a/x', '/c']];
+    expect(await hintsOfBucket(keys, lines, [REQUIRED])).toEqual([]);
+    expect(await problemsOfBucket(keys, lines, [REQUIRED])).toEqual([
+      expect.stringContaining('warning: routes: no route of gateway.yaml takes'),
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it, test } from 'vitest';
+import { serve } from '../../../../src/cli/serve.ts';
+import {
+  gatewayJsonSchema,
+  type JsonSchema,
+  RESTART_KEYS,
+  restartKeys,
+  type Snapshot,
+} from '../../../../src/config/index.ts';
+import { loadText, NEEDED } from '../../../support/config-text.ts';
+
+async function snapshotOf(text: string): Promise<Snapshot> {
+  const loaded = await loadText(`${NEEDED}${text}`, { PASSWORD: 'marker-one', OTHER: 'marker-two' });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.snapshot;
+}
+
+const REDIS = `store: { redis: "redis://redis:6379", password: "\${PASSWORD}" }\n`;
+
+test('nothing waits for a restart where nothing changed', async () => {
+  expect(restartKeys(await snapshotOf(REDIS), await snapshotOf(REDIS))).toEqual([]);
+});
+
+test('a listener that is to move is told with both addresses', async () => {
+  const from = await snapshotOf('listen: { http: "127.0.0.1:1", admin: "127.0.0.1:2" }\n');
+  const to = await snapshotOf('listen: { http: "127.0.0.1:3", admin: off }\n');
+  expect(restartKeys(from, to)).toEqual([
+    { key: 'listen.http', running: '127.0.0.1:1', wanted: '127.0.0.1:3' },
+    { key: 'listen.admin', running: '127.0.0.1:2', wanted: 'off' },
+  ]);
+});
+
+test('another store is told with where it is', async () => {
+  const wanted = 'redis redis:6379 (standalone), on_failure: local';
+  expect(restartKeys(await snapshotOf(''), await snapshotOf(REDIS))).toEqual([
+    { key: 'store', running: 'memory', wanted },
+  ]);
+});
+
+test('another password of the store is told without either', async () => {
+  const [key, ...others] = restartKeys(
+    await snapshotOf(REDIS),
+    await snapshotOf(REDIS.replace('PASSWORD', 'OTHER')),
+  );
+  expect(others).toEqual([]);
+  expect(key?.wanted).toBe(`${key?.running}, with other settings or secrets`);
+  expect(JSON.stringify(key)).not.toContain('marker');
+});
+
+describe('what waits for a restart', () => {
+  const WAITS = /waits for a restart/;
+
+  it('is named by docs/configuration.md', async () => {
+    const document = (await readFile('docs/configuration.md', 'utf8')).replaceAll(/\s+/g, ' ');
+    const [, list = ''] =
+      /A change of these keys waits for a restart: ((?:`[\w.]+`(?:, )?)+)\./.exec(document) ?? [];
+    expect(list.split(', ')).toEqual(RESTART_KEYS.map(key => `\`${key}\``));
+  });
+
+  it('is named by "weir serve --help"', () => {
+    const help = serve.help.replaceAll(/\s+/g, ' ');
+    expect(help).toContain('A change of these keys waits for a restart');
+    expect(help).toContain(`: ${RESTART_KEYS.join(', ')}. `);
+  });
+
+  it('is marked in the reference, and nothing else is', async () => {
+    const lines = (await readFile('config/gateway.yaml', 'utf8')).split('\n');
+    const marked: string[] = [];
+    let section = '';
+    let comment = '';
+    for (const line of lines) {
+      const [, indent = '', key] = /^( *)(\w+):/.exec(line) ?? [];
+      if (/^ *#/.test(line)) comment += line.replace(/^ *#/, '');
+      if (key === undefined) continue;
+      if (indent === '') section = key;
+      if (WAITS.test(comment)) marked.push(indent === '' ? key : `${section}.${key}`);
+      comment = '';
+    }
+    expect(marked.toSorted()).toEqual(RESTART_KEYS.toSorted());
+  });
+
+  it('is marked in the JSON Schema, and nothing else is', () => {
+    const found = [...describedKeys(gatewayJsonSchema())].filter(([, text]) => WAITS.test(text));
+    expect(found.map(([key]) => key).toSorted()).toEqual(RESTART_KEYS.toSorted());
+  });
+});
+
+/** Every key with its description. */
+function* describedKeys(
+  schema: JsonSchema,
+  path: readonly string[] = [],
+): Generator<readonly [string, string]> {
+  yield [path.join('.'), schema.description ?? ''];
+  for (const [key, part] of Object.entries(schema.properties ?? {}))
+    yield* describedKeys(part as JsonSchema, [...path, key]);
+  for (const way of schema.anyOf ?? []) yield* describedKeys({ ...way, description: '' }, path);
+}

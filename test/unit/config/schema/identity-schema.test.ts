@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { problemsIn } from '../../../support/config-text.ts';
+
+const REST = `routes: [{ path: /**, upstream: api }]
+upstreams: { api: { url: "http://api:3000" } }
+`;
+const PROVIDER: Readonly<Record<string, string>> = {
+  issuer: '"https://id.example.com"',
+  client_id: 'gateway',
+  client_secret: '"$' + '{SECRET}"',
+  redirect_uri: '"https://app.example.com/cb"',
+};
+const ENV = {
+  SECRET: 'hunter2hunter2',
+  EMPTY: '',
+  LINES: 'hunter2\nhunter2',
+  BLANK: 'https://id.example.com\n',
+};
+
+const URI = 'expected an absolute URI such as https://app.example.com/callback';
+const HTTP = 'is plain http and not on loopback: use https, or say allow_http: true';
+const MOMENT = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
+const CLAIM = 'expected the name of a claim such as sub';
+const SECRET =
+  'a secret never stands in this file: write "$' +
+  '{NAME}" for a variable of the environment, or name a file with client_secret_file';
+
+/** The problems of `identity_provider` in line 1, with this key before those that are needed, from column 22 on. */
+function problemsOfProvider(written: string): Promise<string[]> {
+  const [key] = written.split(':');
+  const others = Object.entries(PROVIDER).filter(([name]) => name !== key);
+  const needed = others.map(([name, value]) => `${name}: ${value}`).join(', ');
+  return problemsIn(
+    `identity_provider: { ${written}, ${needed} }\naccess_tokens: { audience: api }\n${REST}`,
+    ENV,
+  );
+}
+
+/** The problems of `access_tokens` in line 1, with this key before its audience, from column 18 on. */
+function problemsOfTokens(written: string): Promise<string[]> {
+  const needed = Object.entries(PROVIDER).map(([name, value]) => `${name}: ${value}`);
+  const audience = written.startsWith('audience') ? '' : ', audience: api';
+  return problemsIn(
+    `access_tokens: { ${written}${audience} }\nidentity_provider: { ${needed.join(', ')} }\n${REST}`,
+    ENV,
+  );
+}
+
+describe('a value of identity_provider', () => {
+  it.each([
+    ['issuer: 7', '30: issuer: write the issuer, an address such as https://id.example.com/realms/main'],
+    ['issuer: id.example.com', '30: issuer: is not an absolute URL'],
+    ['issuer: "ftp://id.example.com"', '30: issuer: must begin with https://'],
+    ['issuer: "http://id.example.com"', `30: issuer: ${HTTP}`],
+    ['issuer: "https://u:hunter2@id"', '30: issuer: must not hold a user name or password'],
+    ['issuer: "https://id?a=b"', '30: issuer: must not have a query'],
+    ['issuer: "https://id#a"', '30: issuer: must not have a fragment'],
+    ['issuer: "https://id.example.com "', '30: issuer: must not hold blanks or line ends'],
+    ['issuer: "$' + '{BLANK}"', '30: issuer: must not hold blanks or line ends'],
+    ['discovery_url: ""', '22: discovery_url: write an address such as https://id.example.com/token'],
+    ['discovery_url: id', '37: discovery_url: is not an absolute URL'],
+    ['discovery_url: "http://id.svc"', `37: discovery_url: ${HTTP}`],
+    ['endpoints: { authorization: id }', '50: endpoints.authorization: is not an absolute URL'],
+    ['endpoints: { token: "http://id.svc" }', `42: endpoints.token: ${HTTP}`],
+    [
+      'endpoints: { key_set: "https://u:hunter2@id" }',
+      '44: endpoints.key_set: must not hold a user name or password',
+    ],
+    ['endpoints: { jwks: x }', '35: endpoints: unknown key "jwks"'],
+    ['allow_http: yes', '34: allow_http: expected true or false, found "yes"'],
+    ['timeout: 5', '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5'],
+    ['timeout: 0s', '31: timeout: expected a time from 1ms to 24h, found "0s"'],
+    [
+      'client_id: 7',
+      '33: client_id: expected the id of the gateway at the provider, in quotes if it is a number, found 7',
+    ],
+    [
+      'client_authentication: basic',
+      '45: client_authentication: expected "client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth" or "none", found "basic"',
+    ],
+    ['client_secret: hunter2', `37: client_secret: ${SECRET}`],
+    ['client_secret: 12345678', `37: client_secret: ${SECRET}`],
+    ['client_secret: [hunter2]', `37: client_secret: ${SECRET}`],
+    ['client_secret: ""', `22: client_secret: ${SECRET}`],
+    ['client_secret: "hunter2$' + '{SECRET}"', `37: client_secret: ${SECRET}`],
+    ['client_secret: "$' + '{GONE:-hunter2hunter2}"', `37: client_secret: ${SECRET}`],
+    ['client_secret: "$' + '{EMPTY}"', '37: client_secret: the secret is empty'],
+    ['client_secret: "$' + '{LINES}"', '37: client_secret: a secret is one line without control characters'],
+    ['client_secret: "$' + '{NOPE}"', '37: the environment variable NOPE is not set'],
+    ['redirect_uri: /cb', `36: redirect_uri: ${URI}, found "/cb"`],
+    [
+      'redirect_uri: "https://app/#a"',
+      '36: redirect_uri: must not have a fragment (RFC 6749, section 3.1.2)',
+    ],
+    ['redirect_uris: none', '37: redirect_uris: expected any, or a list of redirect URIs, found "none"'],
+    ['redirect_uris: [app, any]', `38: redirect_uris[0]: ${URI}, found "app"`],
+    [
+      'scope: "openid  profile"',
+      '29: scope: expected scopes separated by one blank, such as "openid profile", found "openid  profile"',
+    ],
+    ['max_in_flight: 0', '37: max_in_flight: expected a whole number from 1 to 1000000, found 0'],
+  ])('is refused: %s', async (written, problem) => {
+    const [first = '', ...more] = await problemsOfProvider(written);
+    expect(first.replace('identity_provider.', '').replace('identity_provider: ', '')).toBe(`1:${problem}`);
+    expect(more.filter(other => !other.includes('redirect_uris[1]'))).toEqual([]);
+    expect(first).not.toContain('hunter2');
+  });
+
+  it.each([
+    'issuer: "http://127.0.0.1:8180/realms/main"',
+    'allow_http: true, discovery_url: "http://id.svc/.well-known/openid-configuration"',
+    'redirect_uris: []',
+    'redirect_uris: ["com.example.app:/callback"]',
+    'scope: openid profile email',
+    'client_authentication: client_secret_post',
+  ])('is accepted: %s', async written => {
+    expect(await problemsOfProvider(written)).toEqual([]);
+  });
+
+  it('must be there where it has no default', async () => {
+    const problems = await problemsIn(`identity_provider: {}\naccess_tokens: {}\n${REST}`);
+    expect(problems.map(problem => problem.split(': ').slice(0, 3).join(': '))).toEqual([
+      '1:20: identity_provider: missing key "issuer"',
+      '1:20: identity_provider: missing key "client_id"',
+      '1:20: identity_provider: missing key "redirect_uri"',
+      '2:16: access_tokens: missing key "audience"',
+    ]);
+  });
+
+  it('is worth a warning where no ID token will come', async () => {
+    expect(await problemsOfProvider('scope: profile')).toEqual([
+      '1:29: warning: identity_provider.scope: without "openid" the provider issues no ID token',
+    ]);
+  });
+});
+
+describe('a value of access_tokens', () => {
+  it.each([
+    [
+      'audience: 7',
+      '28: audience: expected the name of this API in the aud of its tokens, in quotes if it is a number, or any, found 7',
+    ],
+    ['principal: sub', '29: principal: expected a list of claims such as [azp, sub], found "sub"'],
+    ['principal: []', '29: principal: an empty list tells nobody from anybody: name at least one claim'],
+    ['principal: [sub, sub]', '29: principal: a claim is named twice'],
+    [
+      'principal: [sub, jti]',
+      '29: principal: exp, nbf, iat, jti are of one token alone: its caller would be another with the next one',
+    ],
+    ['principal: [7]', `30: principal[0]: ${CLAIM}, found 7`],
+    ['bots: all', '24: bots: expected none, or a map such as { claim: client_id }, found "all"'],
+    ['bots: {}', `24: bots: missing key "claim": ${CLAIM}`],
+    ['bots: { clam: x }', '26: bots: unknown key "clam", did you mean "claim"?'],
+    [
+      'bots: { claim: x, value: [a] }',
+      '43: bots.value: expected text, a number, true or false, found a list',
+    ],
+    [
+      'bots: { claim: x, principal: [] }',
+      '47: bots.principal: an empty list tells nobody from anybody: name at least one claim',
+    ],
+    ['identity_headers: [X-A]', '36: identity_headers: expected a map of keys, found a list'],
+    ['identity_headers: { X-A: 7 }', `43: identity_headers.X-A: ${CLAIM}, found 7`],
+    [
+      'identity_headers: { "X A": sub }',
+      '38: identity_headers: "X A" is no name: write letters, digits and "-", such as X-Auth-Subject',
+    ],
+    ['schemes: Bearer', '27: schemes: expected a list of words such as [Bearer, Bot], found "Bearer"'],
+    ['schemes: [Bot]', '27: schemes: Bearer must be among them: it is the scheme of every standard client'],
+    ['schemes: [Bearer, bearer]', '27: schemes: a word is there twice (letter case makes no difference)'],
+    ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a word such as Bearer or Bot, found "a b"'],
+    ['leeway: 11m', '26: leeway: expected a time from 0s to 10m, found "11m"'],
+    ['not_before: yesterday', `30: not_before: ${MOMENT}, found "yesterday"`],
+    ['not_before: 2026-02-30T00:00:00Z', `30: not_before: ${MOMENT}, found "2026-02-30T00:00:00Z"`],
+    ['not_before: -1', `30: not_before: ${MOMENT}, found -1`],
+    ['key_set: { refresh: 500ms }', '38: key_set.refresh: expected a time from 1s to 24h, found "500ms"'],
+    ['key_set: { cooldown: 0s }', '39: key_set.cooldown: expected a time from 1ms to 24h, found "0s"'],
+    ['cache: { tokens: 0 }', '35: cache.tokens: expected a whole number from 1 to 1000000, found 0'],
+  ])('is refused: %s', async (written, problem) => {
+    const problems = await problemsOfTokens(written);
+    expect(problems.map(each => each.replace(/access_tokens(\.|: )/, ''))).toEqual([`1:${problem}`]);
+  });
+
+  it.each([
+    'audience: any',
+    'bots: none',
+    'bots: { claim: roles, value: bot, principal: [azp, sub] }',
+    'schemes: [Bot, bearer]',
+    'leeway: 0s',
+    'not_before: 1700000000',
+    'not_before: 2026-01-31T12:00:00+01:00',
+  ])('is accepted: %s', async written => {
+    expect(await problemsOfTokens(written)).toEqual([]);
+  });
+});

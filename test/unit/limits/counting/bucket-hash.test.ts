@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { BucketHash, type BucketHashing, RecentDigests } from '../../../../src/limits/index.ts';
+
+function bucketHash(bucket: string, hashing: BucketHashing): BucketHash {
+  return new BucketHash(bucket, hashing, new RecentDigests());
+}
+
+test('a bucket is named by 32 hex digits that are the same after every restart', () => {
+  expect(bucketHash('messages.read', 'value').of('42')).toBe('1a1266dce3d47b79241980f2976274da');
+  expect(bucketHash('sign-in', 'value').of('')).toBe('48d7c508cc0ca58aebce521a3588fca0');
+});
+
+test('it is the SHA-256 of the name and the value with a zero byte between, cut to half', () => {
+  const digest = createHash('sha256').update('messages.read\0\u00e9').digest('hex');
+  expect(bucketHash('messages.read', 'value').of('\u00e9')).toBe(digest.slice(0, 32));
+});
+
+test('another value or another bucket is another hash', () => {
+  const read = bucketHash('messages.read', 'value');
+  const hashes = [read.of(''), read.of('1'), read.of('2'), bucketHash('messages.write', 'value').of('1')];
+  expect(new Set(hashes).size).toBe(4);
+});
+
+test('a name and a value cannot be cut in another place', () => {
+  expect(bucketHash('ab', 'value').of('c')).not.toBe(bucketHash('a', 'value').of('bc'));
+});
+
+test('by route, all values of a bucket share its hash', () => {
+  const hash = bucketHash('messages.read', 'route');
+  expect(hash.of('1')).toBe(hash.of('2'));
+  expect(hash.of('1')).toBe(bucketHash('messages.read', 'value').of(''));
+});
+
+test('buckets that share a memory of digests keep their own hashes, also of values that come again', () => {
+  const digests = new RecentDigests();
+  const [read, write] = ['messages.read', 'messages.write'].map(
+    name => new BucketHash(name, 'value', digests),
+  );
+  for (let round = 0; round < 3; round++) {
+    for (let value = 0; value < 3_000; value++) {
+      const expected = createHash('sha256').update(`messages.read\0${value}`).digest('hex').slice(0, 32);
+      expect(read?.of(String(value))).toBe(expected);
+      expect(write?.of(String(value))).not.toBe(expected);
+    }
+  }
+});
+
+test('whatever values come, a thousand digests are remembered, and none of a long text', () => {
+  const digests = new RecentDigests();
+  const hash = new BucketHash('messages.read', 'value', digests);
+  for (let value = 0; value < 50_000; value++) {
+    hash.of(String(value));
+    expect(digests.size).toBeLessThanOrEqual(1_024);
+  }
+  const { size } = digests;
+  hash.of('x'.repeat(8_000));
+  expect(digests.size).toBe(size);
+});
+
+test('a text that comes again is remembered once', () => {
+  const digests = new RecentDigests();
+  const made = digests.of('messages.read\x0042');
+  expect(digests.size).toBe(1);
+  expect(digests.of('messages.read\x0042')).toBe(made);
+  expect(digests.size).toBe(1);
+});

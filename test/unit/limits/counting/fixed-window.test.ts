@@ -1,0 +1,201 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { MemoryStore } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+
+let clock: FrozenClock;
+let store: MemoryStore;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  store = newStore(clock);
+});
+
+const five = limits({ caller: limit('5/5s') });
+const decide = (set = five) => store.decide(set, 'user:a', '');
+
+test('the first request opens a window that closes one period later', () => {
+  expect(decide()).toEqual({
+    admitted: true,
+    role: 'caller',
+    limit: 5,
+    remaining: 4,
+    resetAtMs: 1_700_000_005_000,
+    resetAfterMs: 5_000,
+    retryAfterMs: 0,
+    sharedKey: false,
+    resourceWindow: 0,
+  });
+});
+
+test('Remaining counts down to 0 on the last request admitted, and Reset stays the same to the millisecond', () => {
+  const answers = [0, 1, 2, 3, 4].map(() => {
+    clock.advance(0.9);
+    return copyOf(decide());
+  });
+  expect(answers.map(answer => answer.remaining)).toEqual([4, 3, 2, 1, 0]);
+  expect(new Set(answers.map(answer => answer.resetAtMs)).size).toBe(1);
+});
+
+test('past the quota a request is refused until the window closes', () => {
+  admittedOf(5, decide);
+  clock.advance(1_200);
+  expect(decide()).toMatchObject({
+    admitted: false,
+    role: 'caller',
+    remaining: 0,
+    resetAtMs: 1_700_000_005_000,
+    resetAfterMs: 3_800,
+    retryAfterMs: 3_800,
+  });
+});
+
+test('a refused request draws nothing: the next window is whole', () => {
+  expect(admittedOf(50, decide)).toBe(5);
+  clock.advance(5_000);
+  expect(admittedOf(50, decide)).toBe(5);
+});
+
+test('exactly the quota is admitted of 120 at once', () => {
+  const fifty = limits({ global: limit('50/1s', { role: 'global' }) });
+  expect(admittedOf(120, () => decide(fifty))).toBe(50);
+});
+
+test('a window that nobody used for long opens anew at the next request', () => {
+  decide();
+  clock.advance(5_700);
+  expect(decide()).toMatchObject({ remaining: 4, resetAtMs: 1_700_000_010_700, resetAfterMs: 5_000 });
+});
+
+test.each([
+  ['20 ms before its Reset, a window of seconds lets the next one open', '5/5s', 4_980, true],
+  ['21 ms before its Reset it does not', '5/5s', 4_979, false],
+  ['2 % of the period is the most: 20 ms of a second', '5/1s', 980, true],
+  ['2 % of the period is the most: not 21 ms of a second', '5/1s', 979, false],
+])('%s', (_sentence, quota, afterMs, admitted) => {
+  const set = limits({ caller: limit(quota) });
+  admittedOf(5, () => decide(set));
+  clock.advance(afterMs);
+  expect(decide(set).admitted).toBe(admitted);
+});
+
+test.each([
+  ['a slack of 100 ms is clamped to 20 ms of a second', '5/1s', 100, 979],
+  ['a slack of 100 ms is what a window of 5 s allows at most', '5/5s', 100, 4_899],
+  ['without slack a window closes at its Reset and not before', '5/5s', 0, 4_999],
+])('%s', (_sentence, quota, windowSlackMs, lastRefusedMs) => {
+  const set = limits({ caller: limit(quota, { windowSlackMs }) });
+  admittedOf(5, () => decide(set));
+  clock.advance(lastRefusedMs);
+  expect(decide(set).admitted).toBe(false);
+  clock.advance(1);
+  expect(decide(set).admitted).toBe(true);
+});
+
+describe('in the slack', () => {
+  const three = limits({ caller: limit('3/5s') });
+  const decideThree = () => decide(three);
+  const RESET = 1_700_000_005_000;
+
+  test('a window that has room is drawn from first', () => {
+    decideThree();
+    clock.advance(4_985);
+    expect(decideThree()).toMatchObject({ remaining: 1, resetAtMs: RESET, resetAfterMs: 15 });
+    expect(decideThree()).toMatchObject({ remaining: 0, resetAtMs: RESET, resetAfterMs: 15 });
+    clock.advance(15);
+    expect(decideThree()).toMatchObject({ remaining: 2, resetAtMs: RESET + 5_000, resetAfterMs: 5_000 });
+  });
+
+  test('a window that is used up goes on being told, and the next one is drawn from', () => {
+    admittedOf(3, decideThree);
+    clock.advance(4_985);
+    const early = { admitted: true, remaining: 0, resetAtMs: RESET, resetAfterMs: 15 };
+    expect(decideThree()).toMatchObject(early);
+    expect(store.peek(three, 'user:a', '')).toMatchObject(early);
+    clock.advance(14);
+    expect(decideThree()).toMatchObject({ ...early, resetAfterMs: 1 });
+    clock.advance(1);
+    expect(store.peek(three, 'user:a', '')).toMatchObject({ remaining: 1, resetAtMs: RESET + 5_000 });
+    expect(decideThree()).toMatchObject({ remaining: 0, resetAtMs: RESET + 5_000, resetAfterMs: 5_000 });
+    expect(decideThree().admitted).toBe(false);
+  });
+
+  test('the next window is told once it is used up as well: a wait for the one that ends would not do', () => {
+    admittedOf(3, decideThree);
+    clock.advance(4_985);
+    expect(admittedOf(2, decideThree)).toBe(2);
+    const next = { remaining: 0, resetAtMs: RESET + 5_000, resetAfterMs: 5_015 };
+    expect(decideThree()).toMatchObject({ ...next, admitted: true, retryAfterMs: 0 });
+    expect(decideThree()).toMatchObject({ ...next, admitted: false, retryAfterMs: 5_015 });
+  });
+
+  test.each([1, 2, 3, 20])(
+    'a client of %i a second is never refused though it rounds its waits down',
+    units => {
+      const set = limits({ caller: limit(`${units}/1s`) });
+      for (let i = 0; i < 200; i++) {
+        const { admitted, remaining, resetAfterMs } = decide(set);
+        expect(admitted).toBe(true);
+        clock.advance(remaining > 0 ? 0.3 : Math.max(0, resetAfterMs - 1.7));
+      }
+    },
+  );
+});
+
+test('who always comes early gains nothing over a hundred windows', () => {
+  const second = limits({ caller: limit('5/1s') });
+  let admitted = admittedOf(20, () => decide(second));
+  const startMs = clock.monotonicMs();
+  for (let i = 0; i < 100; i++) {
+    const { resetAfterMs } = decide(second);
+    clock.advance(Math.max(0, resetAfterMs - 20));
+    admitted += admittedOf(20, () => decide(second));
+  }
+  expect(admitted).toBe(505);
+  expect(clock.monotonicMs() - startMs).toBeCloseTo(100_000 - 20, 5);
+});
+
+test('a step of the wall clock admits nobody and refuses nobody', () => {
+  admittedOf(5, decide);
+  clock.stepWorld(3_600_000);
+  expect(decide()).toMatchObject({ admitted: false, resetAfterMs: 5_000 });
+  clock.stepWorld(-7_200_000);
+  expect(decide()).toMatchObject({ admitted: false, resetAfterMs: 5_000 });
+  clock.advance(5_000);
+  expect(decide().admitted).toBe(true);
+});
+
+test('after a step of more than a second Reset is announced anew, once', () => {
+  const before = copyOf(decide());
+  clock.stepWorld(-1_001);
+  const after = copyOf(decide());
+  expect(after.resetAtMs).toBe(before.resetAtMs - 1_001);
+  clock.advance(0.5);
+  expect(decide().resetAtMs).toBe(after.resetAtMs);
+  clock.advance(0.5);
+  expect(decide().resetAtMs).toBe(after.resetAtMs);
+});
+
+test('a refusal announces it anew as well, and the answers after it tell the same', () => {
+  admittedOf(5, decide);
+  clock.stepWorld(90_000);
+  const told = decide().resetAtMs;
+  clock.advance(0.5);
+  expect(told).toBe(1_700_000_095_000);
+  expect(decide().resetAtMs).toBe(told);
+});
+
+test('a step of a second or less leaves Reset as announced', () => {
+  const before = copyOf(decide());
+  clock.stepWorld(1_000);
+  expect(decide().resetAtMs).toBe(before.resetAtMs);
+});
+
+test('the next window, opened early after a step, goes on from the time that is true now', () => {
+  admittedOf(5, decide);
+  clock.advance(4_990);
+  clock.stepWorld(60_000);
+  expect(decide().resetAtMs).toBe(1_700_000_065_000);
+  clock.advance(10);
+  expect(decide().resetAtMs).toBe(1_700_000_070_000);
+});

@@ -1,0 +1,467 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+
+let clock: FrozenClock;
+let store: MemoryStore;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  store = newStore(clock);
+});
+
+const global = limit('6/1s', { role: 'global', bucket: '' });
+const own = limit('3/5s', { main: 'channel_id' });
+const resource = limit('4/10s', { role: 'resource', main: 'channel_id' });
+
+function remaining(set: Partial<LimitSet>, caller: string, main = ''): number {
+  return store.peek(limits(set), caller, main).remaining;
+}
+
+describe('one request on several limits', () => {
+  const all = limits({ global, caller: own, resource });
+
+  test('draws on all of them when all admit', () => {
+    store.decide(all, 'user:a', 'c1');
+    expect(remaining({ caller: global }, 'user:a')).toBe(5);
+    expect(remaining({ caller: own }, 'user:a', 'c1')).toBe(2);
+    expect(remaining({ resource }, '', 'c1')).toBe(3);
+  });
+
+  test('is described by the caller’s limit on admission', () => {
+    expect(store.decide(all, 'user:a', 'c1')).toMatchObject({ role: 'caller', limit: 3, remaining: 2 });
+  });
+
+  test('is described by the resource’s limit where the bucket has no other', () => {
+    const set = limits({ global, resource });
+    expect(store.decide(set, 'user:a', 'c1')).toMatchObject({ role: 'resource', limit: 4, remaining: 3 });
+  });
+
+  test('has no bucket to describe where there is only the global limit, or none', () => {
+    const nothing = { admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 };
+    expect(store.decide(limits({ global }), 'user:a', '')).toMatchObject(nothing);
+    expect(store.decide(limits({}), 'user:a', '')).toMatchObject(nothing);
+    expect(store.counts.keys).toBe(1);
+  });
+
+  test('draws on none when the caller’s limit refuses', () => {
+    admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
+    expect(store.decide(all, 'user:a', 'c1')).toMatchObject({
+      admitted: false,
+      role: 'caller',
+      sharedKey: false,
+    });
+    expect(remaining({ caller: global }, 'user:a')).toBe(3);
+    expect(remaining({ resource }, '', 'c1')).toBe(1);
+  });
+
+  test('draws on none when the resource’s limit refuses, whose key is shared', () => {
+    admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
+    admittedOf(1, () => store.decide(all, 'user:b', 'c1'));
+    expect(store.decide(all, 'user:b', 'c1')).toMatchObject({
+      admitted: false,
+      role: 'resource',
+      limit: 4,
+      retryAfterMs: 10_000,
+      sharedKey: true,
+    });
+    expect(remaining({ caller: own }, 'user:b', 'c1')).toBe(2);
+    expect(remaining({ caller: global }, 'user:b')).toBe(5);
+  });
+
+  test('draws on none when the global limit refuses', () => {
+    admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
+    admittedOf(3, () => store.decide(all, 'user:a', 'c2'));
+    expect(store.decide(all, 'user:a', 'c3')).toMatchObject({
+      admitted: false,
+      role: 'global',
+      retryAfterMs: 1_000,
+    });
+    expect(remaining({ caller: own }, 'user:a', 'c3')).toBe(3);
+    expect(remaining({ resource }, '', 'c3')).toBe(4);
+  });
+
+  test('makes no key when it is refused', () => {
+    admittedOf(6, () => store.decide(limits({ global }), 'user:a', ''));
+    expect(store.counts.keys).toBe(1);
+    store.decide(all, 'user:a', 'c1');
+    expect(store.counts.keys).toBe(1);
+  });
+
+  test('names the global limit first, also when a bucket’s wait is longer', () => {
+    admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
+    admittedOf(3, () => store.decide(all, 'user:a', 'c2'));
+    expect(store.decide(all, 'user:a', 'c1')).toMatchObject({ role: 'global', retryAfterMs: 1_000 });
+  });
+
+  test('names the limit of the bucket with the longest wait', () => {
+    const short = limit('1/1s', { role: 'resource', main: 'channel_id' });
+    store.decide(limits({ caller: own, resource: short }), 'user:a', 'c1');
+    store.decide(limits({ caller: own }), 'user:a', 'c1');
+    store.decide(limits({ caller: own }), 'user:a', 'c1');
+    expect(store.decide(limits({ caller: own, resource: short }), 'user:a', 'c1')).toMatchObject({
+      role: 'caller',
+      retryAfterMs: 5_000,
+    });
+    const long = limit('1/18h', { role: 'resource', main: 'channel_id' });
+    store.decide(limits({ resource: long }), 'user:b', 'c1');
+    expect(store.decide(limits({ caller: own, resource: long }), 'user:a', 'c1')).toMatchObject({
+      role: 'resource',
+      retryAfterMs: 64_800_000,
+    });
+  });
+});
+
+describe('keys', () => {
+  test('of two callers, main values or buckets are apart', () => {
+    const caller = limits({ caller: own });
+    const other = limits({ caller: limit('3/5s', { bucket: 'other', main: 'channel_id' }) });
+    expect(admittedOf(5, () => store.decide(caller, 'user:a', 'c1'))).toBe(3);
+    expect(admittedOf(5, () => store.decide(caller, 'user:b', 'c1'))).toBe(3);
+    expect(admittedOf(5, () => store.decide(caller, 'user:a', 'c2'))).toBe(3);
+    expect(admittedOf(5, () => store.decide(other, 'user:a', 'c1'))).toBe(3);
+  });
+
+  test('of a global limit do not depend on the main value', () => {
+    const set = limits({ global });
+    expect(admittedOf(5, () => store.decide(set, 'user:a', 'c1'))).toBe(5);
+    expect(admittedOf(5, () => store.decide(set, 'user:a', 'c2'))).toBe(1);
+  });
+
+  test('of a resource do not depend on the caller', () => {
+    const set = limits({ resource });
+    expect(admittedOf(3, () => store.decide(set, 'user:a', 'c1'))).toBe(3);
+    expect(admittedOf(3, () => store.decide(set, 'user:b', 'c1'))).toBe(1);
+  });
+
+  test('of the global limit, of a bucket and of its resource are apart though all be of one name and period', () => {
+    const set = limits({
+      global: limit('2/5s', { role: 'global' }),
+      caller: limit('2/5s'),
+      resource: limit('2/5s', { role: 'resource' }),
+    });
+    expect(admittedOf(5, () => store.decide(set, 'user:a', ''))).toBe(2);
+    expect(store.counts.keys).toBe(3);
+  });
+
+  test('are gone some time after their windows, and their callers with them', () => {
+    const set = limits({ global, caller: own, resource });
+    for (let i = 0; i < 100; i++) store.decide(set, `user:${i}`, `c${i}`);
+    expect(store.counts).toMatchObject({ keys: 300, callers: 100 });
+    clock.advance(10_000);
+    store.sweep();
+    expect(store.counts).toMatchObject({ keys: 0, callers: 0, evictions: 0 });
+  });
+
+  test('go without a tick too: each decision cleans more than it makes', () => {
+    const set = limits({ global, caller: own, resource });
+    for (let i = 0; i < 300; i++) store.decide(set, `user:${i}`, `c${i}`);
+    expect(store.counts.keys).toBe(900);
+    clock.advance(10_000);
+    for (let i = 0; i < 300; i++) store.decide(limits({ global }), 'user:one', '');
+    expect(store.counts.keys).toBe(1);
+  });
+});
+
+describe('giving back a unit of a resource', () => {
+  const set = limits({ resource });
+
+  test('undoes the draw', () => {
+    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    store.refund(resource, 'c1', resourceWindow);
+    expect(remaining(set, '', 'c1')).toBe(4);
+    admittedOf(4, () => store.decide(set, 'user:a', 'c1'));
+    store.refund(resource, 'c1', resourceWindow);
+    expect(admittedOf(5, () => store.decide(set, 'user:a', 'c1'))).toBe(1);
+  });
+
+  test('does nothing when its window is over, also when the next one is open', () => {
+    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    clock.advance(9_990);
+    admittedOf(2, () => store.decide(set, 'user:a', 'c1'));
+    store.refund(resource, 'c1', resourceWindow);
+    expect(remaining(set, '', 'c1')).toBe(2);
+  });
+
+  test('does nothing at the moment of Reset', () => {
+    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    clock.advance(10_000);
+    store.refund(resource, 'c1', resourceWindow);
+    expect(admittedOf(5, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
+  });
+
+  test('does nothing for another resource, or one that nobody drew on', () => {
+    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    store.decide(set, 'user:a', 'c2');
+    store.refund(resource, 'c3', resourceWindow);
+    expect(remaining(set, '', 'c1')).toBe(3);
+    expect(remaining(set, '', 'c2')).toBe(3);
+    expect(store.counts.keys).toBe(2);
+  });
+
+  test('never gives back more than was drawn', () => {
+    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    for (let i = 0; i < 5; i++) store.refund(resource, 'c1', resourceWindow);
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
+  });
+
+  test('is offered only when a unit was taken from a resource', () => {
+    expect(store.decide(limits({ caller: own }), 'user:a', 'c1').resourceWindow).toBe(0);
+    admittedOf(4, () => store.decide(set, 'user:a', 'c1'));
+    expect(store.decide(set, 'user:a', 'c1').resourceWindow).toBe(0);
+  });
+
+  describe('that is smooth', () => {
+    const smooth = limit('4/4s', { role: 'resource', algorithm: 'smooth' });
+    const set = limits({ resource: smooth });
+
+    test('undoes the draw, but Reset does not go back', () => {
+      const first = copyOf(store.decide(set, 'user:a', 'c1'));
+      const second = copyOf(store.decide(set, 'user:a', 'c1'));
+      store.refund(smooth, 'c1', first.resourceWindow);
+      expect(store.peek(set, '', 'c1')).toMatchObject({ remaining: 3, resetAtMs: second.resetAtMs });
+    });
+
+    test('does nothing once time has given the unit back', () => {
+      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      clock.advance(1_000);
+      store.decide(set, 'user:a', 'c1');
+      store.refund(smooth, 'c1', resourceWindow);
+      expect(remaining(set, '', 'c1')).toBe(3);
+    });
+
+    test('never gives back more than was drawn', () => {
+      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      for (let i = 0; i < 5; i++) store.refund(smooth, 'c1', resourceWindow);
+      expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
+    });
+  });
+});
+
+describe('a look without drawing', () => {
+  test('tells what is left now and when it will be whole', () => {
+    store.decide(limits({ caller: own }), 'user:a', 'c1');
+    clock.advance(1_000);
+    expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
+      admitted: true,
+      role: 'caller',
+      limit: 3,
+      remaining: 2,
+      resetAtMs: 1_700_000_005_000,
+      resetAfterMs: 4_000,
+    });
+  });
+
+  test('tells who would be refused', () => {
+    admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
+    expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
+      admitted: false,
+      remaining: 0,
+      retryAfterMs: 5_000,
+    });
+  });
+
+  test('of a key without counter shows the whole quota, now, and makes no key', () => {
+    expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
+      remaining: 3,
+      resetAtMs: 1_700_000_000_000,
+      resetAfterMs: 0,
+    });
+    expect(store.counts.keys).toBe(0);
+  });
+
+  test('of a window that is over shows the whole quota', () => {
+    store.decide(limits({ caller: own }), 'user:a', 'c1');
+    clock.advance(6_000);
+    expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
+      remaining: 3,
+      resetAtMs: 1_700_000_006_000,
+      resetAfterMs: 0,
+    });
+  });
+});
+
+describe('a reload', () => {
+  test('that raises a number admits the difference at once, in the same window', () => {
+    admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
+    const raised = limits({ caller: limit('5/5s', { main: 'channel_id' }) });
+    expect(store.decide(raised, 'user:a', 'c1')).toMatchObject({
+      limit: 5,
+      remaining: 1,
+      resetAtMs: 1_700_000_005_000,
+    });
+  });
+
+  test('that lowers a number below what is drawn leaves Remaining 0 and refuses until Reset', () => {
+    admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
+    const lowered = limits({ caller: limit('2/5s', { main: 'channel_id' }) });
+    clock.advance(1_000);
+    expect(store.decide(lowered, 'user:a', 'c1')).toMatchObject({
+      admitted: false,
+      limit: 2,
+      remaining: 0,
+      retryAfterMs: 4_000,
+    });
+    clock.advance(4_000);
+    expect(admittedOf(5, () => store.decide(lowered, 'user:a', 'c1'))).toBe(2);
+  });
+
+  test.each([
+    ['period', limit('3/6s', { main: 'channel_id' })],
+    ['algorithm', limit('3/5s', { main: 'channel_id', algorithm: 'smooth' })],
+    ['main parameter', limit('3/5s', { main: 'guild_id' })],
+    ['bucket name', limit('3/5s', { main: 'channel_id', bucket: 'b2' })],
+  ])('that changes the %s starts anew', (_what, changed) => {
+    admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
+    expect(admittedOf(5, () => store.decide(limits({ caller: changed }), 'user:a', 'c1'))).toBe(3);
+  });
+
+  test('and back finds the counters of before', () => {
+    admittedOf(2, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
+    store.decide(limits({ caller: limit('3/6s', { main: 'channel_id' }) }), 'user:a', 'c1');
+    expect(admittedOf(5, () => store.decide(limits({ caller: own }), 'user:a', 'c1'))).toBe(1);
+  });
+
+  test('that gives bots their own number of the same period keeps what they have drawn', () => {
+    admittedOf(2, () => store.decide(limits({ caller: limit('3/5s') }), 'bot:a', ''));
+    expect(store.decide(limits({ caller: limit('9/5s') }), 'bot:a', '').remaining).toBe(6);
+  });
+});
+
+describe('a caller with too many main values', () => {
+  beforeEach(() => {
+    store = newStore(clock, { keysPerCaller: 3 });
+    for (const main of ['c1', 'c2', 'c3']) store.decide(limits({ caller: own }), 'user:a', main);
+  });
+
+  test('has one further key for all that follow', () => {
+    const set = limits({ caller: own });
+    expect(['c4', 'c5', 'c6', 'c7'].map(main => store.decide(set, 'user:a', main).admitted)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(store.counts).toMatchObject({ keys: 4, callerOverflows: 4, sharedOverflows: 0 });
+  });
+
+  test('is alone to blame for that key, and nobody else draws on it', () => {
+    const set = limits({ caller: own });
+    admittedOf(3, () => store.decide(set, 'user:a', 'c4'));
+    expect(store.decide(set, 'user:a', 'c5')).toMatchObject({ admitted: false, sharedKey: false });
+    expect(admittedOf(5, () => store.decide(set, 'user:b', 'c4'))).toBe(3);
+  });
+
+  test('keeps the keys it has', () => {
+    const set = limits({ caller: own });
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c4'))).toBe(3);
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(2);
+  });
+
+  test('still meets the limit of each resource by itself', () => {
+    const set = limits({ resource });
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c4'))).toBe(4);
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c5'))).toBe(4);
+  });
+
+  test('may have new keys when the old ones are gone', () => {
+    clock.advance(5_000);
+    store.sweep();
+    expect(admittedOf(9, () => store.decide(limits({ caller: own }), 'user:a', 'c4'))).toBe(3);
+    expect(admittedOf(9, () => store.decide(limits({ caller: own }), 'user:a', 'c5'))).toBe(3);
+  });
+
+  test('may have more after a reload that says so', () => {
+    store.keysPerCaller = 4;
+    expect(admittedOf(9, () => store.decide(limits({ caller: own }), 'user:a', 'c4'))).toBe(3);
+    expect(store.counts.callerOverflows).toBe(0);
+  });
+});
+
+describe('a full store', () => {
+  const one = limits({ caller: limit('1/10s') });
+  const two = limits({ caller: limit('2/10s') });
+
+  beforeEach(() => {
+    store = newStore(clock, { maxKeys: 4 });
+  });
+
+  test('drops the unexhausted key that is nearest to its Reset, and counts it', () => {
+    for (const caller of ['a', 'b', 'c', 'd']) {
+      store.decide(two, caller, '');
+      clock.advance(10);
+    }
+    store.decide(two, 'e', '');
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 1, sharedOverflows: 0 });
+    expect(['a', 'b', 'c', 'd', 'e'].map(caller => remaining(two, caller))).toEqual([2, 1, 1, 1, 1]);
+  });
+
+  test('holds no more for a million addresses, and who is exhausted stays so', () => {
+    store = newStore(clock, { maxKeys: 1_000 });
+    for (let i = 0; i < 10; i++) store.decide(one, `exhausted ${i}`, '');
+    for (let i = 0; i < 1_000_000; i++) store.decide(two, `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, '');
+    expect(store.counts.keys).toBe(1_000);
+    for (let i = 0; i < 10; i++) expect(store.decide(one, `exhausted ${i}`, '').admitted).toBe(false);
+  });
+
+  test('takes the place of a key whose window is over without counting it', () => {
+    const short = limits({ caller: limit('2/1s', { bucket: 'short' }) });
+    for (const caller of ['a', 'b', 'c']) store.decide(two, caller, '');
+    store.decide(short, 'd', '');
+    clock.advance(1_000);
+    store.decide(two, 'e', '');
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 0 });
+    expect(['a', 'b', 'c', 'e'].map(caller => remaining(two, caller))).toEqual([1, 1, 1, 1]);
+  });
+
+  test('never drops an exhausted key', () => {
+    for (const caller of ['a', 'b', 'c']) store.decide(one, caller, '');
+    for (let i = 0; i < 100; i++) expect(store.decide(two, `flood-${i}`, '').admitted).toBe(true);
+    expect(['a', 'b', 'c'].map(caller => store.decide(one, caller, '').admitted)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 99 });
+  });
+
+  test('of exhausted keys alone lets one key a limit stand in for all others', () => {
+    for (const caller of ['a', 'b', 'c', 'd']) store.decide(one, caller, '');
+    expect(store.decide(two, 'e', '')).toMatchObject({ admitted: true, remaining: 1 });
+    expect(store.decide(two, 'f', '')).toMatchObject({ admitted: true, remaining: 0 });
+    expect(store.decide(two, 'g', '')).toMatchObject({
+      admitted: false,
+      sharedKey: true,
+      retryAfterMs: 10_000,
+      resetAtMs: 1_700_000_010_000,
+    });
+    const other = limits({ caller: limit('2/10s', { bucket: 'other' }) });
+    expect(store.decide(other, 'g', '')).toMatchObject({ admitted: true, remaining: 1 });
+    expect(store.counts).toMatchObject({ keys: 4, evictions: 0, sharedOverflows: 4 });
+  });
+
+  test('never drops a key of the request that it decides', () => {
+    const several = limits({ global: limit('9/9s', { role: 'global' }), caller: limit('9/9s') });
+    for (const caller of ['a', 'b', 'c', 'd']) store.decide(limits({ caller: limit('9/18h') }), caller, '');
+    store.decide(several, 'x', '');
+    clock.advance(1_000);
+    for (let i = 0; i < 9; i++) store.decide(limits({ global: several.global }), 'x', '');
+    for (let i = 0; i < 20; i++) {
+      const set = limits({ ...several, resource: limit('9/9s', { role: 'resource' }) });
+      store.decide(set, `y${i}`, `main ${i}`);
+      expect(store.counts.keys).toBe(4);
+      expect(remaining({ caller: several.caller }, `y${i}`, `main ${i}`)).toBe(8);
+      expect(remaining({ resource: set.resource }, '', `main ${i}`)).toBe(8);
+    }
+  });
+
+  test('takes back what it made for a request that its stand-in refuses', () => {
+    store = newStore(clock, { maxKeys: 1 });
+    const set = limits({ global: limit('5/5s', { role: 'global' }), caller: limit('1/10s') });
+    expect(store.decide(set, 'a', '')).toMatchObject({ admitted: true, remaining: 0 });
+    clock.advance(5_000);
+    expect(store.decide(set, 'b', '')).toMatchObject({ admitted: false, role: 'caller', sharedKey: true });
+    expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
+  });
+});

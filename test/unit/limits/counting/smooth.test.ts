@@ -1,0 +1,121 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { MemoryStore } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+
+let clock: FrozenClock;
+let store: MemoryStore;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  store = newStore(clock);
+});
+
+const smooth = (quota: string) => limits({ caller: limit(quota, { algorithm: 'smooth' }) });
+const tenInTen = smooth('10/10s');
+const decide = (set = tenInTen) => store.decide(set, 'user:a', '');
+
+test('a full burst is admitted, and Reset is the moment of full refill', () => {
+  const answers = Array.from({ length: 10 }, () => copyOf(decide()));
+  expect(answers.every(answer => answer.admitted)).toBe(true);
+  expect(answers.map(answer => answer.remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  expect(answers.map(answer => answer.resetAfterMs)).toEqual(answers.map((_, i) => (i + 1) * 1_000));
+  expect(answers[9]?.resetAtMs).toBe(1_700_000_010_000);
+});
+
+test('then one request is admitted every period / units, and the wait told is until the next', () => {
+  admittedOf(10, decide);
+  expect(decide()).toMatchObject({
+    admitted: false,
+    remaining: 0,
+    retryAfterMs: 1_000,
+    resetAfterMs: 10_000,
+  });
+  clock.advance(400);
+  expect(decide()).toMatchObject({ admitted: false, retryAfterMs: 600, resetAfterMs: 9_600 });
+  clock.advance(600);
+  expect(decide()).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: 10_000 });
+  expect(decide()).toMatchObject({ admitted: false, retryAfterMs: 1_000 });
+});
+
+test('what is left comes back one by one while nobody asks', () => {
+  admittedOf(10, decide);
+  clock.advance(3_500);
+  expect(store.peek(tenInTen, 'user:a', '')).toMatchObject({ remaining: 3, resetAfterMs: 6_500 });
+  expect(admittedOf(20, decide)).toBe(3);
+});
+
+test('a request that comes in the slack is admitted and draws its full step: nobody gains', () => {
+  admittedOf(10, decide);
+  let admitted = 0;
+  for (let i = 0; i < 100; i++) {
+    clock.advance(i === 0 ? 980 : 1_000);
+    admitted += admittedOf(5, decide);
+  }
+  expect(admitted).toBe(100);
+  clock.advance(979);
+  expect(decide().admitted).toBe(false);
+});
+
+test.each(['50/1s', '100/1s', '1000/1s', '65535/1s', '7/1s', '3/1s', '13/7s', '65535/18h', '1/1s', '1/18h'])(
+  'exactly %s is admitted in one burst, whatever the slack',
+  quota => {
+    const set = smooth(quota);
+    const units = Number(quota.split('/')[0]);
+    expect(admittedOf(units + 50, () => decide(set))).toBe(units);
+  },
+);
+
+test('a limit of 7 in 3 s admits exactly 7,007 in 3,000 s to somebody who always asks', () => {
+  const set = smooth('7/3s');
+  let admitted = 0;
+  for (let ms = 0; ms <= 3_000_000 - 100; ms += 100) {
+    admitted += admittedOf(2, () => decide(set));
+    clock.advance(100);
+  }
+  expect(admitted).toBe(7_006);
+  clock.advance(100);
+  expect(decide(set).admitted).toBe(true);
+});
+
+test.each(['50/1s', '500/1s', '1000/1s', '65535/1s', '3/1s'])(
+  'of %s, waiting 2 ms less than told is enough',
+  quota => {
+    const set = smooth(quota);
+    for (let i = 0; i < 200; i++) {
+      let refused = copyOf(decide(set));
+      while (refused.admitted) refused = copyOf(decide(set));
+      clock.advance(refused.retryAfterMs - 2);
+      expect(decide(set).admitted).toBe(true);
+      clock.advance(i % 7);
+    }
+  },
+);
+
+test('Reset never goes back, although the two clocks tick apart', () => {
+  let last = 0;
+  for (let i = 0; i < 1_000; i++) {
+    clock.advance(0.37);
+    if (i % 10 === 0) clock.stepWorld(i % 20 === 0 ? 0.9 : -0.9);
+    const { resetAtMs } = decide();
+    expect(resetAtMs).toBeGreaterThanOrEqual(last);
+    last = resetAtMs;
+  }
+});
+
+test('after a step of the wall clock of more than a second Reset is that of the world again', () => {
+  admittedOf(10, decide);
+  clock.stepWorld(60_000);
+  expect(decide().resetAtMs).toBe(1_700_000_070_000);
+  clock.stepWorld(-120_000);
+  expect(decide().resetAtMs).toBe(1_699_999_950_000);
+});
+
+test('a reload from many units to few keeps how full the limit is, and no odd part of a millisecond', () => {
+  const many = smooth('64999/10s');
+  admittedOf(32_500, () => decide(many));
+  const few = smooth('2/10s');
+  expect(store.peek(few, 'user:a', '').remaining).toBe(0);
+  expect(decide(few)).toMatchObject({ admitted: true, remaining: 0 });
+  expect(decide(few)).toMatchObject({ admitted: false, retryAfterMs: 5_001 });
+});

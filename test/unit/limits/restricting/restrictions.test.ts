@@ -1,0 +1,275 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  type AnonymousRestriction,
+  type Restriction,
+  type RestrictionListener,
+  type RestrictionReason,
+  Restrictions,
+} from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+let clock: FrozenClock;
+let heard: string[];
+let restrictions: Restrictions;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  heard = [];
+  restrictions = new Restrictions({ clock, listener: new Ears(), maxRestrictions: 3 });
+});
+
+class Ears implements RestrictionListener {
+  restricted(restriction: Restriction): void {
+    heard.push(`restricted ${restriction.kind} ${restriction.key} for ${restriction.reason}`);
+  }
+  released(restriction: Restriction): void {
+    heard.push(`released ${restriction.kind} ${restriction.key}`);
+  }
+  noRoom(restriction: Restriction): void {
+    heard.push(`no room for ${restriction.key}`);
+  }
+}
+
+function restrictAddress(by: Restrictions, key: string, reason: RestrictionReason, forMs: number): void {
+  by.restrict({ kind: 'address', key, webhook: '', reason }, forMs);
+}
+
+function restrictPrincipal(by: Restrictions, key: string, reason: RestrictionReason, forMs: number): void {
+  by.restrict({ kind: 'principal', key, webhook: '', reason }, forMs);
+}
+
+function restrictWebhook(
+  by: Restrictions,
+  key: string,
+  webhook: string,
+  reason: RestrictionReason,
+  forMs: number,
+): void {
+  by.restrict({ kind: 'webhook', key, webhook, reason }, forMs);
+}
+
+test('nobody is restricted at first', () => {
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.principalWaitMs('user:a')).toBe(0);
+  expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
+});
+
+test('an address is refused until its time is over', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
+  expect(restrictions.addressWaitMs('192.0.2.2')).toBe(0);
+  clock.advance(599_979);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(21);
+  clock.advance(1);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+});
+
+test('a step of the wall clock does not change how long', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
+  clock.stepWorld(3_600_000);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
+});
+
+test('a listener hears who is restricted, why, and when it is over', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictPrincipal(restrictions, 'user:a', 'ignored_refusals', 2_000);
+  clock.advance(1_000);
+  restrictions.sweep();
+  expect(heard).toEqual([
+    'restricted address 192.0.2.1 for invalid_requests',
+    'restricted principal user:a for ignored_refusals',
+    'released address 192.0.2.1',
+  ]);
+  clock.advance(1_000);
+  restrictions.sweep();
+  expect(heard.slice(3)).toEqual(['released principal user:a']);
+  expect(restrictions.size).toBe(0);
+});
+
+test('a release is heard once, whether a look or the sweep comes first', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  clock.advance(1_000);
+  restrictions.addressWaitMs('192.0.2.1');
+  restrictions.sweep();
+  restrictions.addressWaitMs('192.0.2.1');
+  expect(heard.filter(line => line.startsWith('released'))).toHaveLength(1);
+});
+
+test('a restriction tells its end in the time of the world', () => {
+  const ends: number[] = [];
+  const listener = {
+    restricted: (r: Restriction) => ends.push(r.untilEpochMs),
+    released: () => {},
+    noRoom: () => {},
+  };
+  restrictAddress(new Restrictions({ clock, listener }), '192.0.2.1', 'invalid_requests', 600_000);
+  expect(ends).toEqual([1_700_000_600_000]);
+});
+
+test('a principal, an address and a webhook of the same text are apart', () => {
+  restrictPrincipal(restrictions, 'x', 'ignored_refusals', 1_000);
+  expect(restrictions.addressWaitMs('x')).toBe(0);
+  expect(restrictions.webhookWaitMs('x', 'abc')).toBe(0);
+});
+
+test('an address on one webhook is refused there only, and nobody else is', () => {
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(1_000);
+  expect(restrictions.webhookWaitMs('192.0.2.1', 'def')).toBe(0);
+  expect(restrictions.webhookWaitMs('192.0.2.2', 'abc')).toBe(0);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+});
+
+test('a second restriction may make the first longer, never shorter', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
+  restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 1_000);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
+  restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 9_000);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(9_000);
+  expect(restrictions.size).toBe(1);
+});
+
+test('an address on the allow list is never restricted', () => {
+  restrictions.neverRestrict(address => address === '192.0.2.1');
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
+  expect(restrictions.size).toBe(1);
+  expect(restrictions.isExempt('192.0.2.1')).toBe(true);
+});
+
+test('an address that comes onto the allow list is released', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
+  restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
+  restrictions.neverRestrict(address => address === '192.0.2.1');
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
+  expect(restrictions.addressWaitMs('192.0.2.2')).toBe(1_000);
+  expect(heard.filter(line => line.startsWith('released'))).toHaveLength(2);
+});
+
+test('when there is no room, one more is not made, and the ones that run stay', () => {
+  for (const n of [1, 2, 3, 4]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
+  expect(heard.at(-1)).toBe('no room for 192.0.2.4');
+  expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([1_000, 1_000, 1_000, 0]);
+});
+
+test('one that is over makes room', () => {
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
+  for (const n of [2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 9_000);
+  clock.advance(1_000);
+  restrictAddress(restrictions, '192.0.2.4', 'invalid_requests', 9_000);
+  expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([0, 8_000, 8_000, 9_000]);
+});
+
+test('one that is held can be made longer when there is no room', () => {
+  for (const n of [1, 2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
+  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
+  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
+});
+
+describe('what gateways tell each other', () => {
+  const forTenSeconds = 10_000;
+
+  /** Two gateways, of which the second adopts what the first announces. */
+  function pair() {
+    const announced: AnonymousRestriction[] = [];
+    const deaf = { restricted: () => {}, released: () => {}, noRoom: () => {} };
+    const first = new Restrictions({ clock, listener: deaf, announce: each => announced.push(each) });
+    const second = new Restrictions({
+      clock,
+      listener: new Ears(),
+      announce: each => heard.push(`announced ${each.kind}`),
+      maxRestrictions: 3,
+    });
+    const tell = () => {
+      for (const each of announced.splice(0)) second.adopt(each);
+    };
+    return { first, second, announced, tell };
+  }
+
+  test('names nobody', () => {
+    const { first, announced } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    expect(announced).toEqual([
+      {
+        kind: 'address',
+        digest: expect.stringMatching(/^[\w-]{22}$/),
+        reason: 'invalid_requests',
+        forMs: forTenSeconds,
+      },
+    ]);
+  });
+
+  test('holds at the other, for whom it is meant alone, and is not announced again', () => {
+    const { first, second, tell } = pair();
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
+    restrictWebhook(first, '192.0.2.2', 'abc', 'webhook_not_found', forTenSeconds);
+    tell();
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+    expect([second.principalWaitMs('user:a'), second.principalWaitMs('192.0.2.1')]).toEqual([10_000, 0]);
+    expect([second.webhookWaitMs('192.0.2.2', 'abc'), second.webhookWaitMs('192.0.2.2', 'abd')]).toEqual([
+      10_000, 0,
+    ]);
+    expect(heard).toEqual([
+      'restricted address 192.0.2.1 for invalid_requests',
+      'restricted principal user:a for ignored_refusals',
+      'restricted webhook 192.0.2.2 for webhook_not_found',
+    ]);
+    expect([second.size, second.adopted]).toEqual([3, 0]);
+  });
+
+  test('ends at the other as well, whether anybody came by or not', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect(second.addressWaitMs('192.0.2.1')).toBe(10_000);
+    clock.advance(forTenSeconds);
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 0]);
+    second.sweep();
+    expect(second.size).toBe(0);
+  });
+
+  test('does not hold for whom the own list exempts, also from a later list on', () => {
+    const { first, second, tell } = pair();
+    second.neverRestrict(address => address === '192.0.2.1');
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 10_000]);
+    second.neverRestrict(address => address === '192.0.2.2');
+    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+  });
+
+  test('that comes back to where it began changes nothing; a longer one prolongs it, without a word', () => {
+    const { first, second, announced, tell } = pair();
+    restrictAddress(second, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+    const [told] = announced;
+    clock.advance(40);
+    tell();
+    expect(second.addressWaitMs('192.0.2.1')).toBe(9_960);
+    if (told !== undefined) second.adopt({ ...told, forMs: 20_000 });
+    expect([second.addressWaitMs('192.0.2.1'), second.size]).toEqual([20_000, 1]);
+    expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
+  });
+
+  test('can be told again as a whole, with what is left of it', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    second.addressWaitMs('192.0.2.1');
+    clock.advance(1_000);
+    const digests = (by: Restrictions) => [...by.running()].map(({ digest }) => digest).sort();
+    expect(digests(second)).toEqual(digests(first));
+    expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
+  });
+
+  test('finds no room beyond the most, and that is told', () => {
+    const { first, second, tell } = pair();
+    for (const n of [1, 2, 3, 4]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
+    tell();
+    expect([second.size, heard.length, heard[0]]).toEqual([3, 1, expect.stringMatching(/^no room for /)]);
+  });
+});

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import { makeLogger } from '../../../../src/observe/index.ts';
+import { AccessLine } from '../../../../src/observe/log/access-line.ts';
+import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+import { exchangeRecord } from '../exchange-record.ts';
+
+const pseudonyms = new Pseudonyms(Buffer.alloc(32, 1));
+
+function lineOf(record: ExchangeRecord, clock = new FrozenClock()): string {
+  return new AccessLine(clock, pseudonyms).of(record);
+}
+
+/** The same members by way of the logger. */
+function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
+  const { caller, decision, error } = record;
+  const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;
+  let written = '';
+  makeLogger('info', { write: line => (written += line) }).info({
+    type: 'access',
+    requestId: record.requestId,
+    arrivedAt: record.arrivedAtMs,
+    sequence: record.sequence,
+    method: record.method,
+    route: record.route,
+    upstream: record.upstream,
+    client: record.clientAddress,
+    class: caller.class,
+    caller: caller.principal === null ? undefined : pseudonyms.of(caller.principal),
+    bucket: decision?.bucket,
+    decision: decision?.outcome,
+    main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
+    status: record.status,
+    outcome: record.outcome,
+    bytesReceived: record.bytesReceived,
+    bytesSent: record.bytesSent,
+    durationMs: rounded(record.durationMs),
+    upstreamMs: record.upstreamMs === null ? null : rounded(record.upstreamMs),
+    retried: record.retried || undefined,
+    tokenRefused: record.tokenRefused?.reason,
+    claim: record.tokenRefused?.claim ?? undefined,
+    error: error?.message,
+    side: error?.side,
+    cap: error?.cap ?? undefined,
+    cause: error?.side === 'client' && error.cause !== null ? error.cause : undefined,
+  });
+  return written.replace(/"time":"[^"]*"/, `"time":"${new Date(epochMs).toISOString()}"`);
+}
+
+/** Text of any kind: printable, with controls, quotation marks and backslashes, with astral characters, without form. */
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', '\u2028', 'é', '\u{1f600}', 'a') }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code)) }),
+);
+const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+const ms = fc.oneof(
+  fc.double({ min: 0, max: 1e7, noNaN: true }),
+  fc.nat().map(n => n / 1_000),
+);
+const records = fc.record<ExchangeRecord>({
+  requestId: text,
+  arrivedAtMs: fc.maxSafeNat(),
+  sequence: fc.maxSafeNat(),
+  method: text,
+  route: orNull(text),
+  upstream: orNull(text),
+  clientAddress: text,
+  status: fc.integer({ min: 0, max: 999 }),
+  outcome: fc.constantFrom('forwarded', 'answered', 'truncated', 'abandoned'),
+  bytesReceived: fc.maxSafeNat(),
+  bytesSent: fc.maxSafeNat(),
+  durationMs: ms,
+  upstreamMs: orNull(ms),
+  caller: fc.record({ class: fc.constantFrom('bot', 'user', 'address'), principal: orNull(text) }),
+  tokenRefused: orNull(
+    fc.record({ reason: fc.constantFrom('expired', 'claim', 'unknown_key'), claim: orNull(text) }),
+  ),
+  decision: orNull(
+    fc.record({
+      bucket: orNull(text),
+      main: text,
+      outcome: fc.constantFrom('admitted', 'global', 'caller', 'resource'),
+    }),
+  ),
+  retried: fc.boolean(),
+  error: orNull(
+    fc.record({
+      message: text,
+      side: fc.oneof(text, fc.constant('client')),
+      cap: orNull(fc.constantFrom('requests', 'max_requests')),
+      cause: orNull(text),
+    }),
+  ),
+});
+
+test('a line is, to the byte, what the logger writes of the same members', () => {
+  const clock = new FrozenClock();
+  fc.assert(
+    fc.property(records, record => {
+      const line = lineOf(record, clock);
+      const logged = loggedLineOf(record, clock.epochMs());
+      expect(JSON.parse(line)).toEqual(JSON.parse(logged));
+      // The logger leaves halves of astral characters as they are; written as bytes, they are lost.
+      if (logged.isWellFormed()) expect(line).toBe(logged);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('an ordinary line reads so', () => {
+  const line = lineOf(exchangeRecord());
+  expect(JSON.parse(line)).toMatchObject({ level: 'info', type: 'access', client: '192.0.2.1' });
+  expect(line.slice(line.indexOf('"type"'))).toBe(
+    '"type":"access","requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"method":"GET",' +
+      '"route":"/things/{id}","upstream":"api","client":"192.0.2.1","class":"user",' +
+      `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted","main":"${pseudonyms.of('42')}",` +
+      '"status":200,"outcome":"forwarded","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}\n',
+  );
+});
+
+test('a refused token is told with its reason, and with the claim that it lacks', () => {
+  const told = (reason: string, claim: string | null) => {
+    const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim } })));
+    return [line.tokenRefused, line.claim];
+  };
+  expect(told('expired', null)).toEqual(['expired', undefined]);
+  expect(told('claim', 'https://claims.example/"org"')).toEqual(['claim', 'https://claims.example/"org"']);
+});
+
+test('what a client did wrong has its cause beside it; the cause of a fault has a line of its own', () => {
+  const [message, cause] = ['The code was not accepted.', 'the token endpoint answered 400 invalid_grant'];
+  const told = (side: string) =>
+    JSON.parse(lineOf(exchangeRecord({ error: { message, side, cap: null, cause } }))).cause;
+  expect(told('client')).toBe(cause);
+  for (const side of ['gateway', 'upstream', 'provider', 'store']) expect(told(side)).toBeUndefined();
+});
+
+test.each([
+  ['a quotation mark', '"'],
+  ['the end of the object', '"}\n{"type":"access","client":"'],
+  ['a backslash', 'a\\'],
+  ['an escaped quotation mark', '\\"'],
+  ['line ends', 'a\r\nb'],
+  ['controls', '\u0000\u0008\u001b[31m\u007f\u0085'],
+  ['separators that JavaScript takes for line ends', '\u2028\u2029'],
+  ['halves of astral characters', '\ud83d and \ude00'],
+  ['astral characters', '\u{1f600}'],
+  ['much text', '"x"'.repeat(10_000)],
+])('%s in a text from outside stays in it, on one line of good UTF-8', (_, text) => {
+  const error = { message: text, side: 'client', cap: null, cause: text };
+  const record = exchangeRecord({ requestId: text, method: text, clientAddress: text, error });
+  const line = lineOf(record);
+  expect(line.indexOf('\n')).toBe(line.length - 1);
+  expect(line.isWellFormed()).toBe(true);
+  expect(JSON.parse(Buffer.from(line).toString())).toMatchObject({
+    type: 'access',
+    requestId: text,
+    method: text,
+    client: text,
+    error: text,
+    cause: text,
+  });
+});
+
+test.each([0, 0.000_4, 0.001, 0.1, 0.999_4, 0.999_6, 1, 1.005, 12.34, 999.999_9, 86_400_000.5, -0.5])(
+  '%d ms are told to the microsecond',
+  durationMs => {
+    expect(JSON.parse(lineOf(exchangeRecord({ durationMs }))).durationMs).toBeCloseTo(durationMs, 2);
+    expect(JSON.parse(lineOf(exchangeRecord({ durationMs }))).durationMs).toBe(
+      Math.round(durationMs * 1_000) / 1_000 + 0,
+    );
+  },
+);
+
+test('lines of one writer tell the time at which each was written', () => {
+  const clock = new FrozenClock();
+  const lines = new AccessLine(clock, pseudonyms);
+  for (const passed of [0, 0, 1, 0, 999, 60_000, -5]) {
+    clock.advance(passed);
+    expect(JSON.parse(lines.of(exchangeRecord())).time).toBe(new Date(clock.epochMs()).toISOString());
+  }
+});

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { IdentityLog, makeLogger } from '../../../../src/observe/index.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+
+function room() {
+  const lines: Record<string, unknown>[] = [];
+  const clock = new FrozenClock();
+  const log = new IdentityLog(
+    makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }),
+    clock,
+  );
+  return { lines, clock, log };
+}
+
+test('tokens that lack a claim are told once a claim and minute, with how many they were', () => {
+  const { lines, clock, log } = room();
+  const told = () => lines.splice(0).map(({ claim, tokens }) => [claim, tokens]);
+  for (let i = 0; i < 1_000; i++) log.tokenRefused('claim', 'azp');
+  log.tokenRefused('claim', 'sub');
+  expect(told()).toEqual([
+    ['azp', 1],
+    ['sub', 1],
+  ]);
+  clock.advance(59_999);
+  log.tokenRefused('claim', 'azp');
+  expect(told()).toEqual([]);
+  clock.advance(1);
+  log.tokenRefused('claim', 'azp');
+  expect(told()).toEqual([['azp', 1_001]]);
+});
+
+test('tokens refused for another reason are no line of their own', () => {
+  const { lines, log } = room();
+  for (const reason of ['expired', 'signature', 'malformed']) log.tokenRefused(reason, null);
+  expect(lines).toEqual([]);
+});
+
+test('of a hundred flawed keys ten are told', () => {
+  const { lines, log } = room();
+  const keys = Array.from({ length: 100 }, (_, i) => ({ keyId: `${i}`, flaw: 'a point of small order' }));
+  log.keySetLoaded(1, 100, keys);
+  expect(lines.filter(line => 'flaw' in line)).toHaveLength(10);
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import type { Cap } from '../../../../src/core/index.ts';
+import { IdentityMetrics, LimitMetrics, Metrics, StoreMetrics } from '../../../../src/observe/index.ts';
+import { exchangeRecord } from '../exchange-record.ts';
+
+/** The series of the gateway that a scrape shows, without those of the process and those in `before`. */
+async function series({ registry }: Metrics, before: readonly string[] = []): Promise<string[]> {
+  const lines = (await registry.metrics()).split('\n').filter(line => line.startsWith('weir_'));
+  return lines.filter(line => !before.includes(line));
+}
+
+test('before anything has happened only what has no labels is shown', async () => {
+  expect(await series(new Metrics())).toEqual([
+    'weir_requests_in_flight 0',
+    'weir_request_body_bytes_total 0',
+    'weir_response_body_bytes_total 0',
+    'weir_untrusted_forwarding_headers_total 0',
+  ]);
+});
+
+test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
+  const metrics = new Metrics();
+  const met = (cap: Cap, upstream: string | null) => {
+    const error = { message: 'Full.', side: 'gateway', cap, cause: null };
+    metrics.started();
+    metrics.finished(exchangeRecord({ upstream, upstreamMs: null, status: 503, outcome: 'answered', error }));
+  };
+  met('max_requests_per_caller', 'api');
+  met('max_requests_per_caller', 'api');
+  met('connections', null);
+  expect((await series(metrics)).filter(line => line.startsWith('weir_caps_met_total'))).toEqual([
+    'weir_caps_met_total{cap="max_requests_per_caller",upstream="api"} 2',
+    'weir_caps_met_total{cap="connections",upstream="none"} 1',
+  ]);
+});
+
+test('requests are counted by route, status and outcome, with their bytes, and are in flight until they have ended', async () => {
+  const metrics = new Metrics();
+  for (let i = 0; i < 4; i++) metrics.started();
+  metrics.finished(exchangeRecord({ bytesReceived: 7 }));
+  metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
+  const error = { message: 'No.', side: 'client', cap: null, cause: null };
+  metrics.finished(
+    exchangeRecord({ route: null, upstream: null, upstreamMs: null, status: 0, outcome: 'abandoned', error }),
+  );
+  metrics.untrustedForwarding();
+  const all = await series(metrics);
+  expect(all.filter(line => !line.includes('_duration_'))).toEqual([
+    'weir_requests_total{route="/things/{id}",status="200",outcome="forwarded"} 1',
+    'weir_requests_total{route="/things/{id}",status="2xx",outcome="forwarded"} 1',
+    'weir_requests_total{route="none",status="none",outcome="abandoned"} 1',
+    'weir_requests_in_flight 1',
+    'weir_request_body_bytes_total 10',
+    'weir_response_body_bytes_total 3702',
+    'weir_upstream_retries_total{upstream="api"} 1',
+    'weir_errors_total{side="client"} 1',
+    'weir_untrusted_forwarding_headers_total 1',
+  ]);
+  expect(all).toContain('weir_request_duration_seconds_bucket{le="0.01",upstream="api"} 0');
+  expect(all).toContain('weir_request_duration_seconds_bucket{le="0.025",upstream="api"} 2');
+  expect(all).toContain('weir_request_duration_seconds_bucket{le="+Inf",upstream="api"} 2');
+  expect(all).toContain('weir_request_duration_seconds_count{upstream="none"} 1');
+  expect(all).toContain('weir_upstream_duration_seconds_sum{upstream="api"} 0.023');
+  expect(all.some(line => line.startsWith('weir_upstream') && line.includes('none'))).toBe(false);
+});
+
+test('what is found of tokens is counted, and nothing is shown of what never happened', async () => {
+  const metrics = new Metrics();
+  const identity = new IdentityMetrics(metrics.registry);
+  const before = await series(metrics);
+  identity.tokenKnown();
+  identity.tokenKnown();
+  identity.signatureChecked('RS256', true);
+  identity.signatureChecked('ES256', false);
+  identity.tokenRefused('expired');
+  identity.tokenUndecided();
+  identity.budgetSpent();
+  expect(await series(metrics, before)).toEqual([
+    'weir_tokens_total{outcome="known"} 2',
+    'weir_tokens_total{outcome="verified"} 1',
+    'weir_tokens_total{outcome="refused"} 1',
+    'weir_tokens_total{outcome="undecided"} 1',
+    'weir_tokens_total{outcome="put_off"} 1',
+    'weir_tokens_refused_total{reason="expired"} 1',
+    'weir_signature_checks_total{algorithm="RS256",good="true"} 1',
+    'weir_signature_checks_total{algorithm="ES256",good="false"} 1',
+  ]);
+});
+
+test('decisions are counted by bucket, class and outcome, and by who made them', async () => {
+  const metrics = new Metrics();
+  const limits = new LimitMetrics(metrics.registry);
+  const store = new StoreMetrics(metrics.registry);
+  const before = await series(metrics);
+  limits.decided({ bucket: 'things', callerClass: 'user', outcome: 'admitted', nearLimit: true });
+  limits.decided({ bucket: 'things', callerClass: 'user', outcome: 'caller', nearLimit: true });
+  limits.decided({ bucket: null, callerClass: 'bot', outcome: 'admitted', nearLimit: false });
+  limits.invalid(429);
+  store.decidedBy('redis');
+  store.decidedBy('redis');
+  expect(await series(metrics, before)).toEqual([
+    'weir_limit_decisions_total{bucket="things",class="user",outcome="admitted"} 1',
+    'weir_limit_decisions_total{bucket="things",class="user",outcome="caller"} 1',
+    'weir_limit_decisions_total{bucket="none",class="bot",outcome="admitted"} 1',
+    'weir_limit_near_total{bucket="things",class="user"} 1',
+    'weir_invalid_requests_total{status="429"} 1',
+    'weir_store_decisions_total{by="redis"} 2',
+  ]);
+});

@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Board, type BoardConnection, type Fact } from '../../../../src/redis/index.ts';
+import { POST } from '../../../../src/redis/sharing/board-scripts.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+
+/** Redis as a board sees it: what it was asked, and what it is to answer next. */
+class ScriptedRedis implements BoardConnection {
+  readonly prefix = 'p:';
+  readonly posts: unknown[][] = [];
+  readonly reads: unknown[][] = [];
+  readonly replies: unknown[] = [];
+  failing = false;
+  poke: () => void = () => {};
+
+  async script(script: { source: string }, _keys: readonly string[], ...args: readonly unknown[]) {
+    if (this.failing) throw new Error('away');
+    if (script === POST) {
+      this.posts.push(args.slice(2));
+      return 1;
+    }
+    this.reads.push(args.slice(0, 2));
+    return this.replies.length > 0 ? this.replies.shift() : ['', 0, 0];
+  }
+
+  subscribe(_channel: string, message: (text: string) => void): void {
+    this.poke = () => message('');
+  }
+}
+
+let clock: FrozenClock;
+let redis: ScriptedRedis;
+let isShared: boolean;
+let mentioned: number;
+let learnt: Fact[];
+let known: Fact[];
+let board: Board;
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  redis = new ScriptedRedis();
+  isShared = true;
+  mentioned = 0;
+  learnt = [];
+  known = [];
+  const health = {
+    get isShared() {
+      return isShared;
+    },
+    mention: () => void mentioned++,
+  };
+  board = new Board({ connection: redis, health, clock, newId: () => 'new' });
+  board.join('topic', { learn: fact => void learnt.push(fact), everything: () => known });
+  board.start();
+  return () => board.stop();
+});
+
+/** A message comes, and everything that follows has been done. */
+async function poke(): Promise<void> {
+  redis.poke();
+  for (let i = 0; i < 3; i++) await new Promise(resolve => setImmediate(resolve));
+}
+
+describe('reading', () => {
+  test('goes on from where it was, portion by portion, and the board is loaded after the last', async () => {
+    redis.replies.push(['a', 2, 1, 'topic:x', '7', 900], ['a', 3, 0, 'topic:y', '8', 800]);
+    expect(board.isLoaded).toBe(false);
+    await poke();
+    expect(board.isLoaded).toBe(true);
+    expect(redis.reads).toEqual([
+      ['', 0],
+      ['a', 2],
+    ]);
+    expect(learnt).toEqual([
+      { name: 'x', value: 7, forMs: 900 },
+      { name: 'y', value: 8, forMs: 800 },
+    ]);
+    await poke();
+    expect(redis.reads.at(-1)).toEqual(['a', 3]);
+  });
+
+  test.each([
+    ['no answer at all', null],
+    ['text', 'OK'],
+    ['another list', [1, 2, 3]],
+    ['an unsafe number', ['a', 1e300, 0]],
+  ])('of %s is mentioned and changes nothing', async (_what, reply) => {
+    redis.replies.push(reply);
+    await poke();
+    expect([board.isLoaded, mentioned, learnt]).toEqual([false, 1, []]);
+  });
+
+  test('passes over facts that make no sense', async () => {
+    redis.replies.push([
+      'a',
+      9,
+      0,
+      'topic:x',
+      'seven',
+      9,
+      'topic:x',
+      '7',
+      -1,
+      'else:x',
+      '7',
+      9,
+      '',
+      '7',
+      9,
+      'topic:z',
+      '1',
+      5,
+    ]);
+    await poke();
+    expect(learnt).toEqual([{ name: 'z', value: 1, forMs: 5 }]);
+  });
+});
+
+describe('posting', () => {
+  test('waits for Redis, and tells then for how long it still holds', async () => {
+    isShared = false;
+    board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
+    await poke();
+    expect([redis.posts, board.outgoing]).toEqual([[], 1]);
+    clock.advance(400);
+    isShared = true;
+    await poke();
+    expect([redis.posts, board.outgoing]).toEqual([[['topic:x', 1, 600]], 0]);
+  });
+
+  test('leaves out what is over meanwhile', async () => {
+    isShared = false;
+    board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
+    clock.advance(1_000);
+    isShared = true;
+    await poke();
+    expect([redis.posts, board.outgoing]).toEqual([[], 0]);
+  });
+
+  test('is done again when it failed', async () => {
+    redis.failing = true;
+    board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
+    await poke();
+    expect([mentioned > 0, board.outgoing]).toEqual([true, 1]);
+    redis.failing = false;
+    await poke();
+    expect([redis.posts.length, board.outgoing]).toEqual([1, 0]);
+  });
+
+  test('of a smaller value after a larger one tells the larger', async () => {
+    board.post({ name: 'topic:x', value: 2, forMs: 1_000 });
+    board.post({ name: 'topic:x', value: 1, forMs: 9_000 });
+    await poke();
+    expect(redis.posts).toEqual([[['topic:x', 2, 1_000]].flat()]);
+  });
+
+  test('of many takes several commands', async () => {
+    for (let i = 0; i < 450; i++) board.post({ name: `topic:${i}`, value: 1, forMs: 1_000 });
+    await poke();
+    expect(redis.posts.map(args => args.length / 3)).toEqual([200, 200, 50]);
+  });
+});
+
+describe('a board that has lost what was on it', () => {
+  test.each([
+    ['is another one', ['b', 9, 0]],
+    ['is empty', ['', 0, 0]],
+    ['counts from further back', ['a', 4, 0]],
+  ])('since it %s is told everything that is known', async (_how, reply) => {
+    redis.replies.push(['a', 5, 0]);
+    await poke();
+    expect(redis.posts).toEqual([]);
+    known = [{ name: 'topic:k', value: 3, forMs: 700 }];
+    redis.replies.push(reply);
+    await poke();
+    expect(redis.posts).toEqual([['topic:k', 3, 700]]);
+  });
+
+  test('is not told twice: what somebody has begun anew is no loss', async () => {
+    known = [{ name: 'topic:k', value: 3, forMs: 700 }];
+    await poke();
+    redis.replies.push(['b', 1, 0]);
+    await poke();
+    expect(redis.posts).toEqual([]);
+  });
+});

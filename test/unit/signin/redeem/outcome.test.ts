@@ -1,0 +1,152 @@
+import { inspect } from 'node:util';
+import { ClientError, ResponseBodyError } from 'openid-client';
+import { describe, expect, test } from 'vitest';
+import type { RedeemOutcome } from '../../../../src/core/index.ts';
+import { ProviderFault } from '../../../../src/signin/provider/fault.ts';
+import { type FailedOutcome, failure, failureOf } from '../../../../src/signin/redeem/outcome.ts';
+
+const answered = (status: number, error: string, error_description = 'marker') =>
+  new ResponseBodyError('refused', {
+    cause: { error, error_description },
+    response: new Response(null, { status }),
+  });
+const libraryError = (cause: unknown, code = 'OAUTH_X') =>
+  Object.assign(new ClientError('marker', { cause }), { code });
+const outcomeOf = (error: unknown) => failureOf(error, ['marker']).outcome;
+
+describe('an answer of', () => {
+  test.each<[number, string, RedeemOutcome]>([
+    [400, 'invalid_grant', 'code_refused'],
+    [400, 'invalid_request', 'code_refused'],
+    [400, 'redirect_uri_mismatch', 'code_refused'],
+    [400, 'interaction_required', 'code_refused'],
+    [401, 'invalid_client', 'gateway_refused'],
+    [400, 'invalid_client', 'gateway_refused'],
+    [401, 'unauthorized_client', 'gateway_refused'],
+    [400, 'unsupported_grant_type', 'gateway_refused'],
+    [400, 'invalid_scope', 'gateway_refused'],
+    [403, 'something_new', 'gateway_refused'],
+    // Not the word itself, whatever is left of it in a log.
+    [400, 'invalid_grant ', 'gateway_refused'],
+    [400, 'invalid_grant\u0000', 'gateway_refused'],
+    [400, 'constructor', 'gateway_refused'],
+    [400, 'temporarily_unavailable', 'broken'],
+    [400, 'server_error', 'broken'],
+    [400, 'slow_down', 'broken'],
+    [429, 'invalid_grant', 'broken'],
+    [408, 'invalid_grant', 'broken'],
+  ])('%d %s is %s', (status, error, outcome) => expect(outcomeOf(answered(status, error))).toBe(outcome));
+
+  test.each<[number, RedeemOutcome]>([
+    [201, 'broken'],
+    [302, 'broken'],
+    [400, 'broken'],
+    [401, 'gateway_refused'],
+    [403, 'gateway_refused'],
+    [404, 'broken'],
+    [413, 'code_refused'],
+    [414, 'code_refused'],
+    [431, 'code_refused'],
+    [500, 'broken'],
+    [503, 'broken'],
+  ])('%d without a word of OAuth is %s, as deep as it may be wrapped', (status, outcome) => {
+    const response = new Response(null, { status });
+    const wrapped = libraryError(libraryError(response));
+    expect(outcomeOf(wrapped)).toBe(outcome);
+  });
+});
+
+describe('whatever part of the error the client sent as its code or redirect URI', () => {
+  const parts = (word: string) =>
+    Array.from(word, (_, from) => Array.from(word.slice(from), (_, to) => word.slice(from, from + to + 1)));
+
+  test.each([
+    'invalid_grant',
+    'invalid_request',
+    'invalid_client',
+    'temporarily_unavailable',
+    'something_new',
+  ])('%s means what it says', word => {
+    const alone = outcomeOf(answered(400, word));
+    for (const code of new Set(parts(word).flat())) {
+      const { outcome, error } = failureOf(answered(400, word, `Look: ${code}`), [
+        'gateway-secret',
+        code,
+        code,
+      ]);
+      expect({ code, outcome }).toEqual({ code, outcome: alone });
+      expect(String(error.cause)).not.toContain(`Look: ${code}`);
+    }
+  });
+});
+
+test.each<[ProviderFault['kind'], RedeemOutcome]>([
+  ['unreachable', 'unreachable'],
+  ['timed_out', 'timed_out'],
+  ['reset', 'broken'],
+  ['too_large', 'broken'],
+  ['malformed', 'broken'],
+  ['nonsense', 'broken'],
+])('a fault that is %s, wrapped by the library, is %s', (kind, outcome) => {
+  const wrapped = new ClientError('something went wrong', { cause: new ProviderFault(kind, 'why') });
+  expect(outcomeOf(wrapped)).toBe(outcome);
+});
+
+test('an answer that the library cannot use is broken', () => {
+  expect(outcomeOf(libraryError(new SyntaxError('marker')))).toBe('broken');
+});
+
+test.each([new TypeError('marker'), 'marker', undefined, null, { marker: 1 }])(
+  '%s is a fault of the gateway',
+  error => {
+    expect(outcomeOf(error)).toBe('fault');
+  },
+);
+
+test('a chain of causes without an end is walked for a while only', () => {
+  const error = new Error('marker');
+  error.cause = error;
+  expect(outcomeOf(error)).toBe('fault');
+});
+
+test('nothing of the library’s errors is kept', () => {
+  const errors = [
+    answered(400, 'marker', 'marker marker'),
+    libraryError(new SyntaxError('marker')),
+    new TypeError('marker', { cause: { body: 'marker' } }),
+    Object.assign(new Error('marker'), { name: 'marker' }),
+  ];
+  for (const error of errors) {
+    expect(inspect(failureOf(error, ['marker']), { depth: 20, showHidden: true })).not.toContain('marker');
+  }
+});
+
+const OUTCOMES: readonly FailedOutcome[] = [
+  'code_refused',
+  'gateway_refused',
+  'not_ready',
+  'overloaded',
+  'unreachable',
+  'timed_out',
+  'broken',
+  'fault',
+];
+
+test('every message is ASCII, and a 503 says when to come again', () => {
+  for (const outcome of OUTCOMES) {
+    const { error } = failure(outcome);
+    expect(error.message).toMatch(/^[\x20-\x7e]+$/);
+    expect(error.fields[0] === 'Retry-After').toBe(error.status === 503);
+    expect(error.details).toEqual([]);
+  }
+});
+
+test('exactly those failures that sent nothing are safe to repeat', () => {
+  const safe = OUTCOMES.filter(outcome => failure(outcome).error.retrySafe);
+  expect(safe).toEqual(['not_ready', 'overloaded', 'unreachable']);
+});
+
+test('a timeout says that the code may be spent', () => {
+  expect(failure('timed_out').error).toMatchObject({ status: 504, rpcCode: 4 });
+  expect(failure('timed_out').error.message).toContain('may be spent');
+});
