@@ -2,10 +2,10 @@ import { AdminListener, gatherStatus } from './admin/index.ts';
 import {
   ConfigWatcher,
   type ConfigWatcherOptions,
-  formatProblem,
+  type Diagnostic,
+  formatDiagnostic,
   type HostPort,
   type LoadedConfig,
-  type Problem,
   ReloadRecord,
   restartKeys,
   type Snapshot,
@@ -32,7 +32,7 @@ import {
   StoreLog,
   StoreMetrics,
 } from './observe/index.ts';
-import { isReady, Limiting, type Setup, Succession } from './runtime/index.ts';
+import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
 import { HttpListener } from './server/index.ts';
 import { ConnectionPool, Transports } from './upstream/index.ts';
 
@@ -70,7 +70,7 @@ class RunningApp implements App {
   readonly #metrics = new Metrics();
   readonly #logging: Logging;
   readonly #transports: Transports;
-  readonly #succession: Succession;
+  readonly #generations: Generations;
   readonly #limiting: Limiting;
   readonly #gateway: Gateway;
   readonly #http: HttpListener;
@@ -103,20 +103,20 @@ class RunningApp implements App {
     // 2. What changes with it.
     const record = new ReloadRecord(clock);
     this.#reloads = new ReloadListeners([record, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
-    this.#succession = new Succession(snapshot, {
+    this.#generations = new Generations(snapshot, {
       identity: {
         clock,
         random: systemRandom,
         listener: new IdentityListeners([new IdentityMetrics(registry), new IdentityLog(log, clock)]),
       },
       transports: this.#transports,
-      serve: setup => this.#serve(setup),
-      wait: setup => this.#reloads.waiting(setup.snapshot),
+      serve: generation => this.#serve(generation),
+      wait: generation => this.#reloads.waiting(generation.snapshot),
     });
-    this.#shareMarks(this.#succession.current);
+    this.#shareMarks(this.#generations.current);
     const unlistedProxies = new UnlistedProxies(clock, new ProxyLog(log));
     this.#gateway = new Gateway({
-      setup: this.#succession.current,
+      generation: this.#generations.current,
       clock,
       listener: new Listeners([this.#metrics, new FaultLog(log), accessLog]),
       nextRequestId: requestIdSource(),
@@ -147,7 +147,7 @@ class RunningApp implements App {
       gateway: this.#gateway,
       limiting: this.#limiting,
       unlistedProxies,
-      setup: () => this.#succession.current,
+      generation: () => this.#generations.current,
       restartKeys: (latest: Snapshot) => restartKeys(snapshot, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
@@ -175,7 +175,7 @@ class RunningApp implements App {
       throw error;
     }
     this.#limiting.start();
-    this.#succession.start();
+    this.#generations.start();
     await this.#watcher?.start();
     this.#started = true;
   }
@@ -190,22 +190,22 @@ class RunningApp implements App {
   }
 
   #take(loaded: LoadedConfig): void {
-    this.#reloads.warned(loaded.warnings.map(formatProblem));
-    this.#succession.take(loaded.snapshot);
+    this.#reloads.warned(loaded.warnings.map(formatDiagnostic));
+    this.#generations.take(loaded.snapshot);
   }
 
-  /** Another setup has taken the place of the last: from here on all that follows the configuration does so. */
-  #serve(setup: Setup): void {
-    const { snapshot } = setup;
-    this.#gateway.use(setup);
+  /** Another generation has taken the place of the last: from here on all that follows the configuration does so. */
+  #serve(generation: Generation): void {
+    const { snapshot } = generation;
+    this.#gateway.use(generation);
     this.#limiting.use(snapshot.limits);
-    this.#shareMarks(setup);
+    this.#shareMarks(generation);
     this.#http.use(snapshot);
     this.#logging.use(snapshot.log);
     this.#reloads.applied(this.#eventOf(snapshot));
   }
 
-  #shareMarks({ identity }: Setup): void {
+  #shareMarks({ identity }: Generation): void {
     if (identity !== null) this.#limiting.shareMarks(identity.marks);
   }
 
@@ -215,7 +215,7 @@ class RunningApp implements App {
   }
 
   async #drain(): Promise<boolean> {
-    const { delayMs, drainMs } = this.#succession.current.snapshot.shutdown;
+    const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
     this.#draining = true;
     void this.#watcher?.stop();
     if (delayMs > 0) await pause(delayMs);
@@ -226,7 +226,7 @@ class RunningApp implements App {
     if (!inTime) this.#http.destroy();
     await Promise.race([this.#transports.close(), pause(1_000)]);
     this.#limiting.stop();
-    this.#succession.stop();
+    this.#generations.stop();
     this.#admin.close();
     return inTime;
   }
@@ -235,7 +235,7 @@ class RunningApp implements App {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
-    return isReady(this.#succession.current) ? null : "waiting for the issuer's keys";
+    return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
 
   async #scrape(): Promise<{ contentType: string; text: string }> {
@@ -244,8 +244,8 @@ class RunningApp implements App {
   }
 }
 
-function mistakesOf(problems: readonly Problem[]): string[] {
-  return problems.map(formatProblem);
+function mistakesOf(problems: readonly Diagnostic[]): string[] {
+  return problems.map(formatDiagnostic);
 }
 
 function pause(ms: number): Promise<void> {

@@ -49,7 +49,7 @@ interface Sample {
 const PACE_PER_SECOND = 2_000;
 /** A generator that costs nearly as much as the cheapest gateway would be the one that is measured. */
 const GENERATOR_SHARE = 0.8;
-const MOST_ADMITTED = 0.01;
+const MAX_ADMITTED = 0.01;
 /** Seconds; Node's compiler needs some thousands of requests. */
 const WARM_UP = { full: 3, quick: 2 } as const;
 const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
@@ -158,7 +158,7 @@ async function send(
   const result = await generator.run({ ...plan, path, expect }, entrant.part.port, seconds);
   // Figures of errors are worth nothing. Of refusals a few are missing: the first requests are what spends a limit, and nginx
   // and Fastify admit one more each minute.
-  const most = expect === 'refusal' ? result.requests * MOST_ADMITTED : 0;
+  const most = expect === 'refusal' ? result.requests * MAX_ADMITTED : 0;
   if (result.failures > most || result.requests === 0)
     throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
   return result;

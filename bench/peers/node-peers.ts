@@ -24,7 +24,7 @@ export const fastify: Peer = {
   start: (job, { port, upstreamPort }) =>
     startNode(join(SERVERS, 'fastify.ts'), port, {
       UPSTREAM_PORT: `${upstreamPort}`,
-      MOST_PER_MINUTE: `${{ none: 0, wide: NEVER_REACHED_PER_SECOND * 60, spent: 1 }[job.limits]}`,
+      MAX_PER_MINUTE: `${{ none: 0, wide: NEVER_REACHED_PER_SECOND * 60, spent: 1 }[job.limits]}`,
     }),
 };
 

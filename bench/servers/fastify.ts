@@ -4,7 +4,7 @@ import proxy from '@fastify/http-proxy';
 import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 
-const most = Number(process.env['MOST_PER_MINUTE']);
+const most = Number(process.env['MAX_PER_MINUTE']);
 const app = fastify({ logger: false, bodyLimit: Number.MAX_SAFE_INTEGER });
 if (most > 0)
   await app.register(rateLimit, {

@@ -1,6 +1,6 @@
 import { formatHostPort, type ReloadRecord, type RestartKey, type Snapshot } from '../config/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import type { Limiting, Setup, SharedStore } from '../runtime/index.ts';
+import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
 import type { GatewayStatus } from './status.ts';
 
 /** Who is asked for the status, each time anew. */
@@ -11,7 +11,7 @@ export interface StatusSources {
   readonly limiting: Limiting;
   readonly unlistedProxies: UnlistedProxies;
   notReady(): string | null;
-  setup(): Setup;
+  generation(): Generation;
   restartKeys(latest: Snapshot): readonly RestartKey[];
   reload(): GatewayStatus['configuration']['reload'];
   clientConnections(): number;
@@ -21,7 +21,7 @@ export interface StatusSources {
 /** The status as it is now. */
 export function gatherStatus(sources: StatusSources): GatewayStatus {
   const { record, gateway, startedAtMs } = sources;
-  const { snapshot, identity } = sources.setup();
+  const { snapshot, identity } = sources.generation();
   return {
     startedAtMs,
     notReady: sources.notReady(),

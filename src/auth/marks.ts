@@ -22,7 +22,7 @@ export class NotBeforeMarks {
   readonly #clock: Clock;
   readonly #onEvicted: () => void;
   #issuerMarkS = 0;
-  #longestLifeS = 0;
+  #maxLifetimeS = 0;
   /** In the order learnt. Marks name the moment they were set at, so the oldest is over first. */
   readonly #subjects = new Map<string, number>();
   /** What other gateways learnt, by the digest of the subject. */
@@ -73,7 +73,7 @@ export class NotBeforeMarks {
 
   /** Says how long a verified token lives in all: a mark has to be kept as long as any token that it refuses. */
   observeLife(lifeS: number): void {
-    if (lifeS > this.#longestLifeS) this.#longestLifeS = lifeS;
+    if (lifeS > this.#maxLifetimeS) this.#maxLifetimeS = lifeS;
   }
 
   /** Whether a token of this subject (null: it names none), issued then, came before a mark. */
@@ -85,7 +85,7 @@ export class NotBeforeMarks {
   }
 
   get #keepS(): number {
-    return Math.max(this.#options.keepMs / 1_000, this.#longestLifeS);
+    return Math.max(this.#options.keepMs / 1_000, this.#maxLifetimeS);
   }
 
   #raise(marks: Map<string, number>, key: string, markS: number): boolean {

@@ -1,11 +1,11 @@
 import {
-  formatProblem,
+  type Diagnostic,
+  formatDiagnostic,
   type LoadedConfig,
   type LoadedLimits,
   type LoadedRoute,
   type LoadResult,
   loadConfig,
-  type Problem,
   type Severity,
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
@@ -45,7 +45,7 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
     if (format === 'json') terminal.out(asJson(file, result, passed));
     else
       terminal.out(
-        `${problems.map(problem => `${formatProblem(problem)}\n`).join('')}${summary(file, result, passed)}\n`,
+        `${problems.map(problem => `${formatDiagnostic(problem)}\n`).join('')}${summary(file, result, passed)}\n`,
       );
     return passed ? ExitCode.ok : ExitCode.failure;
   },
@@ -101,7 +101,7 @@ function writtenRoutes(routes: readonly LoadedRoute[]): number {
   return routes.filter(route => route.place !== null).length;
 }
 
-function countOf(severity: Severity, problems: readonly Problem[]): number {
+function countOf(severity: Severity, problems: readonly Diagnostic[]): number {
   return problems.filter(problem => problem.severity === severity).length;
 }
 

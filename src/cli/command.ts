@@ -1,5 +1,5 @@
 /** What a command may touch of the world outside. */
-export interface Terminal {
+export interface CommandOutput {
   /** Variables of the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes a text, line ends included, to standard output. */
@@ -16,7 +16,7 @@ export interface Command {
   /** What `--help` prints. */
   readonly help: string;
   /** Resolves to the exit code. Throws a UsageError for a command line that makes no sense. */
-  run(args: readonly string[], terminal: Terminal): Promise<number>;
+  run(args: readonly string[], terminal: CommandOutput): Promise<number>;
 }
 
 /** A command line that makes no sense; the message says what to write instead. */

@@ -1,13 +1,13 @@
 import { didYouMean } from '../config/index.ts';
 import { check } from './check.ts';
-import { type Command, type Terminal, UsageError } from './command.ts';
+import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { explain } from './explain/index.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
 import { readVersion } from './version.ts';
 
-export type { Terminal } from './command.ts';
+export type { CommandOutput } from './command.ts';
 
 const COMMANDS: readonly Command[] = [serve, check, explain, schema];
 
@@ -21,7 +21,7 @@ ${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n
 `;
 
 /** Runs `weir` with the words that follow it on the command line. Resolves to the exit code. */
-export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommandLine(args: readonly string[], terminal: CommandOutput): Promise<number> {
   const [word, ...rest] = args;
   if (word === '--help' || word === '-h') {
     terminal.out(HELP);
@@ -58,7 +58,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? undefined : end).some(arg => arg === '--help' || arg === '-h');
 }
 
-function misused(terminal: Terminal, program: string, message: string): number {
+function misused(terminal: CommandOutput, program: string, message: string): number {
   terminal.err(`${program}: ${message}\n"${program} --help" says how it is used.\n`);
   return ExitCode.usage;
 }

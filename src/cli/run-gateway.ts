@@ -1,8 +1,8 @@
 import { type App, startApp } from '../app.ts';
-import { formatHostPort, formatProblem, type LoadedConfig } from '../config/index.ts';
+import { formatDiagnostic, formatHostPort, type LoadedConfig } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';
-import type { Terminal } from './command.ts';
+import type { CommandOutput } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { listenForStop } from './stop-signals.ts';
 import { readVersion } from './version.ts';
@@ -14,11 +14,15 @@ import { whyNotStarted } from './why-not-started.ts';
  * @param file the name of its configuration, for the log.
  * @returns the exit code.
  */
-export async function runGateway(file: string, loaded: LoadedConfig, terminal: Terminal): Promise<number> {
+export async function runGateway(
+  file: string,
+  loaded: LoadedConfig,
+  terminal: CommandOutput,
+): Promise<number> {
   const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
-  for (const warning of warnings) log.warn({ problem: formatProblem(warning) }, 'configuration');
+  for (const warning of warnings) log.warn({ problem: formatDiagnostic(warning) }, 'configuration');
   const stop = listenForStop(() => output.flush());
   let app: App | null = null;
   // From the beginning: unheard, this signal would end the process.

@@ -1,4 +1,4 @@
-import { formatProblem, loadConfig, RESTART_KEYS } from '../config/index.ts';
+import { formatDiagnostic, loadConfig, RESTART_KEYS } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
@@ -31,7 +31,7 @@ Exit code:
     const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
-      for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
+      for (const problem of config.problems) terminal.err(`${formatDiagnostic(problem)}\n`);
       return ExitCode.configuration;
     }
     // The other commands need nothing of the data plane, and start faster without it.

@@ -1,5 +1,5 @@
 export { QUOTA_KEYS } from './compile/index.ts';
-export { didYouMean, formatProblem, type Problem, type Severity } from './file/index.ts';
+export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
   type LoadedConfig,
   type LoadedLimitRoute,

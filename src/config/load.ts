@@ -8,7 +8,7 @@ import {
   readStore,
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
-import { ConfigFile, type Environment, type LimitsFiles, type Problem, Readings } from './file/index.ts';
+import { ConfigFile, type Diagnostic, type Environment, type LimitsFiles, Readings } from './file/index.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, validate } from './schema/index.ts';
 
@@ -29,15 +29,15 @@ export interface LoadedConfig {
   readonly files: readonly string[];
   readonly readings: Readings;
   readonly limits: LoadedLimits;
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Diagnostic[];
   /** What an operator may want to know, though nothing is wrong. */
-  readonly hints: readonly Problem[];
+  readonly hints: readonly Diagnostic[];
 }
 
 export type LoadResult =
   | LoadedConfig
   /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
-  | { readonly ok: false; readonly problems: readonly Problem[]; readonly readings: Readings };
+  | { readonly ok: false; readonly problems: readonly Diagnostic[]; readonly readings: Readings };
 
 /** A line of a file, as messages name it. */
 export interface FilePlace {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, startApp } from '../app.ts';
-import { formatProblem, loadConfig } from '../config/index.ts';
+import { formatDiagnostic, loadConfig } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
@@ -12,7 +12,7 @@ export const DEMO_CONFIG = resolve(import.meta.dirname, '../../config/demo/gatew
 
 /** Whoever signs in by hand has so long to paste the code. */
 const CODE_SECONDS = 300;
-const MOST_READY_CHECKS = 200;
+const MAX_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
 /** Where the parts of the demo listen on 127.0.0.1; 0: on any free port. */
@@ -64,14 +64,14 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
     BACKEND_PORT: `${ports.backend}`,
   };
   const config = await loadConfig(path, { env, generation: 1 });
-  if (!config.ok) throw new Error(config.problems.map(formatProblem).join('\n'));
+  if (!config.ok) throw new Error(config.problems.map(formatDiagnostic).join('\n'));
   const source = { path, env, loaded: config };
   return startApp(config.snapshot, { clock: systemClock, log, source });
 }
 
 /** The gateway is ready when it has the provider's keys. */
 async function ready(adminPort: number): Promise<void> {
-  for (let check = 0; check < MOST_READY_CHECKS; check += 1) {
+  for (let check = 0; check < MAX_READY_CHECKS; check += 1) {
     const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`);
     await response.body?.cancel();
     if (response.ok) return;

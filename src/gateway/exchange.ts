@@ -4,7 +4,7 @@ import type { Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../co
 import type { RequestHead } from '../http/index.ts';
 import type { Framing } from '../http1/index.ts';
 import type { Limit } from '../limits/index.ts';
-import type { Setup } from '../runtime/index.ts';
+import type { Generation } from '../runtime/index.ts';
 import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from './answers/index.ts';
 import type { Downstream } from './downstream.ts';
 
@@ -25,7 +25,7 @@ export interface ResourceUnit {
 export class Exchange {
   readonly downstream: Downstream;
   /** The configuration it began with, and what serves that, to its end. */
-  readonly setup: Setup;
+  readonly generation: Generation;
   readonly snapshot: Snapshot;
   readonly sequence: number;
   readonly clock: Clock;
@@ -83,10 +83,10 @@ export class Exchange {
   /** The upstream that has room for it, or has none. */
   upstream: string | null = null;
 
-  constructor(downstream: Downstream, setup: Setup, sequence: number, clock: Clock) {
+  constructor(downstream: Downstream, generation: Generation, sequence: number, clock: Clock) {
     this.downstream = downstream;
-    this.setup = setup;
-    this.snapshot = setup.snapshot;
+    this.generation = generation;
+    this.snapshot = generation.snapshot;
     this.sequence = sequence;
     this.clock = clock;
     this.arrivedAtMs = clock.epochMs();

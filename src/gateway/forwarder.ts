@@ -99,7 +99,7 @@ class Forwarding implements CallSink, Terminal {
     this.#route = route;
     this.#request = request;
     this.#body = body;
-    this.#transport = transportTo(exchange.setup, route.upstream);
+    this.#transport = transportTo(exchange.generation, route.upstream);
     this.#clock = state.clock;
   }
 

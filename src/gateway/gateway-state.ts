@@ -1,14 +1,14 @@
 import type { Clock, ExchangeListener } from '../core/index.ts';
-import type { Limiting, Setup } from '../runtime/index.ts';
+import type { Generation, Limiting } from '../runtime/index.ts';
 import { RestrictionAnswers } from './answers/index.ts';
 import { Permits } from './permits.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 import { UpstreamPermits } from './upstream-permits.ts';
 
 /** What a gateway is made of. */
-export interface GatewayParts {
+export interface GatewayDependencies {
   /** What the first exchanges begin with. */
-  readonly setup: Setup;
+  readonly generation: Generation;
   readonly clock: Clock;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
@@ -26,12 +26,12 @@ export class GatewayState {
   readonly restrictionAnswers = new RestrictionAnswers();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new UpstreamPermits();
-  setup: Setup;
+  generation: Generation;
   inFlight = 0;
   sequence = 0;
 
-  constructor(parts: GatewayParts) {
-    this.setup = parts.setup;
+  constructor(parts: GatewayDependencies) {
+    this.generation = parts.generation;
     this.clock = parts.clock;
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;

@@ -1,6 +1,6 @@
 import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
-import type { Setup } from '../runtime/index.ts';
+import type { Generation } from '../runtime/index.ts';
 import {
   addressRestricted,
   callerRestricted,
@@ -15,13 +15,13 @@ import { forward } from './forwarder.ts';
 import {
   answersPreflights,
   type Gate,
+  type GateResult,
   gatesOf,
   giveUpstreamBack,
   serveOptions,
   servePreflight,
-  type Verdict,
 } from './gates/index.ts';
-import { type GatewayParts, GatewayState } from './gateway-state.ts';
+import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
 import { serveSignIn } from './sign-in.ts';
 
@@ -30,7 +30,7 @@ export class Gateway {
   readonly #state: GatewayState;
   readonly #gates: readonly Gate[];
 
-  constructor(parts: GatewayParts) {
+  constructor(parts: GatewayDependencies) {
     this.#state = new GatewayState(parts);
     this.#gates = gatesOf(this.#state);
   }
@@ -46,14 +46,14 @@ export class Gateway {
   }
 
   /** Exchanges begin with this one from now on; those under way keep theirs. */
-  use(setup: Setup): void {
-    this.#state.setup = setup;
+  use(generation: Generation): void {
+    this.#state.generation = generation;
   }
 
   /** Begins an exchange. Never throws; the answer may be under way when it returns. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
-    const exchange = new Exchange(downstream, state.setup, ++state.sequence, state.clock);
+    const exchange = new Exchange(downstream, state.generation, ++state.sequence, state.clock);
     state.inFlight++;
     state.listener.started();
     return exchange;
@@ -99,7 +99,8 @@ export class Gateway {
     const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
     if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
     else if (expired) this.#refuseToken(exchange, 'expired');
-    else if (exchange.setup.identity?.verifier.isRevoked(caller)) this.#refuseToken(exchange, 'not_before');
+    else if (exchange.generation.identity?.verifier.isRevoked(caller))
+      this.#refuseToken(exchange, 'not_before');
   }
 
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
@@ -131,11 +132,11 @@ export class Gateway {
   /** The token of an exchange under way does not count any more. */
   #refuseToken(exchange: Exchange, reason: 'expired' | 'not_before'): void {
     exchange.refusedToken = invalid(reason);
-    exchange.setup.identity?.verifier.refuse(exchange.refusedToken);
+    exchange.generation.identity?.verifier.refuse(exchange.refusedToken);
     this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }
 
-  #passGates(exchange: Exchange, from: number): Verdict | Promise<Verdict> {
+  #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
     for (let i = from; i < this.#gates.length; i++) {
       const verdict = this.#gates[i]?.(exchange) ?? null;
       if (verdict instanceof Promise) return this.#passLater(exchange, verdict, i + 1);
@@ -148,11 +149,11 @@ export class Gateway {
    * A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. One
    * that was answered meanwhile (see `clientFault`) gets no second answer, which would be taken for that to its next request.
    */
-  async #passLater(exchange: Exchange, verdict: Promise<Verdict>, from: number): Promise<Verdict> {
+  async #passLater(exchange: Exchange, verdict: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await verdict) ?? (exchange.settled ? null : this.#passGates(exchange, from));
   }
 
-  #conclude(exchange: Exchange, refusal: Verdict): void {
+  #conclude(exchange: Exchange, refusal: GateResult): void {
     if (exchange.settled) return;
     if (refusal === null) {
       this.#serve(exchange);

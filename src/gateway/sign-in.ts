@@ -11,7 +11,7 @@ const BODY_TERMS: BodyTerms = { maxBytes: MAX_REQUEST_BYTES, minBytesPerS: null,
 /** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
   const { method } = exchange.downstream;
-  const signIn = exchange.setup.identity?.signIn;
+  const signIn = exchange.generation.identity?.signIn;
   if (signIn === undefined) exchange.answerError(noRoute());
   else if (route.endpoint === 'auth') serveAuth(exchange, method, signIn);
   else serveAuthorizeUrl(exchange, method, signIn);

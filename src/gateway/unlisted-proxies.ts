@@ -4,7 +4,7 @@ import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
 const HOUR_MS = 3_600_000;
 /** A report is told of for so long: the next one may need most of an hour. */
 const REPORT_MS = 2 * HOUR_MS;
-const MOST_WATCHED = 64;
+const MAX_WATCHED = 64;
 
 /**
  * Within an hour a sender has to forward for so many others before it is taken for a proxy. A scanner that tries an address
@@ -69,7 +69,7 @@ export class UnlistedProxies {
   }
 
   #watch(key: string, isPrivate: boolean, nowMs: number): Watched | null {
-    if (this.#watched.size >= MOST_WATCHED && !this.#makeRoom(isPrivate, nowMs)) return null;
+    if (this.#watched.size >= MAX_WATCHED && !this.#makeRoom(isPrivate, nowMs)) return null;
     const watched = new Watched(isPrivate, nowMs);
     this.#watched.set(key, watched);
     return watched;
@@ -82,8 +82,8 @@ export class UnlistedProxies {
       const worth = watched.worth(nowMs);
       if (worth < leastWorth) [least, leastWorth] = [key, worth];
     }
-    const mostToGiveUp = forPrivate ? WORTH.reportedPrivate : WORTH.reportedPublic;
-    return leastWorth < mostToGiveUp && this.#watched.delete(least);
+    const maxToGiveUp = forPrivate ? WORTH.reportedPrivate : WORTH.reportedPublic;
+    return leastWorth < maxToGiveUp && this.#watched.delete(least);
   }
 }
 

@@ -21,7 +21,7 @@ const DISCARD_MAX_BYTES = 65_536;
 const BODY_MS = 2_000;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-export interface UpstreamRefusalParts {
+export interface UpstreamRefusalDependencies {
   readonly exchange: Exchange;
   readonly reason: string;
   readonly fields: Fields;
@@ -36,7 +36,7 @@ export interface UpstreamRefusalParts {
  * and is rewritten otherwise. Its body is held to be judged, or read and thrown away; either way within bounds.
  */
 export class UpstreamRefusal {
-  readonly #parts: UpstreamRefusalParts;
+  readonly #parts: UpstreamRefusalDependencies;
   /** What its head speaks of; null: no matter what the body says, the answer is rewritten. */
   readonly #scope: Scope | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
@@ -45,7 +45,7 @@ export class UpstreamRefusal {
   #answered = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(parts: UpstreamRefusalParts) {
+  constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
     this.#scope = contractScope(parts.fields);
   }

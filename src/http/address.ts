@@ -96,14 +96,14 @@ export function forwardedClient(
  * field's last line, whose end alone is looked at. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
  */
 export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: string): string | null {
-  const end = value.slice(-LONGEST_ELEMENT);
+  const end = value.slice(-MAX_ELEMENT);
   const element = end.slice(end.lastIndexOf(',') + 1).trim();
   if (field === 'X-Forwarded-For') return normalizeAddress(element);
   const [, node = ''] = /(?:^|;)[ \t]*for="?([^";]+)/i.exec(element) ?? [];
   return normalizeAddress(node);
 }
 
-const LONGEST_ELEMENT = 256;
+const MAX_ELEMENT = 256;
 
 /** Eight groups, none zero, in canonical spelling: what most hosts have, and not worth taking apart. */
 const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;

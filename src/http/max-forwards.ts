@@ -1,15 +1,15 @@
 import type { Fields } from '../core/index.ts';
-import type { Refusal } from '../http1/index.ts';
+import type { Rejection } from '../http1/index.ts';
 
 /** What goes on of a larger number: RFC 9110, 7.6.2 lets a recipient have a maximum of its own. */
-const MOST = 2 ** 31 - 1;
+const MAX = 2 ** 31 - 1;
 const NAME = 'max-forwards';
 
 /**
  * How often a request with these fields may still be forwarded (RFC 9110, 7.6.2). null: nothing is said about that. Refused is
  * what two readers could take for two numbers.
  */
-export function readMaxForwards(fields: Fields): number | null | Refusal {
+export function readMaxForwards(fields: Fields): number | null | Rejection {
   let value: string | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {
     if (!isMaxForwards(fields[i] as string)) continue;
@@ -17,7 +17,7 @@ export function readMaxForwards(fields: Fields): number | null | Refusal {
     value = fields[i + 1] as string;
   }
   if (value === null) return null;
-  return /^\d+$/.test(value) ? Math.min(Number(value), MOST) : NO_NUMBER;
+  return /^\d+$/.test(value) ? Math.min(Number(value), MAX) : NO_NUMBER;
 }
 
 /** Says in its place how often the request may be forwarded from here on. */
@@ -26,8 +26,8 @@ export function writeMaxForwards(fields: string[], maxForwards: number): void {
     if (isMaxForwards(fields[i] as string)) fields[i + 1] = String(maxForwards);
 }
 
-const TWICE: Refusal = { refused: 'the header field "max-forwards" came twice' };
-const NO_NUMBER: Refusal = { refused: 'Max-Forwards is not a plain number' };
+const TWICE: Rejection = { refused: 'the header field "max-forwards" came twice' };
+const NO_NUMBER: Rejection = { refused: 'Max-Forwards is not a plain number' };
 
 function isMaxForwards(name: string): boolean {
   return name.length === NAME.length && name.toLowerCase() === NAME;

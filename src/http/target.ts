@@ -1,4 +1,4 @@
-import type { Refusal } from '../http1/index.ts';
+import type { Rejection } from '../http1/index.ts';
 
 /** Where a request goes: the one form that is routed, limited, counted and sent upstream. */
 export interface Target {
@@ -21,7 +21,7 @@ export interface Target {
  * slashes, backslashes and control characters that hide in escapes. Nothing is resolved or repaired, for a client that
  * means well has done so.
  */
-export function parseTarget(target: string, host: string, method = ''): Target | Refusal {
+export function parseTarget(target: string, host: string, method = ''): Target | Rejection {
   if (target.charCodeAt(0) === SLASH) return parseOriginForm(target);
   if (target === '*' && method === 'OPTIONS') return ASTERISK;
   const absolute = ABSOLUTE_FORM.exec(target);
@@ -69,9 +69,9 @@ const REFUSED = {
   character: {
     refused: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',
   },
-} as const satisfies Record<string, Refusal>;
+} as const satisfies Record<string, Rejection>;
 
-function parseOriginForm(target: string): Target | Refusal {
+function parseOriginForm(target: string): Target | Rejection {
   const question = target.indexOf('?');
   const sent = question === -1 ? target : target.slice(0, question);
   const query = question === -1 ? '' : target.slice(question);
@@ -81,7 +81,7 @@ function parseOriginForm(target: string): Target | Refusal {
 }
 
 /** Looks at every character of a path with canonical escapes, once. */
-function judgePath(path: string, query: string): Target | Refusal {
+function judgePath(path: string, query: string): Target | Rejection {
   let semicolon = false;
   for (let i = 0; i < path.length; i++) {
     const code = path.charCodeAt(i);

@@ -1,11 +1,11 @@
 export { AnswerReader, type AnswerSink, answerHead, interimAnswer } from './answer/index.ts';
 export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
-export { connectionTokens, HeadPieces, MalformedMessage } from './message/index.ts';
+export { connectionTokens, MalformedMessage, PartialHead } from './message/index.ts';
 export {
   type Framing,
   mayAnswerTwice,
   OtherVersion,
-  type Refusal,
+  type Rejection,
   RequestBody,
   type RequestBodyOwner,
   type RequestStart,

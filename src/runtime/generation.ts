@@ -3,21 +3,21 @@ import type { Transport, TransportMap } from '../upstream/index.ts';
 import type { Identity } from './identity.ts';
 
 /** One snapshot and the live parts that serve it: swapped as a whole, and kept by an exchange to its end. */
-export interface Setup {
+export interface Generation {
   readonly snapshot: Snapshot;
   /** Null: no identity provider is configured, and every route says `authentication: none`. */
   readonly identity: Identity | null;
   readonly transports: TransportMap;
 }
 
-/** The transport to an upstream of the setup's own snapshot. */
-export function transportTo({ transports }: Setup, { name }: UpstreamModel): Transport {
+/** The transport to an upstream of the generation's own snapshot. */
+export function transportTo({ transports }: Generation, { name }: UpstreamModel): Transport {
   const entry = transports.get(name);
   if (entry === undefined) throw new Error(`no transport to the upstream "${name}"`);
   return entry.transport;
 }
 
 /** Whether it can tell who calls: from its first key set on, or at once where nobody is asked for a token. */
-export function isReady({ identity }: Setup): boolean {
+export function isReady({ identity }: Generation): boolean {
   return identity === null || identity.ready;
 }

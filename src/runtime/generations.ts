@@ -1,31 +1,31 @@
 import type { Snapshot } from '../config/index.ts';
 import type { Transports } from '../upstream/index.ts';
-import { isReady, type Setup } from './generation.ts';
+import { type Generation, isReady } from './generation.ts';
 import { Identity } from './identity.ts';
-import type { IdentityParts } from './issuer.ts';
+import type { IdentityDependencies } from './issuer.ts';
 
-export interface SuccessionParts {
-  readonly identity: IdentityParts;
+export interface GenerationsDependencies {
+  readonly identity: IdentityDependencies;
   readonly transports: Transports;
-  /** Another setup serves from now on: everything else that follows the configuration is told here. */
-  readonly serve: (setup: Setup) => void;
-  /** A setup was taken that serves as soon as it has the keys of its provider. */
-  readonly wait: (setup: Setup) => void;
+  /** Another generation serves from now on: everything else that follows the configuration is told here. */
+  readonly serve: (generation: Generation) => void;
+  /** A generation was taken that serves as soon as it has the keys of its provider. */
+  readonly wait: (generation: Generation) => void;
 }
 
 /**
- * One setup after the other. What did not change goes from each to the next: connections, keys, tokens that were verified, and what
+ * One generation after the other. What did not change goes from each to the next: connections, keys, tokens that were verified, and what
  * was learnt about subjects.
  *
- * A setup with another provider waits until it has that one's keys, since without them everybody would be turned away; until then the
+ * A generation with another provider waits until it has that one's keys, since without them everybody would be turned away; until then the
  * present one goes on. A gateway that has no keys itself has nothing to lose, and does not wait.
  */
-export class Succession {
-  readonly #parts: SuccessionParts;
-  #current: Setup;
-  #next: Setup | null = null;
+export class Generations {
+  readonly #parts: GenerationsDependencies;
+  #current: Generation;
+  #next: Generation | null = null;
 
-  constructor(first: Snapshot, parts: SuccessionParts) {
+  constructor(first: Snapshot, parts: GenerationsDependencies) {
     this.#parts = parts;
     const { identity } = first;
     this.#current = {
@@ -38,7 +38,7 @@ export class Succession {
   }
 
   /** What serves. */
-  get current(): Setup {
+  get current(): Generation {
     return this.#current;
   }
 
@@ -68,13 +68,13 @@ export class Succession {
     this.#next = null;
   }
 
-  #serve(setup: Setup): void {
+  #serve(generation: Generation): void {
     const before = this.#current;
-    this.#current = setup;
+    this.#current = generation;
     this.#next = null;
-    this.#parts.transports.use(setup.transports);
-    setup.identity?.serve();
-    this.#parts.serve(setup);
-    before.identity?.retire(setup.identity);
+    this.#parts.transports.use(generation.transports);
+    generation.identity?.serve();
+    this.#parts.serve(generation);
+    before.identity?.retire(generation.identity);
   }
 }

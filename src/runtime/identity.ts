@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type NotBeforeMarks, VerificationBudget, Verifier } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
 import { SignIn } from '../signin/index.ts';
-import { type IdentityParts, Issuer } from './issuer.ts';
+import { type IdentityDependencies, Issuer } from './issuer.ts';
 
 /** What is known of a provider at a glance. */
 export interface ProviderFacts {
@@ -27,7 +27,7 @@ export class Identity {
   readonly #isIssuerNew: boolean;
 
   /** Changes nothing of `before`. Throws where the options make no sense. */
-  constructor(model: IdentityModel, parts: IdentityParts, before: Identity | null = null) {
+  constructor(model: IdentityModel, parts: IdentityDependencies, before: Identity | null = null) {
     const [issuer, budget] = before === null ? [null, null] : [before.#issuer, before.#budget];
     this.#model = model;
     this.#issuer = Issuer.of(model, parts, issuer);
@@ -89,7 +89,7 @@ export class Identity {
     return isDeepStrictEqual(rules(kin.#model), rules(this.#model)) ? kin.verifier : null;
   }
 
-  #newVerifier({ clock, listener }: IdentityParts): Verifier {
+  #newVerifier({ clock, listener }: IdentityDependencies): Verifier {
     const { keys, marks } = this.#issuer;
     const { accessTokens, cache } = this.#model;
     return new Verifier(accessTokens, cache, { keys, marks, budget: this.#budget, clock, listener });
@@ -99,7 +99,7 @@ export class Identity {
     return kin !== null && isDeepStrictEqual(kin.#model.signIn, this.#model.signIn) ? kin.signIn : null;
   }
 
-  #newSignIn({ clock, listener }: IdentityParts): SignIn {
+  #newSignIn({ clock, listener }: IdentityDependencies): SignIn {
     const { provider, marks } = this.#issuer;
     const learnedMark = (subject: string, notBefore: number) => marks.learn(subject, notBefore);
     return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
@@ -109,7 +109,7 @@ export class Identity {
 /** Budgets belong to addresses, whoever issues the tokens: what was counted stays. */
 function budgetOf(
   { failedVerifications }: IdentityModel,
-  { clock }: IdentityParts,
+  { clock }: IdentityDependencies,
   before: VerificationBudget | null,
 ): VerificationBudget | null {
   return failedVerifications === null ? null : (before ?? new VerificationBudget(failedVerifications, clock));

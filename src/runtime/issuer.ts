@@ -4,7 +4,7 @@ import type { IdentityModel } from '../config/index.ts';
 import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
 
-export interface IdentityParts {
+export interface IdentityDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly listener: AuthListener & SignInListener;
@@ -19,7 +19,11 @@ export class Issuer {
   #onKeys: () => void = () => {};
 
   /** @param kin the one before, where that is the same issuer: what it knows is used until it is learnt anew */
-  private constructor(model: IdentityModel, { clock, random, listener }: IdentityParts, kin: Issuer | null) {
+  private constructor(
+    model: IdentityModel,
+    { clock, random, listener }: IdentityDependencies,
+    kin: Issuer | null,
+  ) {
     this.#model = model;
     this.marks = kin?.marks ?? new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
     // The keys are fetched as soon as it is known where they are.
@@ -41,7 +45,7 @@ export class Issuer {
   }
 
   /** The one before where nothing about it has changed, else a new one. */
-  static of(model: IdentityModel, parts: IdentityParts, before: Issuer | null): Issuer {
+  static of(model: IdentityModel, parts: IdentityDependencies, before: Issuer | null): Issuer {
     if (before === null) return new Issuer(model, parts, null);
     const old = before.#model;
     if (isDeepStrictEqual([old.provider, old.keySet], [model.provider, model.keySet])) return before;

@@ -6,7 +6,7 @@ import { Board, type FailurePolicy, Health, RedisConnection, RedisStore, Replica
 /** For Redis to be there at the start; then its policy decides. */
 const START_MS = 5_000;
 
-export interface SharedStoreParts {
+export interface SharedStoreDependencies {
   readonly clock: Clock;
   readonly listener: StoreListener;
   /** Counts while Redis does not. */
@@ -29,7 +29,7 @@ export class SharedStore {
   #waited = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(model: Extract<StoreModel, { kind: 'redis' }>, parts: SharedStoreParts) {
+  constructor(model: Extract<StoreModel, { kind: 'redis' }>, parts: SharedStoreDependencies) {
     const { clock, listener, local, keysPerCaller } = parts;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';

@@ -12,9 +12,9 @@ import {
 } from '../gateway/index.ts';
 import {
   answerHead,
-  HeadPieces,
   MalformedMessage,
   OtherVersion,
+  PartialHead,
   type RequestBody,
   type RequestStart,
   readRequestStart,
@@ -22,19 +22,19 @@ import {
 } from '../http1/index.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
-import { Wait } from './wait.ts';
+import { StallTimer } from './stall-timer.ts';
 
 /**
  * While so many bytes wait behind the current request, nothing more is read. With fewer it is, for only so does the gateway
  * see that a client has gone.
  */
-const ENOUGH_WAITING_BYTES = 65_536;
+const MAX_WAITING_BYTES = 65_536;
 /** Requests that come in one piece are answered so many at a time; in between, other connections have their turn. */
 const ANSWERS_AT_A_TIME = 16;
 /** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
 /** And for no longer than this in all. */
-const LINGER_MOST_MS = 5_000;
+const LINGER_MAX_MS = 5_000;
 /** After a client has closed its side, an exchange may stand still for this long: it may have half-closed only. */
 const HALF_CLOSED_MS = 1_000;
 /** While draining, an idle connection is kept for this long: its client may just have sent a request. */
@@ -60,7 +60,7 @@ export class Connection implements ConnectionSide {
   #waiting: Buffer = NO_BYTES;
   /** Where those that came in several pieces are joined. */
   readonly #joined = new GrowingBytes();
-  readonly #headPieces = new HeadPieces();
+  readonly #partialHead = new PartialHead();
   /** Answers since bytes last came. */
   #answers = 0;
   /** The bytes that wait are being looked at. */
@@ -72,13 +72,13 @@ export class Connection implements ConnectionSide {
   #halfClosed = false;
   /** When the head that is not complete began. For the first, when the connection did: a client that says nothing is slow, too. */
   #headSince: number | null;
-  readonly #wait: Wait;
+  readonly #stall: StallTimer;
 
   constructor(socket: Socket, peer: string, state: ListenerState) {
     this.socket = socket;
     this.peer = peer;
     this.#state = state;
-    this.#wait = new Wait(socket);
+    this.#stall = new StallTimer(socket);
     this.#headSince = state.clock.monotonicMs();
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
@@ -112,7 +112,7 @@ export class Connection implements ConnectionSide {
 
   /** From here on no answer keeps the connection. Its idle time counts anew. */
   drain(): void {
-    if (this.#current === null && this.#lingersSince === null) this.#wait.begin();
+    if (this.#current === null && this.#lingersSince === null) this.#stall.begin();
   }
 
   answered(): void {
@@ -148,7 +148,7 @@ export class Connection implements ConnectionSide {
   /** Looks whether something has taken too long. Called every second or so. */
   sweep(nowMs: number): void {
     const body = this.#closing ? null : this.#body;
-    const waitedMs = this.#wait.waitedMs(nowMs, this.#lingersSince !== null || body?.flows === true);
+    const waitedMs = this.#stall.waitedMs(nowMs, this.#lingersSince !== null || body?.flows === true);
     const isTooSlow = body?.isTooSlow(nowMs) === true;
     if (this.#current === null) this.#sweepIdle(nowMs, waitedMs, isTooSlow);
     else this.#sweepBusy(waitedMs, isTooSlow, this.#current);
@@ -157,7 +157,7 @@ export class Connection implements ConnectionSide {
   #sweepIdle(nowMs: number, waitedMs: number, isTooSlow: boolean): void {
     const { timeouts, draining } = this.#state;
     if (this.#lingersSince !== null) {
-      if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MOST_MS) this.socket.destroy();
+      if (waitedMs >= LINGER_MS || nowMs - this.#lingersSince >= LINGER_MAX_MS) this.socket.destroy();
     } else if (this.#body !== null) {
       if (isTooSlow || waitedMs > timeouts.clientBodyIdleMs) this.socket.destroy();
     } else if (this.#headSince !== null && nowMs - this.#headSince > timeouts.clientHeaderMs) {
@@ -185,7 +185,7 @@ export class Connection implements ConnectionSide {
     } else if (downstream.awaitsClient) {
       if (waitedMs > timeouts.clientBodyIdleMs) this.refuse(clientTooSlow());
     } else {
-      this.#wait.begin();
+      this.#stall.begin();
     }
   }
 
@@ -199,7 +199,7 @@ export class Connection implements ConnectionSide {
   /** A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
-    this.#wait.begin();
+    this.#stall.begin();
     this.#look();
   }
 
@@ -246,7 +246,7 @@ export class Connection implements ConnectionSide {
     if (!body.done) return false;
     this.#body = null;
     this.#keep(bytes.subarray(at));
-    if (this.#current === null) this.#wait.begin();
+    if (this.#current === null) this.#stall.begin();
     return true;
   }
 
@@ -254,15 +254,15 @@ export class Connection implements ConnectionSide {
     const { headBytes, clock } = this.#state;
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
-    if (bytes.length === 0 || !this.#headPieces.worthReading(bytes, headBytes)) return false;
+    if (bytes.length === 0 || !this.#partialHead.worthReading(bytes, headBytes)) return false;
     const start = readRequestStart(bytes, Math.min(bytes.length, headBytes), this.#before);
     if (start === null) {
-      this.#headPieces.incomplete(bytes.length);
+      this.#partialHead.incomplete(bytes.length);
       if (bytes.length >= headBytes) this.refuse(headTooLarge());
       else this.#headSince ??= clock.monotonicMs();
       return false;
     }
-    this.#headPieces.complete();
+    this.#partialHead.complete();
     this.#before = start.section === null ? null : start;
     this.#keep(bytes.subarray(start.bytes));
     this.#serve(start);
@@ -276,7 +276,7 @@ export class Connection implements ConnectionSide {
   /** Reads on, or stops to. Where no exchange is under way, what waits is a head, which may grow to its own cap. */
   #regulate(): void {
     const taken = this.#current === null || this.#body?.flows === true || this.#closing;
-    const wanted = taken || this.#waiting.length < ENOUGH_WAITING_BYTES;
+    const wanted = taken || this.#waiting.length < MAX_WAITING_BYTES;
     if (wanted === this.socket.isPaused()) {
       if (wanted) this.socket.resume();
       else this.socket.pause();
@@ -288,7 +288,7 @@ export class Connection implements ConnectionSide {
     const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);
     this.#headSince = null;
-    this.#wait.begin();
+    this.#stall.begin();
     this.#current = { exchange, downstream };
     this.#body = downstream.requestBody;
     gateway.run(exchange);
@@ -302,7 +302,7 @@ export class Connection implements ConnectionSide {
     if (this.socket.destroyed) return;
     if (!current.downstream.keepsConnection) this.#end(current.downstream.lingers);
     else {
-      this.#wait.begin();
+      this.#stall.begin();
       // Its fields will not come again as the same array.
       if (this.#before === null) this.memory.head = null;
       this.#body?.discard();
@@ -320,7 +320,7 @@ export class Connection implements ConnectionSide {
 
   #linger(): void {
     this.#closing = true;
-    this.#wait.begin();
+    this.#stall.begin();
     this.#lingersSince = this.#state.clock.monotonicMs();
     this.#regulate();
     this.socket.end();

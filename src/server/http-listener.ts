@@ -10,13 +10,13 @@ import type { ListenerState } from './listener-state.ts';
 
 const SWEEP_MS = 500;
 
-export interface HttpListenerOptions extends HttpListenerSettings {
+export interface HttpListenerOptions extends HttpListenerLimits {
   readonly gateway: Gateway;
   readonly clock: Clock;
 }
 
 /** What a reload may change. */
-export interface HttpListenerSettings {
+export interface HttpListenerLimits {
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly trustedProxies: AddressSet;
@@ -28,7 +28,7 @@ export class HttpListener {
   readonly #state: ListenerState;
   readonly #connections = new Set<Connection>();
   readonly #caps: ConnectionCaps;
-  readonly #mostConnections: number;
+  readonly #maxConnections: number;
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor({ gateway, clock, timeouts, caps, trustedProxies }: HttpListenerOptions) {
@@ -42,13 +42,13 @@ export class HttpListener {
       draining: false,
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
-    this.#mostConnections = caps.connections;
+    this.#maxConnections = caps.connections;
     // Half-open: else Node would close its side as soon as the client has closed his, and take the answer from him.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onConnection(socket));
   }
 
   /** Timeouts and the cap of a head count at once, caps of connections for further ones. */
-  use({ timeouts, caps, trustedProxies }: HttpListenerSettings): void {
+  use({ timeouts, caps, trustedProxies }: HttpListenerLimits): void {
     this.#state.timeouts = timeouts;
     this.#state.keepAliveHint = hintOf(timeouts);
     this.#caps.use(caps, trustedProxies);
@@ -102,7 +102,7 @@ export class HttpListener {
     });
     if (cap === null) return;
     // A refused connection lingers for a moment. In a flood there are too many for that.
-    if (this.#connections.size > 2 * this.#mostConnections) socket.destroy();
+    if (this.#connections.size > 2 * this.#maxConnections) socket.destroy();
     else connection.refuse(overloaded(cap));
   }
 

@@ -7,14 +7,14 @@ const SHARE = 1 / 4;
  */
 export class InFlight {
   readonly #most: number;
-  readonly #mostOfOne: number;
+  readonly #maxOfOne: number;
   readonly #byAddress = new Map<string, number>();
   #all = 0;
 
   /** @param most in all, at least 1 */
   constructor(most: number) {
     this.#most = most;
-    this.#mostOfOne = Math.max(1, Math.floor(most * SHARE));
+    this.#maxOfOne = Math.max(1, Math.floor(most * SHARE));
   }
 
   get all(): number {
@@ -24,7 +24,7 @@ export class InFlight {
   /** False: no room, in all or for this address. */
   take(address: string): boolean {
     const count = this.#byAddress.get(address) ?? 0;
-    if (this.#all >= this.#most || count >= this.#mostOfOne) return false;
+    if (this.#all >= this.#most || count >= this.#maxOfOne) return false;
     this.#all += 1;
     this.#byAddress.set(address, count + 1);
     return true;

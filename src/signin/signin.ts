@@ -27,7 +27,7 @@ export interface SignInAnswer {
   readonly body: Buffer;
 }
 
-export interface SignInParts {
+export interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed'>;
@@ -50,13 +50,13 @@ const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
  */
 export class SignIn {
   readonly #options: SignInOptions;
-  readonly #parts: SignInParts;
+  readonly #parts: SignInDependencies;
   readonly #authentication: ClientAuth;
   readonly #redirects: ReadonlySet<string> | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly answer: SignInAnswer } | undefined;
   readonly #inFlight: InFlight;
 
-  constructor(options: SignInOptions, parts: SignInParts) {
+  constructor(options: SignInOptions, parts: SignInDependencies) {
     this.#options = options;
     this.#parts = parts;
     this.#inFlight = new InFlight(options.maxInFlight);

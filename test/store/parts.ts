@@ -1,6 +1,6 @@
 import { type Clock, type StoreListener, systemClock } from '../../src/core/index.ts';
 import { MemoryStore } from '../../src/limits/index.ts';
-import { RedisStore, type RedisStoreParts } from '../../src/redis/index.ts';
+import { RedisStore, type RedisStoreDependencies } from '../../src/redis/index.ts';
 
 /** Hears nothing. */
 export const deafListener: StoreListener = {
@@ -13,8 +13,8 @@ export const deafListener: StoreListener = {
 
 /** A store on this runner that never falls back: what fails fails the test. */
 export function storeOn(
-  connection: RedisStoreParts['connection'],
-  parts: Partial<RedisStoreParts> = {},
+  connection: RedisStoreDependencies['connection'],
+  parts: Partial<RedisStoreDependencies> = {},
   clock: Clock = systemClock,
 ): RedisStore {
   return new RedisStore({

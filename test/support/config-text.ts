@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatProblem, type LoadResult, loadConfig } from '../../src/config/index.ts';
+import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
 import { tempFolder } from './temp.ts';
 
 type Variables = Readonly<Record<string, string>>;
@@ -38,5 +38,5 @@ export async function problemsIn(text: string | Buffer, env: Variables = {}): Pr
 /** Problems as they are printed, with the name of the file but no folder: `gateway.yaml:3:5: what is wrong`. */
 export function problemsOf(result: LoadResult): string[] {
   const problems = result.ok ? result.warnings : result.problems;
-  return problems.map(problem => formatProblem({ ...problem, file: problem.file.replace(/^.*\//, '') }));
+  return problems.map(problem => formatDiagnostic({ ...problem, file: problem.file.replace(/^.*\//, '') }));
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, startApp } from '../../src/app.ts';
-import { formatProblem, loadConfig } from '../../src/config/index.ts';
+import { formatDiagnostic, loadConfig } from '../../src/config/index.ts';
 import { type Clock, systemClock } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { tempFolder } from './temp.ts';
@@ -66,7 +66,7 @@ export class LocalGateway extends TestGateway {
 export async function startGateway(settings: GatewaySettings): Promise<LocalGateway> {
   const path = await writeGatewayConfig(settings);
   const loaded = await loadConfig(path, { env: process.env, generation: 1 });
-  if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatProblem(problem)).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatDiagnostic(problem)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: 20 };

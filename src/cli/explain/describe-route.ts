@@ -6,14 +6,14 @@ import {
   type UpstreamModel,
 } from '../../config/index.ts';
 import { formatDuration, formatSize } from '../units.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 
 /** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */
 export function nameOfRoute({ value, place }: LoadedRoute): string {
   return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
 }
 
-export function routeFact(route: LoadedRoute): Fact {
+export function routeFact(route: LoadedRoute): ExplainedFact {
   return ['route', nameOfRoute(route)];
 }
 
@@ -22,10 +22,12 @@ export function describeForwarding(
   route: ForwardRoute,
   params: readonly string[],
   identity: IdentityModel | null,
-): Fact[] {
+): ExplainedFact[] {
   const { upstream } = route;
   return [
-    ...route.parameters.map((name, index): Fact => ['parameters', `${name} = ${params[index] ?? ''}`]),
+    ...route.parameters.map(
+      (name, index): ExplainedFact => ['parameters', `${name} = ${params[index] ?? ''}`],
+    ),
     ['upstream', `${upstream.name}, http://${formatHostPort(upstream.options)}`],
     ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
@@ -57,8 +59,8 @@ const PASSED_ON = {
   none: 'passed on as it came',
 } as const;
 
-function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): Fact[] {
-  const facts: Fact[] = [['authentication', AUTHENTICATION[route.authentication]]];
+function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): ExplainedFact[] {
+  const facts: ExplainedFact[] = [['authentication', AUTHENTICATION[route.authentication]]];
   if (route.closeAtExpiry) facts.push(['authentication', 'an answer is broken off when its token expires']);
   facts.push(['Authorization', describeAuthorization(route)]);
   if (route.authentication === 'none' || identity === null) return facts;
@@ -69,8 +71,8 @@ function describeAuthentication(route: ForwardRoute, identity: IdentityModel | n
   return [...facts, ...describeCallers(identity.accessTokens)];
 }
 
-function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Fact[] {
-  const users: Fact = ['callers', `users, told apart by ${principal.join(' and ')}`];
+function describeCallers({ principal, bots }: IdentityModel['accessTokens']): ExplainedFact[] {
+  const users: ExplainedFact = ['callers', `users, told apart by ${principal.join(' and ')}`];
   if (bots === null) return [users];
   const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
   return [

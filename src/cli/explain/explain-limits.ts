@@ -12,7 +12,7 @@ import {
 import { mainValue } from '../../http/index.ts';
 import type { Limit } from '../../limits/index.ts';
 import { formatDuration } from '../units.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 
 /** A request that a route takes, as far as limits care. */
 export interface LimitedRequest {
@@ -25,7 +25,7 @@ export interface LimitedRequest {
 }
 
 /** The limits that a request meets, for each class of callers, and where they are written. */
-export function describeLimits(request: LimitedRequest, { snapshot, limits }: LoadedConfig): Fact[] {
+export function describeLimits(request: LimitedRequest, { snapshot, limits }: LoadedConfig): ExplainedFact[] {
   const { limits: model, identity } = snapshot;
   const match = model.routes.find(request.method, request.path);
   const line = limits.routes.find(({ value }) => value === match?.value);
@@ -36,7 +36,7 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
   const main = match === null || line === undefined ? null : describeBucket(line, match.params, limits);
   return [
     ...(main?.facts ?? [['bucket', 'none: no line of "routes" in limits.yaml takes it']]),
-    ...why.map((text): Fact => ['caller', text]),
+    ...why.map((text): ExplainedFact => ['caller', text]),
     ...callers.flatMap(callerClass => describeClass(callerClass, context)),
     ...withoutToken(route, as, context),
     ...(line === undefined ? [] : describeResource(line, main?.value ?? '', limits)),
@@ -44,7 +44,7 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
 }
 
 /** The global limit of those without a token, which is all that a request without a route meets. */
-export function describeAddressLimit({ snapshot, limits }: LoadedConfig): Fact {
+export function describeAddressLimit({ snapshot, limits }: LoadedConfig): ExplainedFact {
   return [
     'as an address',
     describeGlobal('address', { model: snapshot.limits, limits, line: undefined, exempt: false }),
@@ -84,9 +84,9 @@ function describeBucket(
   { value: { bucket, mainAt }, line, pattern, place }: LoadedLimitRoute,
   params: readonly string[],
   limits: LoadedLimits,
-): { readonly facts: Fact[]; readonly value: string } {
+): { readonly facts: ExplainedFact[]; readonly value: string } {
   const at = limits.placeOf(['buckets', bucket.name]);
-  const facts: Fact[] = [
+  const facts: ExplainedFact[] = [
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
     ['bucket', `by the line "${line}" (${formatPlace(place)})`],
   ];
@@ -110,7 +110,7 @@ const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
 const MANY = { bot: 'bots', user: 'users', address: 'addresses' } as const;
 
 /** What one caller of this class may send. */
-function describeClass(callerClass: CallerClass, context: Context): Fact[] {
+function describeClass(callerClass: CallerClass, context: Context): ExplainedFact[] {
   const label = `as ${NAMES[callerClass]}`;
   const bucket = context.line?.value.bucket;
   return [
@@ -142,7 +142,7 @@ function describeOwn(callerClass: CallerClass, bucket: BucketModel, limits: Load
 const ALGORITHMS = { window: 'fixed window', smooth: 'smooth' } as const;
 
 /** Who has no valid token where one is required draws on the global limit before the refusal. */
-function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): Fact[] {
+function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): ExplainedFact[] {
   if (route.authentication !== 'required' || (as !== null && as !== 'address')) return [];
   const label = 'without a token';
   return [
@@ -155,7 +155,7 @@ function describeResource(
   { value: { bucket, mainAt }, pattern }: LoadedLimitRoute,
   main: string,
   limits: LoadedLimits,
-): Fact[] {
+): ExplainedFact[] {
   const { resource } = bucket.exemptSets.user;
   if (resource === null) return [];
   const place = limits.placeOf(['buckets', bucket.name, 'resource']);

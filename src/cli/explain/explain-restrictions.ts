@@ -2,7 +2,7 @@ import type { LoadedConfig, RouteModel, Snapshot } from '../../config/index.ts';
 import type { OffenceRule } from '../../limits/index.ts';
 import { formatDuration } from '../units.ts';
 import { formatPlace } from './explain-limits.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 
 /**
  * What may come to refuse a caller of this route for a while, and after what.
@@ -13,9 +13,9 @@ export function describeRestrictions(
   route: RouteModel,
   address: string | null,
   { snapshot, limits }: LoadedConfig,
-): Fact[] {
+): ExplainedFact[] {
   const { invalidRequests, webhookNotFound, ignoredRefusals, neverRestrict } = snapshot.limits;
-  const facts: Fact[] = [];
+  const facts: ExplainedFact[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
     const { quota, restrictForMs } = rule;
@@ -41,7 +41,7 @@ export function describeRestrictions(
 function describeFailedVerifications(
   route: RouteModel,
   { snapshot, limits }: Pick<LoadedConfig, 'snapshot' | 'limits'>,
-): Fact[] {
+): ExplainedFact[] {
   const budget = snapshot.identity?.failedVerifications ?? null;
   if (route.authentication === 'none' || budget === null) return [];
   const quota = `${budget.limit} in ${formatDuration(budget.periodMs)}`;
@@ -55,7 +55,7 @@ function describeFailedVerifications(
 }
 
 /** What browsers get from the gateway. */
-export function describeCors(route: RouteModel, { cors }: Snapshot): Fact[] {
+export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedFact[] {
   if (cors === null) return [['CORS', 'off: a preflight is a request like any other']];
   if (route.kind === 'forward' && !route.cors)
     return [

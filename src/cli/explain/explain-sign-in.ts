@@ -1,5 +1,5 @@
 import type { IdentityModel, SignInRoute } from '../../config/index.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 
 /** Why the gateway refuses a request to one of its own routes, or null when it serves it. */
 export function whySignInRefuses(
@@ -18,7 +18,10 @@ const METHODS: Readonly<Record<SignInRoute['endpoint'], readonly string[]>> = {
 };
 
 /** What the gateway does with a request that it serves itself. */
-export function describeSignIn({ endpoint }: SignInRoute, { provider, signIn }: IdentityModel): Fact[] {
+export function describeSignIn(
+  { endpoint }: SignInRoute,
+  { provider, signIn }: IdentityModel,
+): ExplainedFact[] {
   return [
     ['served by', `the gateway itself: ${SERVED[endpoint]}`],
     ['authentication', 'none: everyone may use it'],
@@ -38,7 +41,7 @@ const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   auth: 'an authorization code is redeemed for tokens',
 };
 
-function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Fact[] {
+function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): ExplainedFact[] {
   if (redirectAllowList === null) return [['redirect URIs', 'any']];
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }

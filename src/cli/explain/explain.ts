@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import {
   type CallerClass,
   didYouMean,
-  formatProblem,
+  formatDiagnostic,
   type LoadedConfig,
   loadConfig,
   type RouteModel,
@@ -19,7 +19,7 @@ import { describeLimits } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
-import { type Fact, formatFacts } from './fact.ts';
+import { type ExplainedFact, formatFacts } from './fact.ts';
 import { rivalsOf } from './rivals.ts';
 
 export const explain: Command = {
@@ -51,7 +51,7 @@ no sense, 78 the configuration has mistakes.
     const file = await configFile(word, values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
-      for (const problem of config.problems) terminal.err(`${formatProblem(problem)}\n`);
+      for (const problem of config.problems) terminal.err(`${formatDiagnostic(problem)}\n`);
       return ExitCode.configuration;
     }
     const { facts, taken } = explainRequest(method, path, caller, config);
@@ -68,7 +68,7 @@ interface Caller {
 }
 
 interface Explanation {
-  readonly facts: Fact[];
+  readonly facts: ExplainedFact[];
   /** A route takes the request. */
   readonly taken: boolean;
 }
@@ -76,7 +76,7 @@ interface Explanation {
 /** Goes the way of a request through the gateway, in the same order. */
 function explainRequest(method: string, sent: string, caller: Caller, config: LoadedConfig): Explanation {
   const { snapshot, routes } = config;
-  const refused = (why: string, facts: readonly Fact[] = []): Explanation => ({
+  const refused = (why: string, facts: readonly ExplainedFact[] = []): Explanation => ({
     facts: [...facts, ['refused', why]],
     taken: false,
   });
@@ -118,7 +118,11 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
   };
 }
 
-function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Fact[] {
+function describeTaken(
+  route: RouteModel,
+  params: readonly string[],
+  { identity }: Snapshot,
+): ExplainedFact[] {
   if (route.kind === 'forward') return describeForwarding(route, params, identity);
   return identity === null ? [] : describeSignIn(route, identity);
 }

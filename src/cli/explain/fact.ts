@@ -1,8 +1,8 @@
 /** A line of an answer: what it is about, and what there is to say. */
-export type Fact = readonly [label: string, text: string];
+export type ExplainedFact = readonly [label: string, text: string];
 
 /** In two columns; a label that repeats is shown once. */
-export function formatFacts(facts: readonly Fact[]): string {
+export function formatFacts(facts: readonly ExplainedFact[]): string {
   const width = Math.max(...facts.map(([label]) => label.length));
   let before = '';
   const lines = facts.map(([label, text]) => {

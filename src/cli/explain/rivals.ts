@@ -1,7 +1,7 @@
 import type { LoadedRoute } from '../../config/index.ts';
 import { findConflicts, RouteTable } from '../../routing/index.ts';
 import { nameOfRoute } from './describe-route.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 
 /** The routes that match the same path as `winner` (undefined: there is none) and why they do not take the request. */
 export function rivalsOf(
@@ -9,7 +9,7 @@ export function rivalsOf(
   method: string,
   path: string,
   routes: readonly LoadedRoute[],
-): Fact[] {
+): ExplainedFact[] {
   return routes
     .filter(route => route !== winner && matchesPath(route, path))
     .map(route => {

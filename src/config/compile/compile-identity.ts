@@ -6,13 +6,13 @@ import {
 } from '../../auth/index.ts';
 import type { IdentityModel } from '../model/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
-import type { ProviderSettings } from './read-provider.ts';
+import type { ProviderConfigOptions } from './read-provider.ts';
 
 /** The part of a snapshot about callers: who is trusted, and which tokens count. */
 export function compileIdentity(
   { access_tokens: tokens }: GatewayConfig,
   { failed_verifications: failures }: LimitsConfig,
-  { provider, signIn }: ProviderSettings,
+  { provider, signIn }: ProviderConfigOptions,
 ): IdentityModel {
   if (tokens === undefined)
     throw new Error('access_tokens was not checked: it is needed with identity_provider');

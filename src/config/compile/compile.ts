@@ -18,7 +18,7 @@ import type {
 } from '../schema/index.ts';
 import { compileIdentity } from './compile-identity.ts';
 import { type CompiledLimits, compileLimits } from './compile-limits.ts';
-import type { ProviderSettings } from './read-provider.ts';
+import type { ProviderConfigOptions } from './read-provider.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
 /** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
@@ -33,7 +33,7 @@ export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   /** Null: no identity provider is configured. */
-  readonly provider: ProviderSettings | null;
+  readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
   readonly store: StoreModel;

@@ -14,7 +14,7 @@ import { type ProviderFiles, readProviderFiles } from './provider-files.ts';
 const SECTION = 'identity_provider';
 
 /** The provider and the gateway's part as its client, with secrets and keys read. */
-export interface ProviderSettings {
+export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
   readonly signIn: SignInOptions;
 }
@@ -23,7 +23,7 @@ export interface ProviderSettings {
  * Reads what `identity_provider` of gateway.yaml stands for, and the files that it names. Null when there is no such
  * section, or when it cannot be used; whatever keeps it from that is among the problems of the file then.
  */
-export async function readProvider(file: ConfigFile): Promise<ProviderSettings | null> {
+export async function readProvider(file: ConfigFile): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined) return null;
   checkSecretIsVariable(file);

@@ -1,6 +1,6 @@
 import { asMap, type ConfigFile, readNamedText } from '../file/index.ts';
 
-const FEWEST_CHARACTERS = 32;
+const MIN_CHARACTERS = 32;
 
 /**
  * The key that `log.pseudonym_key_file` of gateway.yaml names. Null when none is named, or when it cannot be used, which is
@@ -13,11 +13,8 @@ export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null>
   if (typeof name !== 'string' || name === '') return null;
   const text = await readNamedText(file, path, name);
   if (text === null) return null;
-  if (text.length >= FEWEST_CHARACTERS) return Buffer.from(text);
+  if (text.length >= MIN_CHARACTERS) return Buffer.from(text);
   // A short key can be guessed, and with it who is behind a name.
-  file.add(
-    path,
-    `the key has fewer than ${FEWEST_CHARACTERS} characters: "openssl rand -base64 32" makes one`,
-  );
+  file.add(path, `the key has fewer than ${MIN_CHARACTERS} characters: "openssl rand -base64 32" makes one`);
   return null;
 }

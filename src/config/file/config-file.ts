@@ -1,6 +1,6 @@
+import { type Diagnostic, type Severity, sortDiagnostics } from './diagnostic.ts';
 import type { Environment } from './environment.ts';
 import { formatPath, type Path } from './path.ts';
-import { type Problem, type Severity, sortProblems } from './problem.ts';
 import { readConfigFile } from './read-file.ts';
 import type { Readings } from './readings.ts';
 import { withoutSecrets } from './secret-lines.ts';
@@ -21,14 +21,14 @@ export class ConfigFile {
   /** Why nothing could be read of it, with and without its name; null: something could. Also one of its problems. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
-  readonly #problems: Problem[];
+  readonly #problems: Diagnostic[];
   readonly #said = new Set<string>();
 
   private constructor(
     name: string,
     readings: Readings,
     root: YamlNode | null,
-    problems: Problem[],
+    problems: Diagnostic[],
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
@@ -66,8 +66,8 @@ export class ConfigFile {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
-  get problems(): Problem[] {
-    return sortProblems(this.#problems);
+  get problems(): Diagnostic[] {
+    return sortDiagnostics(this.#problems);
   }
 
   get hasMistakes(): boolean {

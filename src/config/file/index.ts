@@ -1,10 +1,10 @@
 export { ConfigFile } from './config-file.ts';
+export { type Diagnostic, formatDiagnostic, type Severity } from './diagnostic.ts';
 export type { Environment } from './environment.ts';
 export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';
 export { readNamedText } from './named-file.ts';
 export { formatPath, type Path } from './path.ts';
-export { formatProblem, type Problem, type Severity } from './problem.ts';
 export { asMap } from './raw.ts';
 export { Readings } from './readings.ts';
 export { didYouMean, suggest } from './suggest.ts';

@@ -1,6 +1,6 @@
 import type { About, ConfigFile } from './config-file.ts';
+import type { Severity } from './diagnostic.ts';
 import type { Path } from './path.ts';
-import type { Severity } from './problem.ts';
 import { asMap } from './raw.ts';
 
 /** Maps whose entries may stand in several files. Every other key is in one file as a whole. */

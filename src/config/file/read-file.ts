@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
-import type { Problem } from './problem.ts';
+import type { Diagnostic } from './diagnostic.ts';
 
 /** Far beyond any configuration written by people; keeps a wrong path (a log, a device) from filling the memory. */
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -18,7 +18,7 @@ export type ReadResult =
     }
   | {
       readonly ok: false;
-      readonly problem: Problem;
+      readonly problem: Diagnostic;
       /** The problem's message without the name of the file, which may come from a variable. */
       readonly reason: string;
     };

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { Environment, Problem, Readings } from '../file/index.ts';
+import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
 
@@ -8,7 +8,7 @@ export interface ReloadSink {
   /** Another configuration without mistakes. Throws when it cannot be used all the same: then nothing has changed. */
   take(loaded: LoadedConfig): void;
   /** The files have mistakes: told once for each state of the files. */
-  refuse(problems: readonly Problem[]): void;
+  refuse(problems: readonly Diagnostic[]): void;
   /** The files hold what was taken last: again, after a refusal, or still, when somebody asked. */
   unchanged(): void;
   /** Changes are not noticed by events any more, but only by looking now and then. */
@@ -30,7 +30,7 @@ export interface ConfigWatcherOptions {
 }
 
 /** A stream of events does not put off a look for longer than so many times the settling time. */
-const LONGEST_WAIT = 10;
+const MAX_WAIT = 10;
 
 /**
  * Notices that files of the configuration changed, and loads them. A change counts when two looks, some time apart, see the same
@@ -104,7 +104,7 @@ export class ConfigWatcher {
     if (this.#stopped) return;
     const nowMs = this.#options.clock.monotonicMs();
     if (this.#timer === null) this.#firstNoticeMs = nowMs;
-    else if (nowMs - this.#firstNoticeMs > LONGEST_WAIT * this.#settleMs) return;
+    else if (nowMs - this.#firstNoticeMs > MAX_WAIT * this.#settleMs) return;
     else clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#timer = null;
@@ -175,7 +175,7 @@ export class ConfigWatcher {
     this.#options.sink.unwatched(cause);
   }
 
-  #problem(message: string): Problem {
+  #problem(message: string): Diagnostic {
     return { file: this.#options.path, line: null, column: null, message, severity: 'mistake' };
   }
 }

@@ -3,7 +3,7 @@ import { lstat, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, parse, resolve } from 'node:path';
 
 /** Symbolic links in one path; more are a loop (as Linux counts). */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 interface Watched {
   readonly watcher: FSWatcher;
@@ -135,7 +135,7 @@ async function entriesTo(path: string): Promise<string[]> {
       done = entry;
       ahead = rest;
     } else {
-      if (++links > MOST_LINKS) return entries;
+      if (++links > MAX_LINKS) return entries;
       const absolute = resolve(done, target);
       done = parse(absolute).root;
       ahead = [...absolute.slice(done.length).split('/').filter(Boolean), ...rest];

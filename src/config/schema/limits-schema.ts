@@ -7,7 +7,7 @@ import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 // would write it, and becomes the JSON Schema that editors use.
 
 /** `Retry-After` may not pass it: clients keep it in 16 bits. */
-const LONGEST_WAIT = '65535s';
+const MAX_WAIT = '65535s';
 
 const globalLimits = z.strictObject({
   bot: quotaOrOff().prefault('50/1s').describe('Of one bot: a quota such as 50/1s, or off.'),
@@ -131,7 +131,7 @@ export const bucketKeys = bucket.shape;
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
     limit: quota().prefault(limit).describe('So many are borne; the next one in the period restricts.'),
-    restrict_for: duration({ least: '1s', most: LONGEST_WAIT })
+    restrict_for: duration({ least: '1s', most: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),
     ...more,

@@ -29,8 +29,8 @@ export function duration({ least = '1ms', most = '24h' } = {}) {
     .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
     .transform((text, context) => {
       const ms = parseDurationMs(text);
-      const [leastMs = 0, mostMs = 0] = [least, most].map(parseDurationMs);
-      if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms;
+      const [leastMs = 0, maxMs = 0] = [least, most].map(parseDurationMs);
+      if (ms !== undefined && ms >= leastMs && ms <= maxMs) return ms;
       return refuse(context, `expected a time from ${least} to ${most}`);
     });
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Narrator, Step, StepAnswer } from './narrator.ts';
 
 /** The demo's limits.yaml lets a user write three messages to a channel in five seconds; more than this is not it. */
-const MOST = 10;
+const MAX = 10;
 const BUCKET_FIELDS = ['limit', 'remaining', 'reset', 'reset-after', 'bucket', 'scope'];
 
 /** Sends this until it is refused, waits as it is told, and sends it once more. */
@@ -13,7 +13,7 @@ export async function walkIntoLimit(narrator: Narrator, step: Step): Promise<voi
   const limit = answer.headers.get('x-ratelimit-limit');
   const bucket = answer.headers.get('x-ratelimit-bucket');
   let admitted = 0;
-  while (answer.status === 201 && admitted < MOST) {
+  while (answer.status === 201 && admitted < MAX) {
     admitted += 1;
     answer = await narrator.ask(step);
   }

@@ -5,7 +5,7 @@ export interface LoginEnd {
   readonly code: string;
 }
 
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /**
  * Walks a sign-in as a browser would, without one: opens the authorization URL, posts the login form, follows redirects by
@@ -23,7 +23,7 @@ export async function walkLogin(
   cookies = new Map<string, string>(),
 ): Promise<LoginEnd> {
   let next: { url: string; form?: URLSearchParams } = { url: authorizeUrl };
-  for (let step = 0; step < MOST_STEPS; step += 1) {
+  for (let step = 0; step < MAX_STEPS; step += 1) {
     const response = await visit(next.url, next.form, cookies);
     const location = response.headers.get('location');
     if (location !== null) {

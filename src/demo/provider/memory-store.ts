@@ -6,7 +6,7 @@ interface Entry {
 }
 
 /** Entries beyond this many push out the oldest: a demo that is left running does not grow. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /**
  * What oidc-provider remembers: codes, sessions, grants, tokens. Unlike the library's own memory it can be handed on to a
@@ -35,7 +35,7 @@ class MemoryModel {
     this.#entries.delete(this.#key(id));
     this.#entries.set(this.#key(id), { payload, expiresAtMs: this.#clock.epochMs() + lifeMs });
     const [oldest] = this.#entries.keys();
-    if (this.#entries.size > MOST_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
   }
 
   async find(id: string): Promise<unknown> {

@@ -16,7 +16,7 @@ const API = 'urn:weir:demo:api';
 const ROOT = '/protocol/openid-connect';
 const SCOPE = 'openid profile email offline_access';
 
-export interface RealmSettings {
+export interface RealmOptions {
   /** A client's registration in the words of OpenID Connect (`redirect_uris`, ...). */
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   /** Private keys; the first one signs. */
@@ -34,7 +34,7 @@ export interface RealmSettings {
  * The configuration that makes oidc-provider answer like a Keycloak realm: its paths, its claims, no consent page, refresh
  * tokens without being asked.
  */
-export function realmConfiguration(settings: RealmSettings): Readonly<Record<string, unknown>> {
+export function realmConfiguration(settings: RealmOptions): Readonly<Record<string, unknown>> {
   return {
     clients: settings.clients,
     jwks: { keys: settings.keys },

@@ -17,7 +17,7 @@ export interface RateLimitErrorOptions {
 }
 
 /** Clients keep `Retry-After` in 16 bits. */
-const LONGEST_WAIT_MS = 65_535_000;
+const MAX_WAIT_MS = 65_535_000;
 const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
 /** A refusal for now: 429 with the rate-limit body in place of the error object. */
@@ -31,7 +31,7 @@ export class RateLimitError extends GatewayError {
 
   constructor(options: RateLimitErrorOptions) {
     const { message, global, scope, code = false } = options;
-    const retryAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
+    const retryAfterMs = Math.min(MAX_WAIT_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
     super({
       status: 429,
       rpcCode: RpcCode.resourceExhausted,

@@ -1,7 +1,7 @@
 import { addressRestricted, type RateLimitError } from './rate-limit-error.ts';
 
 /** Answers for restricted addresses that are kept at a time; a flood may come from many. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 const FRESH_MS = 1_000;
 
 /** Makes the answer to a restricted address once a second, not once a request: it goes to those who send too many. */
@@ -11,7 +11,7 @@ export class RestrictionAnswers {
   forAddress(key: string, waitMs: number, nowMs: number): RateLimitError {
     const kept = this.#kept.get(key);
     if (kept !== undefined && nowMs - kept.madeAtMs < FRESH_MS && nowMs >= kept.madeAtMs) return kept.error;
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
     const error = addressRestricted(waitMs);
     this.#kept.set(key, { madeAtMs: nowMs, error });
     return error;

@@ -1,7 +1,7 @@
 import { type Fields, firstValue } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
-const LONGEST_WAIT_S = 65_535;
+const MAX_WAIT_S = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -33,7 +33,7 @@ export function contractScope(fields: Fields): Scope | null {
     seen.set(name, value);
   }
   const wait = Number(seen.get('retry-after') ?? Number.NaN);
-  if (!seen.has('content-type') || !(wait <= LONGEST_WAIT_S)) return null;
+  if (!seen.has('content-type') || !(wait <= MAX_WAIT_S)) return null;
   const scope = SCOPES.find(known => known === seen.get('x-ratelimit-scope')) ?? null;
   return (scope === 'global') === seen.has('x-ratelimit-global') ? scope : null;
 }
@@ -48,7 +48,7 @@ export function bodySpeaks(body: string, scope: Scope): boolean {
     typeof members.get('message') === 'string' &&
     typeof wait === 'number' &&
     wait > 0 &&
-    wait <= LONGEST_WAIT_S &&
+    wait <= MAX_WAIT_S &&
     members.get('global') === (scope === 'global')
   );
 }
@@ -86,7 +86,7 @@ export function rewritten429(fields: Fields, scope: 'user' | 'shared', nowMs: nu
 function waitSeconds(fields: Fields, nowMs: number): number {
   const text = firstValue(fields, 'retry-after')?.trim() ?? '';
   const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1_000;
-  return Number.isNaN(seconds) ? 1 : Math.min(LONGEST_WAIT_S, Math.max(1, Math.ceil(seconds)));
+  return Number.isNaN(seconds) ? 1 : Math.min(MAX_WAIT_S, Math.max(1, Math.ceil(seconds)));
 }
 
 /** Fields that tell of a body (RFC 9110, 8), and those of which the rewritten answer has its own. */

@@ -3,16 +3,16 @@ import { addressKey } from '../../http/index.ts';
 import { overloaded, shareTaken } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 import { answersPreflights } from './preflight.ts';
 
 /** The cap on everything in flight. The exchange itself is counted already. */
-export function capacity(exchange: Exchange, state: GatewayState): Verdict {
+export function capacity(exchange: Exchange, state: GatewayState): GateResult {
   return state.inFlight > exchange.snapshot.caps.requests ? overloaded('requests') : null;
 }
 
 /** The cap on one address. */
-export function addressCapacity(exchange: Exchange, state: GatewayState): Verdict {
+export function addressCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const key = addressKey(exchange.clientAddress);
   exchange.addressKey = key;
   if (!state.addressPermits.take(key, exchange.snapshot.caps.requestsPerAddress))
@@ -25,7 +25,7 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): Verdic
  * The caps of an upstream, on all requests and on those of one caller. A request that meets one is told so behind its limits
  * and its token, of which it hears first where they refuse it as well; see `noPermit`.
  */
-export function upstreamCapacity(exchange: Exchange, state: GatewayState): Verdict {
+export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { route } = exchange;
   if (route?.kind !== 'forward' || !goesUpstream(exchange, route)) return null;
   const { upstream } = route;
@@ -45,7 +45,7 @@ function goesUpstream({ caller, isPreflight, maxForwards }: Exchange, route: For
 }
 
 /** Where the upstream's caps are met the request ends here: it has drawn on nothing. */
-export function requirePermit({ noPermit }: Exchange): Verdict {
+export function requirePermit({ noPermit }: Exchange): GateResult {
   return noPermit;
 }
 

@@ -3,11 +3,11 @@ import { parseTarget } from '../../http/index.ts';
 import type { RouteMatch } from '../../routing/index.ts';
 import { badRequest, noRoute } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 import { methodAskedFor, routeOfPreflight } from './preflight.ts';
 
 /** Brings the target into its one form and finds the route by it. */
-export function findRoute(exchange: Exchange): Verdict {
+export function findRoute(exchange: Exchange): GateResult {
   const { downstream, head } = exchange;
   const target = parseTarget(downstream.target, head?.host ?? '', downstream.method);
   if ('refused' in target) return badRequest(target.refused);

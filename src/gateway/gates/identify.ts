@@ -1,26 +1,20 @@
-import {
-  type Caller,
-  type Invalid,
-  readBearer,
-  type Verdict as TokenVerdict,
-  type Verifier,
-} from '../../auth/index.ts';
+import { type Caller, type Invalid, readBearer, type Verdict, type Verifier } from '../../auth/index.ts';
 import { globallyRefused, keysUnreachable, unauthenticated } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 
 /**
  * Turns the token into a caller, where the route wants to know. It refuses nobody for lack of a valid one: that is for
  * `authorise`, after the limits, on which such a request draws as its address.
  */
-export function identify(exchange: Exchange): Verdict | Promise<Verdict> {
-  const { route, head, setup, snapshot } = exchange;
+export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
+  const { route, head, generation, snapshot } = exchange;
   const authorization = head?.authorization ?? null;
   if (route === null || route.authentication === 'none' || authorization === null || exchange.isPreflight)
     return null;
-  if (setup.identity === null || snapshot.identity === null)
+  if (generation.identity === null || snapshot.identity === null)
     throw new Error('a route wants tokens, but nobody can check them');
-  const { verifier } = setup.identity;
+  const { verifier } = generation.identity;
   const { schemes } = snapshot.identity;
   if (isKnown(exchange, authorization, verifier, schemes)) return null;
   const token = readBearer(authorization, schemes);
@@ -49,7 +43,7 @@ function isKnown(
   return true;
 }
 
-function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Invalid): Verdict {
+function conclude(exchange: Exchange, token: string, verdict: Verdict | Invalid): GateResult {
   switch (verdict.kind) {
     case 'bot':
     case 'user':
@@ -69,16 +63,16 @@ function conclude(exchange: Exchange, token: string, verdict: TokenVerdict | Inv
 }
 
 function remember(exchange: Exchange, token: string, caller: Caller): void {
-  const { setup, snapshot, head, downstream } = exchange;
+  const { generation, snapshot, head, downstream } = exchange;
   const authorization = head?.authorization ?? null;
-  if (setup.identity === null || snapshot.identity === null || authorization === null) return;
-  const { verifier } = setup.identity;
+  if (generation.identity === null || snapshot.identity === null || authorization === null) return;
+  const { verifier } = generation.identity;
   const { schemes } = snapshot.identity;
   downstream.memory.token = { verifier, schemes, authorization, token, caller };
 }
 
 /** Refuses requests without a valid token where the route requires one (docs/contract.md, 2.1). */
-export function authorise(exchange: Exchange): Verdict {
+export function authorise(exchange: Exchange): GateResult {
   if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
   return exchange.caller === null ? unauthenticated(exchange.refusedToken) : null;
 }

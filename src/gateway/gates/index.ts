@@ -1,5 +1,5 @@
 export { giveUpstreamBack } from './capacity.ts';
-export type { Gate, Verdict } from './gate.ts';
+export type { Gate, GateResult } from './gate.ts';
 export { gatesOf } from './gates.ts';
 export { serveOptions } from './options.ts';
 export { answersPreflights, servePreflight } from './preflight.ts';

@@ -2,10 +2,10 @@ import type { Decision } from '../../limits/index.ts';
 import { globallyRefused, storeUnreachable } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 
 /** Draws on the global limit of the address and on nothing else, for requests that come without a token and lead to no bucket. */
-export function limitAddress(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
+export function limitAddress(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const { address } = exchange.snapshot.limits.global;
   const { store } = state.limiting;
   const decision =
@@ -15,7 +15,7 @@ export function limitAddress(exchange: Exchange, state: GatewayState): Verdict |
   return decision instanceof Promise ? decision.then(verdictOn) : verdictOn(decision);
 }
 
-function verdictOn({ admitted, role, retryAfterMs }: Decision): Verdict {
+function verdictOn({ admitted, role, retryAfterMs }: Decision): GateResult {
   if (admitted) return null;
   return role === null ? storeUnreachable(retryAfterMs) : globallyRefused(retryAfterMs);
 }

@@ -4,7 +4,7 @@ import type { Decision, LimitSet } from '../../limits/index.ts';
 import { badRequest, bucketRefused, globallyRefused, reportOf, storeUnreachable } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 
 /** What a request draws on, and as whom. */
 interface Claim {
@@ -16,7 +16,7 @@ interface Claim {
 }
 
 /** Draws on all limits of the request, or on none and refuses. What its upstream has no room for draws on none, either. */
-export function limit(exchange: Exchange, state: GatewayState): Verdict | Promise<Verdict> {
+export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
   if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
   const { store } = state.limiting;
@@ -50,7 +50,7 @@ function claimOf(exchange: Exchange): Claim | null {
 
 const NONE: LimitSet = { global: null, caller: null, resource: null };
 
-function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): Verdict {
+function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
   const { bucket, callerClass, set, main } = claim;
   const { limiting } = state;
   if (!decision.admitted && decision.role === null) return storeUnreachable(decision.retryAfterMs);

@@ -1,10 +1,10 @@
 import { readMaxForwards } from '../../http/index.ts';
 import { addOwnFields, badRequest, USUAL_METHODS } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Verdict } from './gate.ts';
+import type { GateResult } from './gate.ts';
 
 /** RFC 9110, 7.6.2: how far an OPTIONS may go. Of other methods the field says nothing here, and passes as it came. */
-export function readOptions(exchange: Exchange): Verdict {
+export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
   const maxForwards = readMaxForwards(exchange.head?.kept ?? []);
   if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.refused);

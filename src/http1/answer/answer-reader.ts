@@ -7,7 +7,7 @@ import {
   type PieceTaker,
   UntilCloseBody,
 } from '../body/index.ts';
-import { HeadPieces, MalformedMessage } from '../message/index.ts';
+import { MalformedMessage, PartialHead } from '../message/index.ts';
 import { answerFraming } from './answer-framing.ts';
 import type { AnswerSink } from './answer-sink.ts';
 import { type AnswerHead, readAnswerHead } from './answer-start.ts';
@@ -39,7 +39,7 @@ export class AnswerReader {
   /** The beginning of a head that is not complete. */
   #headBytes: Buffer = NO_BYTES;
   readonly #headJoined = new GrowingBytes();
-  readonly #headPieces = new HeadPieces();
+  readonly #partialHead = new PartialHead();
   #interim = 0;
   #body: BodyDecoder | null = null;
   /** What of the bytes at hand is of the body. */
@@ -140,7 +140,7 @@ export class AnswerReader {
       end = bytes.length;
       this.#slab = null;
       this.#headBytes = bytes;
-      if (!this.#headPieces.worthReading(bytes, this.#maxHeadBytes)) return;
+      if (!this.#partialHead.worthReading(bytes, this.#maxHeadBytes)) return;
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
@@ -165,7 +165,7 @@ export class AnswerReader {
 
   #keepHead(bytes: Buffer, end: number): void {
     if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
-    this.#headPieces.incomplete(end);
+    this.#partialHead.incomplete(end);
     // A slab is about to be filled again; what is none is our own already.
     const head = bytes.subarray(0, end);
     this.#headBytes = this.#slab === null ? head : this.#headJoined.join(NO_BYTES, head);
@@ -174,7 +174,7 @@ export class AnswerReader {
   #forgetHead(): void {
     this.#headBytes = NO_BYTES;
     this.#headJoined.forget();
-    this.#headPieces.complete();
+    this.#partialHead.complete();
   }
 
   /** RFC 9110, 15.2: any number of interim answers may come before the final one, asked for or not. */

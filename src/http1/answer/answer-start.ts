@@ -16,7 +16,7 @@ export interface AnswerHead {
 
 const VERSION = Buffer.from('HTTP/1.');
 /** Fields of a head; more are no answer but an attack on whoever has to look through them. */
-const MOST_FIELDS = 500;
+const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
 /** `HTTP/1.1 200` and the byte behind it. */
 const STATUS_END = 12;
@@ -49,7 +49,7 @@ export function readAnswerHead(bytes: Uint8Array, end: number, text: string): An
   at = lineEnd(bytes, at, end);
   if (at === INCOMPLETE) return null;
   const fields: string[] = [];
-  at = readFields(bytes, at, end, text, fields, MOST_FIELDS);
+  at = readFields(bytes, at, end, text, fields, MAX_FIELDS);
   if (at === INCOMPLETE) return null;
   return { httpMinor, status, reason: text.slice(reason, reasonEnd), fields, bytes: at };
 }

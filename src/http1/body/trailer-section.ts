@@ -1,5 +1,5 @@
 import { type Fields, GrowingBytes } from '../../core/index.ts';
-import { HeadPieces, INCOMPLETE, MalformedMessage, readFields } from '../message/index.ts';
+import { INCOMPLETE, MalformedMessage, PartialHead, readFields } from '../message/index.ts';
 
 const MAX_BYTES = 8_192;
 const MAX_FIELDS = 500;
@@ -16,7 +16,7 @@ export class TrailerSection {
   fields: Fields | null = null;
   #bytes: Buffer = Buffer.alloc(0);
   readonly #joined = new GrowingBytes(MAX_BYTES);
-  readonly #pieces = new HeadPieces();
+  readonly #pieces = new PartialHead();
 
   /** Returns the position behind what belongs to it. Throws MalformedMessage. */
   read(bytes: Uint8Array, at: number, end: number): number {

@@ -12,7 +12,7 @@ export const INCOMPLETE = -1;
  * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
  *
  * @param text the same bytes as a latin-1 string, from which names and values are cut
- * @param mostFields more are refused
+ * @param maxFields more are refused
  */
 export function readFields(
   bytes: Uint8Array,
@@ -20,7 +20,7 @@ export function readFields(
   end: number,
   text: string,
   fields: string[],
-  mostFields: number,
+  maxFields: number,
 ): number {
   for (;;) {
     if (bytes[at] === CR && at < end) return lineEnd(bytes, at, end);
@@ -40,7 +40,7 @@ export function readFields(
     while (valueEnd > value && isBlank(bytes[valueEnd - 1])) valueEnd--;
     at = lineEnd(bytes, at, end);
     if (at === INCOMPLETE) return INCOMPLETE;
-    if (fields.length === 2 * mostFields) throw new MalformedMessage('too many fields');
+    if (fields.length === 2 * maxFields) throw new MalformedMessage('too many fields');
     fields.push(text.slice(name, colon), text.slice(value, valueEnd));
   }
 }

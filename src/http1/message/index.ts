@@ -2,4 +2,4 @@ export { CR, HEX, LF, SEMICOLON, SPACE, TEXT, TOKEN } from './byte-classes.ts';
 export { connectionTokens, hasToken } from './connection-options.ts';
 export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
 export { MalformedMessage } from './malformed-message.ts';
-export { HeadPieces } from './partial-head.ts';
+export { PartialHead } from './partial-head.ts';

@@ -6,7 +6,7 @@ const SECTION_END = Buffer.from('\r\n\r\n');
  * Decides when a head or trailer section that comes in pieces is read again, which begins at its first byte: when it may be
  * complete, or is twice as long as the last time. If it were read with each piece, one byte could cost a look at a megabyte.
  */
-export class HeadPieces {
+export class PartialHead {
   /** Bytes of the head when it was last read and not complete. */
   #bytes = 0;
   /** Among so many its end was looked for. */

@@ -1,6 +1,6 @@
 export type { UpstreamRequest } from './outgoing-request.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
-export { type Framing, type Refusal, requestFraming } from './request-framing.ts';
+export { type Framing, type Rejection, requestFraming } from './request-framing.ts';
 export { mayAnswerTwice, requestHead } from './request-head-text.ts';
 export { OtherVersion, type RequestStart, readRequestStart, withoutEmptyLines } from './request-start.ts';
 export { RequestTerms } from './request-terms.ts';

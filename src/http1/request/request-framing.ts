@@ -2,7 +2,7 @@
 export type Framing = number | 'chunked';
 
 /** Why something of a request cannot be trusted: a sentence for the client, in ASCII. */
-export interface Refusal {
+export interface Rejection {
   readonly refused: string;
 }
 
@@ -19,7 +19,7 @@ export interface FramingFields {
  * Refused is whatever a backend could read another way: `010`, `gzip, chunked`, both fields, chunks in HTTP/1.0. That a field
  * came twice, its reader has to tell.
  */
-export function requestFraming(fields: FramingFields, httpMinor: number): Framing | Refusal {
+export function requestFraming(fields: FramingFields, httpMinor: number): Framing | Rejection {
   if (fields.transferEncoding !== null) return chunkedFraming(fields, fields.transferEncoding, httpMinor);
   if (fields.contentLength === null || fields.contentLength === '0') return 0;
   // At most 15 digits: exact as a number.
@@ -32,7 +32,7 @@ function chunkedFraming(
   fields: FramingFields,
   transferEncoding: string,
   httpMinor: number,
-): Framing | Refusal {
+): Framing | Rejection {
   if (fields.contentLength !== null) return { refused: 'both Content-Length and Transfer-Encoding' };
   if (httpMinor === 0) return { refused: 'Transfer-Encoding in an HTTP/1.0 request' };
   if (transferEncoding.toLowerCase() !== 'chunked')

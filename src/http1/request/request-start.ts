@@ -45,7 +45,7 @@ export function readRequestStart(
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
-  if (methodEnd > LONGEST_METHOD) throw new MalformedMessage('a method that there is not');
+  if (methodEnd > MAX_METHOD_BYTES) throw new MalformedMessage('a method that there is not');
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
   if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line that is none');
   // What a target may hold is decided where it is read, in words that help its sender.
@@ -74,9 +74,9 @@ export function readRequestStart(
 
 /** A connection may be idle for long with what is remembered of it: no more than that, and nothing that came with it. */
 function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
-  if (to - from > MOST_REMEMBERED_BYTES) return null;
+  if (to - from > MAX_REMEMBERED_BYTES) return null;
   const section = bytes.subarray(from, to);
-  if (bytes.buffer.byteLength <= MOST_REMEMBERED_BYTES) return section;
+  if (bytes.buffer.byteLength <= MAX_REMEMBERED_BYTES) return section;
   const own = Buffer.allocUnsafeSlow(section.length);
   section.copy(own);
   return own;
@@ -108,9 +108,9 @@ function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
 
 /** The methods that Node knows, which are those that routes can name: by themselves, so that a request keeps no copy of one. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
-const LONGEST_METHOD = Math.max(...METHODS.map(method => method.length));
+const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
 /** More than most clients send, and little enough for tens of thousands of idle connections. */
-const MOST_REMEMBERED_BYTES = 4_096;
+const MAX_REMEMBERED_BYTES = 4_096;
 /** What stands behind a target; for each 1 another digit may. */
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;

@@ -1,5 +1,5 @@
 import { hasToken } from '../message/index.ts';
-import { type Framing, type Refusal, requestFraming } from './request-framing.ts';
+import { type Framing, type Rejection, requestFraming } from './request-framing.ts';
 import type { RequestStart } from './request-start.ts';
 
 /** Fields that matter here, by length, so that most names are told apart without a look at their letters. */
@@ -20,7 +20,7 @@ export class RequestTerms {
   /** The client would send another request on this connection (RFC 9112, 9.3). */
   readonly persistent: boolean;
   /** How the body is framed, or why nobody can tell. */
-  readonly framing: Framing | Refusal;
+  readonly framing: Framing | Rejection;
 
   #close = false;
   #keepAlive = false;
@@ -59,4 +59,4 @@ export class RequestTerms {
   }
 }
 
-const DOUBLED: Refusal = { refused: 'a framing field came twice' };
+const DOUBLED: Rejection = { refused: 'a framing field came twice' };

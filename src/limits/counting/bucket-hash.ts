@@ -8,9 +8,9 @@ export type BucketHashing = 'value' | 'route';
 
 const HEX_DIGITS = 32;
 /** Digests remembered for all buckets of a configuration. */
-const MOST_DIGESTS = 1_024;
+const MAX_DIGESTS = 1_024;
 /** Longer texts are hashed each time: ids are shorter, and a client chooses the length. */
-const LONGEST_TEXT = 128;
+const MAX_TEXT = 128;
 
 /**
  * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and its main value, with nothing of the caller and no
@@ -52,9 +52,9 @@ export class RecentDigests {
 
   #make(text: string): string {
     const made = digest(text);
-    if (text.length > LONGEST_TEXT) return made;
+    if (text.length > MAX_TEXT) return made;
     // Forgetting all at once needs no order of use. A flood of values costs what it did without a memory.
-    if (this.#digests.size >= MOST_DIGESTS) this.#digests.clear();
+    if (this.#digests.size >= MAX_DIGESTS) this.#digests.clear();
     this.#digests.set(text, made);
     return made;
   }

@@ -21,7 +21,7 @@ const SWEPT_RECORDS = 4;
 /** Records looked at for one that can give way. */
 const EVICTION_RECORDS = 16;
 /** A decision uses no more. */
-const MOST_IN_USE = 4;
+const MAX_IN_USE = 4;
 /** The caller of a counter that all share. */
 const NOBODY = -1;
 
@@ -39,7 +39,7 @@ export class CounterTable {
   #hand = 0;
   #nowMs = 0;
   #evictions = 0;
-  readonly #inUse = new Int32Array(MOST_IN_USE);
+  readonly #inUse = new Int32Array(MAX_IN_USE);
   #inUseCount = 0;
 
   /** `capacity`: counters it holds at most. It takes up to 90 bytes for each, reserved at once and touched as they come. */
@@ -152,7 +152,7 @@ export class CounterTable {
   }
 
   #use(at: number): number {
-    this.#inUse[this.#inUseCount++ % MOST_IN_USE] = at;
+    this.#inUse[this.#inUseCount++ % MAX_IN_USE] = at;
     return at;
   }
 

@@ -37,13 +37,7 @@ export class Draw {
   }
 
   /** Looks up what is counted under the key and how long it has to wait. Changes nothing. */
-  look(
-    bound: BoundLimit | null,
-    caller: string | null,
-    part: string,
-    mostParts: number,
-    nowMs: number,
-  ): void {
+  look(bound: BoundLimit | null, caller: string | null, part: string, maxParts: number, nowMs: number): void {
     this.bound = bound;
     this.waitMs = 0;
     if (bound === null) return;
@@ -51,7 +45,7 @@ export class Draw {
     this.#part = part;
     this.#isNew = false;
     this.#row = this.#table.find(bound.space.number, caller, part);
-    if (this.#row === NO_ROW && part !== '' && caller !== null && this.#table.partsOf(caller) >= mostParts) {
+    if (this.#row === NO_ROW && part !== '' && caller !== null && this.#table.partsOf(caller) >= maxParts) {
       this.#part = OTHER_PARTS;
       this.#row = this.#table.find(bound.space.number, caller, OTHER_PARTS);
     }

@@ -49,12 +49,12 @@ export interface LimitSet {
 }
 
 const DEFAULT_SLACK_MS = 20;
-const MOST_SLACK = 0.02;
+const MAX_SLACK = 0.02;
 
 export function defineLimit(options: LimitOptions): Limit {
   const { role, bucket, main, algorithm, quota } = options;
   const { units, periodMs } = quota;
-  let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MOST_SLACK);
+  let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // A whole step of slack would let one request more into a smooth burst than the limit says.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
   const identity = JSON.stringify([role, bucket, algorithm, periodMs, main]);

@@ -12,8 +12,8 @@ export class QuotaError extends Error {
 }
 
 // `Retry-After` may not pass 65535, neither may `X-RateLimit-Limit`: clients keep both in 16 bits. 18 h are 64,800 s.
-const MOST_UNITS = 65_535;
-const LONGEST_PERIOD_S = 64_800;
+const MAX_UNITS = 65_535;
+const MAX_PERIOD_S = 64_800;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
 
@@ -28,11 +28,10 @@ export function parseQuota(text: string): Quota {
 
 function parseUnits(number: string, text: string): number {
   if (!/^\d+$/.test(number))
-    fail(text, `"${number}" is not a whole number from 1 to ${MOST_UNITS}: ${EXAMPLE}`);
+    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${EXAMPLE}`);
   const units = Number(number);
   if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
-  if (units > MOST_UNITS)
-    fail(text, `write at most ${MOST_UNITS}, over a shorter period if it has to be more`);
+  if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
   if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
   return units;
 }
@@ -46,7 +45,7 @@ function parsePeriodSeconds(period: string, text: string): number {
     fail(text, 'periods are whole seconds, minutes or hours: 90s for one minute and a half');
   const seconds = Number(number) * unitSeconds;
   if (seconds === 0) fail(text, 'the shortest period is 1s');
-  if (seconds > LONGEST_PERIOD_S) fail(text, 'the longest period is 18h');
+  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 18h');
   if (number !== String(Number(number)))
     fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
   return seconds;

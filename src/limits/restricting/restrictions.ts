@@ -27,7 +27,7 @@ interface Held {
 
 /** A restriction ends a little before the moment announced, like a window. */
 const SLACK_MS = 20;
-const MOST_SLACK = 0.02;
+const MAX_SLACK = 0.02;
 /** What was announced comes back with the time that it was on its way added. */
 const ECHO_MS = 250;
 
@@ -228,7 +228,7 @@ function digestOfWhom(kind: RestrictedKind, key: string, webhook: string): strin
 }
 
 function slackOf(forMs: number): number {
-  return Math.min(SLACK_MS, forMs * MOST_SLACK);
+  return Math.min(SLACK_MS, forMs * MAX_SLACK);
 }
 
 function isOver(held: { readonly untilMs: number; readonly slackMs: number }, nowMs: number): boolean {

@@ -9,7 +9,7 @@ import type {
 import type { Logger } from './logger.ts';
 
 /** A key set may have many keys with the same flaw: so many are told of each. */
-const MOST_TOLD = 10;
+const MAX_TOLD = 10;
 
 /** Anybody can send tokens that lack a claim: each claim is told once in so long, with how many tokens it was. */
 const CLAIM_TOLD_MS = 60_000;
@@ -74,7 +74,7 @@ export class IdentityLog implements AuthListener, SignInListener {
   /** Once for each key, for as long as the issuer shows it. */
   #warnOf(flawed: readonly FlawedKey[]): void {
     const told = new Map(flawed.map(key => [JSON.stringify(key), key]));
-    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).slice(0, MOST_TOLD);
+    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).slice(0, MAX_TOLD);
     for (const [, { keyId, flaw }] of fresh)
       this.#log.warn(
         { type: 'provider', keyId, flaw },

@@ -1,7 +1,7 @@
 import { ownString } from '../../core/index.ts';
 
 /** Texts kept of one generation. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 
 /**
  * Remembers what was made of values that come again. Bounded, whatever comes: there are two generations, and when the
@@ -28,7 +28,7 @@ export class Memo<Value extends string | null> {
 
   #keep(value: Value): string {
     const text = this.#older.get(value) ?? this.#make(value);
-    if (this.#recent.size >= MOST_KEPT) {
+    if (this.#recent.size >= MAX_KEPT) {
       this.#older = this.#recent;
       this.#recent = new Map();
     }

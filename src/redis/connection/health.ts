@@ -12,7 +12,7 @@ const STAY_MS = 1_000;
 const PROBE_MS = 250;
 const BEAT_MS = 1_000;
 
-export interface HealthParts {
+export interface HealthDependencies {
   readonly connection: RedisConnection;
   readonly replicas: Replicas;
   readonly policy: FailurePolicy;
@@ -25,7 +25,7 @@ export interface HealthParts {
  * request waits for a server that is not there, while probes look for its return. Until the first probe the policy decides.
  */
 export class Health {
-  readonly #parts: HealthParts;
+  readonly #parts: HealthDependencies;
   readonly #failures: number[] = [];
   #lostAtMs: number;
   readonly #onFound: (() => void)[] = [];
@@ -35,7 +35,7 @@ export class Health {
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
 
-  constructor(parts: HealthParts) {
+  constructor(parts: HealthDependencies) {
     this.#parts = parts;
     this.#lostAtMs = parts.clock.monotonicMs();
     parts.connection.onState(ready => {

@@ -31,7 +31,7 @@ export interface BoardConnection {
   subscribe(channel: string, message: (text: string) => void, ready: () => void): void;
 }
 
-export interface BoardParts {
+export interface BoardDependencies {
   readonly connection: BoardConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
@@ -50,7 +50,7 @@ const PORTION = 200;
  * A hundred years: a fact that holds longer, such as the mark for a token that lives for ever, is told for so long. Redis takes
  * no end that its clock never reaches, and fails the whole command.
  */
-const LONGEST_MS = 100 * 365 * 86_400_000;
+const MAX_MS = 100 * 365 * 86_400_000;
 
 interface Outgoing extends Fact {
   readonly untilMs: number;
@@ -61,7 +61,7 @@ interface Outgoing extends Fact {
  * the others at once, by a message, or with the next regular look. What was posted while Redis was away goes there on its return.
  */
 export class Board {
-  readonly #parts: BoardParts;
+  readonly #parts: BoardDependencies;
   readonly #keys: readonly string[];
   readonly #topics = new Map<string, Topic>();
   readonly #outgoing = new Map<string, Outgoing>();
@@ -76,7 +76,7 @@ export class Board {
   #readTo = 0;
   #loaded = false;
 
-  constructor(parts: BoardParts) {
+  constructor(parts: BoardDependencies) {
     this.#parts = parts;
     const { prefix } = parts.connection;
     // One slot of a cluster: a script may touch no two.
@@ -131,7 +131,7 @@ export class Board {
   }
 
   #put(fact: Fact): void {
-    const untilMs = this.#parts.clock.monotonicMs() + Math.min(fact.forMs, LONGEST_MS);
+    const untilMs = this.#parts.clock.monotonicMs() + Math.min(fact.forMs, MAX_MS);
     const before = this.#outgoing.get(fact.name);
     if (before !== undefined && before.value > fact.value) return;
     if (before?.value === fact.value && before.untilMs >= untilMs) return;

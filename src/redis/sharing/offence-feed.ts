@@ -14,7 +14,7 @@ export interface FeedConnection {
   ): Promise<unknown>;
 }
 
-export interface OffenceFeedParts {
+export interface OffenceFeedDependencies {
   readonly connection: FeedConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
@@ -44,7 +44,7 @@ interface Pending {
  * the gateway's own counters are alone.
  */
 export class OffenceFeed implements OffenceTally {
-  readonly #parts: OffenceFeedParts;
+  readonly #parts: OffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
   readonly #most: number;
   readonly #limiters = new Map<string, RateLimiterRedis>();
@@ -52,7 +52,7 @@ export class OffenceFeed implements OffenceTally {
   #flushing = false;
   #left = 0;
 
-  constructor(parts: OffenceFeedParts) {
+  constructor(parts: OffenceFeedDependencies) {
     this.#parts = parts;
     this.#most = parts.maxPending ?? 10_000;
   }

@@ -1,1 +1,1 @@
-export { RedisStore, type RedisStoreParts } from './redis-store.ts';
+export { RedisStore, type RedisStoreDependencies } from './redis-store.ts';

@@ -4,7 +4,7 @@ import type { Limit } from '../../limits/index.ts';
 
 const NAME_DIGITS = 11;
 /** In each of two generations. */
-const MOST_DIGESTS = 5_000;
+const MAX_DIGESTS = 5_000;
 
 /**
  * Names of the counters in Redis. Callers and main values are only in them as hashes: who reads the keys learns neither tokens
@@ -72,7 +72,7 @@ class Digests {
     const known = this.#young.get(text);
     if (known !== undefined) return known;
     const made = this.#old.get(text) ?? digestOf(text);
-    if (this.#young.size >= MOST_DIGESTS) {
+    if (this.#young.size >= MAX_DIGESTS) {
       this.#old = this.#young;
       this.#young = new Map();
     }

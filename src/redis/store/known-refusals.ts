@@ -2,9 +2,9 @@ import type { Clock } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
 /** Refusals known at most; a flood may come from many. */
-const MOST_KNOWN = 50_000;
+const MAX_KNOWN = 50_000;
 /** However long a key is exhausted, Redis is asked again this often: somebody may have reset it. */
-const LONGEST_MS = 1_000;
+const MAX_MS = 1_000;
 
 interface Known {
   readonly decision: Decision;
@@ -47,10 +47,10 @@ export class KnownRefusals {
   note(key: string, limit: Limit, decision: Decision, askedAtMs: number, generation: number): void {
     if (generation !== this.#generation) return;
     // Redis decided some time between the question and the answer: it ends as of the question, and is told as of the answer.
-    const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, LONGEST_MS);
+    const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
     if (untilMs <= atMs) return;
-    if (this.#known.size >= MOST_KNOWN) this.#makeRoom(atMs);
+    if (this.#known.size >= MAX_KNOWN) this.#makeRoom(atMs);
     this.#known.set(key, { decision, limit, atMs, untilMs });
   }
 
@@ -79,6 +79,6 @@ export class KnownRefusals {
 
   #makeRoom(nowMs: number): void {
     for (const [key, { untilMs }] of this.#known) if (nowMs >= untilMs) this.#known.delete(key);
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
   }
 }

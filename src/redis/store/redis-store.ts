@@ -29,7 +29,7 @@ export interface HealthView {
   failed(error: RedisError): void;
 }
 
-export interface RedisStoreParts {
+export interface RedisStoreDependencies {
   readonly connection: ScriptRunner;
   readonly health: HealthView;
   /** Counts while Redis does not. */
@@ -67,7 +67,7 @@ const CLOSED_RETRY_MS = 1_000;
  * Answers at once, without a promise, when the refusal is known already or Redis is out of reach; then the policy decides.
  */
 export class RedisStore implements LimitStore {
-  readonly #parts: RedisStoreParts;
+  readonly #parts: RedisStoreDependencies;
   readonly #keys: Keys;
   readonly #plans = new PlanTable();
   readonly #divided = new DividedLimits();
@@ -75,7 +75,7 @@ export class RedisStore implements LimitStore {
   #keysPerCaller: number;
   #callerOverflows = 0;
 
-  constructor(parts: RedisStoreParts) {
+  constructor(parts: RedisStoreDependencies) {
     this.#parts = parts;
     this.#keys = new Keys(parts.connection.prefix);
     this.#refusals = new KnownRefusals(parts.clock);

@@ -1,5 +1,5 @@
 const FIRST_MS = 500;
-const LONGEST_MS = 15_000;
+const MAX_MS = 15_000;
 
 /**
  * How long to wait after so many failures in a row (from 1): 0.5 s doubled each time, never over 15 s, less up to half of
@@ -8,7 +8,7 @@ const LONGEST_MS = 15_000;
  * @param random a number from 0 up to but not including 1
  */
 export function retryDelayMs(failures: number, random: number): number {
-  const full = Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
+  const full = Math.min(FIRST_MS * 2 ** (failures - 1), MAX_MS);
   return full - (full / 2) * random;
 }
 

@@ -6,7 +6,7 @@ import { getDocument } from './document.ts';
 import { ProviderFault } from './fault.ts';
 import { configuredMetadata, type ProviderMetadata } from './metadata.ts';
 
-export interface ProviderParts {
+export interface ProviderDependencies {
   readonly listener: Pick<SignInListener, 'discovered'>;
   /** From 0 up to but not including 1. */
   readonly random: () => number;
@@ -26,13 +26,13 @@ export interface ProviderParts {
  */
 export class Provider {
   readonly options: ProviderOptions;
-  readonly #parts: ProviderParts;
+  readonly #parts: ProviderDependencies;
   #metadata: ProviderMetadata | undefined;
   #failures = 0;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ProviderOptions, parts: ProviderParts) {
+  constructor(options: ProviderOptions, parts: ProviderDependencies) {
     this.options = options;
     this.#parts = parts;
     this.#metadata = parts.known;

@@ -1,4 +1,4 @@
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 const REMOVED = '[...]';
 /** Stands for a cut secret until its word is removed: no plain word has it. One character, so that text never grows. */
 const CUT = '*';
@@ -24,5 +24,5 @@ export function quietText(text: string, secrets: readonly string[]): string {
   return words
     .map(word => (PLAIN_WORD.test(word) ? word : REMOVED))
     .join(' ')
-    .slice(0, LONGEST);
+    .slice(0, MAX_LENGTH);
 }

@@ -6,7 +6,7 @@ import type { TokenMembers } from './auth-response.ts';
 import type { RedeemRequest } from './request.ts';
 
 /** What redeeming needs beside the request. */
-export interface RedeemParts {
+export interface RedeemDependencies {
   readonly metadata: ProviderMetadata;
   readonly provider: ProviderOptions;
   readonly clientId: string;
@@ -22,7 +22,7 @@ export interface RedeemParts {
  *
  * Rejects with a `ProviderFault` or with what openid-client throws: see outcome.ts.
  */
-export async function redeemCode(request: RedeemRequest, parts: RedeemParts): Promise<TokenMembers> {
+export async function redeemCode(request: RedeemRequest, parts: RedeemDependencies): Promise<TokenMembers> {
   const deadline = AbortSignal.timeout(parts.provider.timeoutMs);
   const configuration = libraryConfiguration(parts.metadata, parts.clientId, parts.authentication);
   // The library's own timeout is measured anew for each step, and takes no fraction of a millisecond.

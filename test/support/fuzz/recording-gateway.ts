@@ -7,7 +7,7 @@ import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
-import type { Setup } from '../../../src/runtime/generation.ts';
+import type { Generation } from '../../../src/runtime/generation.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { stillClock } from '../still-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
@@ -28,7 +28,7 @@ const SETUP = {
     cors: null,
     routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },
   },
-} as unknown as Setup;
+} as unknown as Generation;
 const STATE = {
   nextRequestId: () => 'id',
   listener: { untrustedForwarding() {} },

@@ -30,7 +30,11 @@ async function slowlyLimited() {
     ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
     listener: { started: () => {}, finished: () => {}, untrustedForwarding: () => {} },
-    setup: { snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
+    generation: {
+      snapshot,
+      identity: null,
+      transports: new Map([['api', { transport: { send } }]]) as never,
+    },
   });
   const decide = async (more = {}) => {
     decided.resolve({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatProblem } from '../../../../src/config/index.ts';
+import { formatDiagnostic } from '../../../../src/config/index.ts';
 import { loadFiles, problemsOf } from '../../../support/config-text.ts';
 
 const IDENTITY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
@@ -199,7 +199,7 @@ describe('a bucket', () => {
       });
       if (!result.ok) throw new Error(problemsOf(result).join('\n'));
       expect(result.warnings).toEqual([]);
-      return result.hints.map(formatProblem);
+      return result.hints.map(formatDiagnostic);
     };
     expect(await hintsOf('')).toEqual([
       expect.stringMatching(/limits\.yaml:2:3: hint: buckets: the scope of the bucket "b" is "shared"/),

@@ -13,7 +13,12 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ConfigWatcher, formatProblem, type LoadedConfig, loadConfig } from '../../../../src/config/index.ts';
+import {
+  ConfigWatcher,
+  formatDiagnostic,
+  type LoadedConfig,
+  loadConfig,
+} from '../../../../src/config/index.ts';
 import { systemClock } from '../../../../src/core/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
 import { tempFolder } from '../../../support/temp.ts';
@@ -46,14 +51,16 @@ class Room {
 
   async start(path = 'gateway.yaml', settleMs = SETTLE_MS, pollMs = NO_POLL): Promise<void> {
     const loaded = await loadConfig(join(this.folder, path), { env: {}, generation: 1 });
-    if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
+    if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'));
     const sink = {
       take: (next: LoadedConfig) => {
         this.onTake();
         this.taken.push(next);
       },
-      refuse: (problems: Parameters<typeof formatProblem>[0][]) =>
-        this.refused.push(problems.map(problem => formatProblem(problem).replaceAll(`${this.folder}/`, ''))),
+      refuse: (problems: Parameters<typeof formatDiagnostic>[0][]) =>
+        this.refused.push(
+          problems.map(problem => formatDiagnostic(problem).replaceAll(`${this.folder}/`, '')),
+        ),
       unchanged: () => this.unchanged++,
       unwatched: (cause: unknown) => {
         throw cause;

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { HeadPieces } from '../../../../src/http1/message/partial-head.ts';
+import { PartialHead } from '../../../../src/http1/message/partial-head.ts';
 
-const MOST = 1_048_576;
+const MAX = 1_048_576;
 
 /** Lets the text come in pieces of `bytes`; returns the lengths at which it was worth reading. */
-function lengthsRead(text: string, bytes: number, pieces = new HeadPieces()): number[] {
+function lengthsRead(text: string, bytes: number, pieces = new PartialHead()): number[] {
   const all = Buffer.from(text, 'latin1');
   const read: number[] = [];
   for (let end = bytes; end < all.length + bytes; end += bytes) {
     const sofar = all.subarray(0, end);
-    if (!pieces.worthReading(sofar, MOST)) continue;
+    if (!pieces.worthReading(sofar, MAX)) continue;
     read.push(sofar.length);
     pieces.incomplete(sofar.length);
   }
@@ -35,7 +35,7 @@ test.each([1, 2, 3, 4, 1_500])(
 
 test('the end of a long head is looked for in each byte once or twice, not with each piece', () => {
   const all = Buffer.alloc(100_000, 'x');
-  const pieces = new HeadPieces();
+  const pieces = new PartialHead();
   let searched = 0;
   for (let end = 1; end <= all.length; end++) {
     const sofar = all.subarray(0, end);
@@ -43,22 +43,22 @@ test('the end of a long head is looked for in each byte once or twice, not with 
       searched += end - Number(from);
       return -1;
     };
-    if (pieces.worthReading(sofar, MOST)) pieces.incomplete(end);
+    if (pieces.worthReading(sofar, MAX)) pieces.incomplete(end);
   }
   // A step of one byte looks at five: the end may have begun before it.
   expect(searched).toBeLessThan(6 * all.length);
 });
 
 test('a head that has reached the cap is read', () => {
-  const pieces = new HeadPieces();
+  const pieces = new PartialHead();
   pieces.incomplete(4_000);
   expect(pieces.worthReading(Buffer.alloc(4_095, 'x'), 4_096)).toBe(false);
   expect(pieces.worthReading(Buffer.alloc(4_096, 'x'), 4_096)).toBe(true);
 });
 
 test('behind a complete head the next is read from its first piece', () => {
-  const pieces = new HeadPieces();
+  const pieces = new PartialHead();
   pieces.incomplete(100_000);
   pieces.complete();
-  expect(pieces.worthReading(Buffer.alloc(2_000, 'x'), MOST)).toBe(true);
+  expect(pieces.worthReading(Buffer.alloc(2_000, 'x'), MAX)).toBe(true);
 });

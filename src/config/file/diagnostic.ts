@@ -2,7 +2,7 @@
 export type Severity = 'mistake' | 'warning' | 'hint';
 
 /** One thing that is wrong with a configuration file. */
-export interface Problem {
+export interface Diagnostic {
   /** The file as the operator named it. */
   readonly file: string;
   /** From 1; null where the file as a whole is meant (it does not exist, it is empty). */
@@ -15,15 +15,15 @@ export interface Problem {
 }
 
 /** `file:line:column: what is wrong`, the form that editors and CI systems turn into a link. */
-export function formatProblem(problem: Problem): string {
+export function formatDiagnostic(problem: Diagnostic): string {
   const place =
     problem.line === null ? problem.file : `${problem.file}:${problem.line}:${problem.column ?? 1}`;
   return `${place}: ${problem.severity === 'mistake' ? '' : `${problem.severity}: `}${problem.message}`;
 }
 
 /** In the order of the file, each problem once. */
-export function sortProblems(problems: readonly Problem[]): Problem[] {
-  const unique = new Map(problems.map(problem => [formatProblem(problem), problem]));
+export function sortDiagnostics(problems: readonly Diagnostic[]): Diagnostic[] {
+  const unique = new Map(problems.map(problem => [formatDiagnostic(problem), problem]));
   return [...unique.values()].sort(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );

@@ -7,7 +7,7 @@ const NOT_SEEN = -1;
  * How long a connection has stood still. A wait counts from the sweep that sees it first, so that requests never ask what
  * time it is for it.
  */
-export class Wait {
+export class StallTimer {
   readonly #socket: Socket;
   #since = NOT_SEEN;
   /** What the last sweep saw. */
