@@ -3,6 +3,7 @@ import {
   ConfigWatcher,
   type ConfigWatcherOptions,
   type Diagnostic,
+  type FixedParts,
   formatDiagnostic,
   type HostPort,
   type LoadedConfig,
@@ -66,7 +67,8 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 
 class RunningApp implements App {
   addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
-  readonly #first: Snapshot;
+  /** What the process was started with, as far as it cannot change. The rest of that configuration may go. */
+  readonly #fixed: FixedParts;
   readonly #metrics = new Metrics();
   readonly #logging: Logging;
   readonly #transports: Transports;
@@ -82,7 +84,8 @@ class RunningApp implements App {
   #drained: Promise<boolean> | null = null;
 
   constructor(snapshot: Snapshot, { clock, log, source }: AppOptions) {
-    this.#first = snapshot;
+    const { listen, caps, store } = snapshot;
+    this.#fixed = { listen, caps, store };
     const { registry } = this.#metrics;
     // 1. What outlives every configuration.
     this.#logging = new Logging(log, snapshot.log, randomKey(), clock);
@@ -148,7 +151,7 @@ class RunningApp implements App {
       limiting: this.#limiting,
       unlistedProxies,
       generation: () => this.#generations.current,
-      restartKeys: (latest: Snapshot) => restartKeys(snapshot, latest),
+      restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
       clientConnections,
@@ -163,8 +166,8 @@ class RunningApp implements App {
   }
 
   async start(): Promise<void> {
-    const { listen } = this.#first;
-    this.#reloads.started(this.#eventOf(this.#first));
+    const { listen } = this.#fixed;
+    this.#reloads.started(this.#eventOf(this.#generations.current.snapshot));
     try {
       const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin);
       const http = await this.#http.listen(listen.http);
@@ -211,7 +214,7 @@ class RunningApp implements App {
 
   #eventOf(snapshot: Snapshot): AppliedEvent {
     const { generation, hash } = snapshot;
-    return { generation, hash, needsRestart: restartKeys(this.#first, snapshot).map(({ key }) => key) };
+    return { generation, hash, needsRestart: restartKeys(this.#fixed, snapshot).map(({ key }) => key) };
   }
 
   async #drain(): Promise<boolean> {

@@ -37,7 +37,16 @@ export async function runGateway(
   }
   logAddresses(log, app, file, snapshot.hash);
   await output.flush();
+  // Not awaited: an awaiting call keeps its variables, and what the load left would stay in memory for good.
+  return untilStopped(app, stop, log, output);
+}
 
+async function untilStopped(
+  app: App,
+  stop: Promise<string>,
+  log: Logger,
+  output: { flush(): Promise<void> },
+): Promise<number> {
   log.info({ signal: await stop }, 'draining');
   const drained = await app.drain();
   if (drained) log.info('stopped');

@@ -27,6 +27,7 @@ export {
 export {
   ConfigWatcher,
   type ConfigWatcherOptions,
+  type FixedParts,
   RESTART_KEYS,
   ReloadRecord,
   type RestartKey,

@@ -3,6 +3,6 @@ export { findHidden } from './hidden.ts';
 export { ROUTABLE_METHODS } from './methods.ts';
 export { parseRoutePattern, type RoutePattern } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
-export { takersOf } from './reach.ts';
+export { Reach } from './reach.ts';
 export { shapeOf } from './segment.ts';
 export { type RouteEntry, type RouteMatch, RouteTable } from './table.ts';

@@ -1,17 +1,33 @@
 import type { RoutePattern } from './pattern.ts';
+import { RouteCandidates } from './route-candidates.ts';
 
-/**
- * Which of these routes may take a request that `line` matches as well, as indices. A route that the most specific of those
- * which take all requests of the line always goes before is not among them.
- */
-export function takersOf(line: RoutePattern, routes: readonly RoutePattern[]): number[] {
-  const whole = routes.filter(route => pathCovers(route, line) && methodsCover(route.methods, line.methods));
-  const [first, ...others] = whole;
-  const best = others.reduce((a, b) => (a !== undefined && goesBefore(b, a) ? b : a), first);
-  return routes.flatMap((route, index) => {
-    const meets = pathsMeet(route, line) && methodsMeet(route.methods, line.methods);
-    return meets && !(best !== undefined && goesBefore(best, route)) ? [index] : [];
-  });
+/** Tells which routes serve the requests of a line in limits.yaml. */
+export class Reach {
+  readonly #routes: readonly RoutePattern[];
+  readonly #candidates: RouteCandidates;
+
+  constructor(routes: readonly RoutePattern[]) {
+    this.#routes = routes;
+    this.#candidates = new RouteCandidates(routes);
+  }
+
+  /**
+   * Which of the routes may take a request that `line` matches as well, as indices. A route that the most specific of those
+   * which take all requests of the line always goes before is not among them.
+   */
+  takersOf(line: RoutePattern): number[] {
+    const met = this.#candidates.of(line).flatMap(index => {
+      const route = this.#routes[index];
+      return route !== undefined && methodsMeet(route.methods, line.methods) ? [{ route, index }] : [];
+    });
+    const [first, ...others] = met.filter(
+      ({ route }) => pathCovers(route, line) && methodsCover(route.methods, line.methods),
+    );
+    const best = others.reduce((a, b) => (a !== undefined && goesBefore(b.route, a.route) ? b : a), first);
+    return met
+      .filter(({ route }) => best === undefined || !goesBefore(best.route, route))
+      .map(({ index }) => index);
+  }
 }
 
 type Methods = RoutePattern['methods'];
@@ -29,16 +45,6 @@ function methodsCover(outer: Methods, inner: Methods): boolean {
 /** GET takes HEAD along. */
 function takes(methods: readonly string[], method: string): boolean {
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
-}
-
-/** Whether some path matches both. */
-function pathsMeet({ segments: a }: RoutePattern, { segments: b }: RoutePattern): boolean {
-  for (let i = 0; ; i++) {
-    const [one, other] = [a[i], b[i]];
-    if (one?.kind === 'rest' || other?.kind === 'rest') return true;
-    if (one === undefined || other === undefined) return one === other;
-    if (one.kind === 'literal' && other.kind === 'literal' && one.folded !== other.folded) return false;
-  }
 }
 
 /** Whether every path of the second matches the first. */

@@ -15,7 +15,10 @@ export interface RouteMatch<T> {
 
 /** What is read of a path, segment by segment, leads from one node to the next. */
 interface Node<T> {
-  literals: Map<string, Node<T>> | null;
+  /** The literal that leads here; empty after a parameter and at the root. */
+  readonly folded: string;
+  /** What follows a literal: nothing, one node, or several by their literals. A table has mostly chains; a map costs 200 bytes. */
+  literals: Node<T> | Map<string, Node<T>> | null;
   parameter: Node<T> | null;
   /** Routes for a path that ends here. */
   end: Choice<T> | null;
@@ -27,7 +30,7 @@ interface Node<T> {
 
 /** The routes of one path. */
 interface Choice<T> {
-  readonly byMethod: Map<string, Found<T>>;
+  byMethod: Map<string, Found<T>> | null;
   everyMethod: Found<T> | Nowhere | null;
 }
 
@@ -51,7 +54,7 @@ interface Found<T> {
  * than any literal is looked at, so the cost of a path is bounded by the table, not by the length of the path.
  */
 export class RouteTable<T> {
-  readonly #root: Node<T> = newNode(0);
+  readonly #root: Node<T> = newNode('', 0);
   #longestLiteral = 0;
 
   /**
@@ -99,8 +102,8 @@ export class RouteTable<T> {
     end: number,
   ): Found<T> | Nowhere | null {
     if (node.literals !== null) {
-      const literal = node.literals.get(this.#folded(path, start, stop) ?? '');
-      const found = literal === undefined ? null : this.#walk(literal, method, path, stop + 1, end);
+      const literal = literalAfter(node, this.#folded(path, start, stop) ?? '');
+      const found = literal === null ? null : this.#walk(literal, method, path, stop + 1, end);
       if (found !== null) return found;
     }
     if (node.parameter === null || start === stop) return null;
@@ -117,51 +120,72 @@ export class RouteTable<T> {
 
   #add(pattern: RoutePattern, value: T): void {
     const { choice, parameterCount } = this.#choiceOf(pattern);
-    addToChoice(choice, pattern.methods, { value, params: new Array<string>(parameterCount) });
+    const params = parameterCount === 0 ? NO_PARAMS : new Array<string>(parameterCount);
+    addToChoice(choice, pattern.methods, { value, params });
   }
 
   #choiceOf(pattern: RoutePattern): { readonly choice: Choice<T>; readonly parameterCount: number } {
     let node = this.#root;
     for (const segment of pattern.segments) {
-      if (segment.kind === 'literal') node = this.#literalAfter(node, segment.folded);
+      if (segment.kind === 'literal') node = this.#addLiteral(node, segment.folded);
       else if (segment.kind === 'parameter') node = parameterAfter(node);
     }
     const place = pattern.segments.at(-1)?.kind === 'rest' ? 'rest' : 'end';
-    const choice = node[place] ?? { byMethod: new Map(), everyMethod: null };
+    const choice = node[place] ?? { byMethod: null, everyMethod: null };
     node[place] = choice;
     return { choice, parameterCount: node.parameterCount };
   }
 
-  #literalAfter(node: Node<T>, folded: string): Node<T> {
+  #addLiteral(node: Node<T>, folded: string): Node<T> {
+    const known = literalAfter(node, folded);
+    if (known !== null) return known;
     // A path spells a character of a literal with at most nine of its own: three escaped bytes a UTF-16 unit.
     this.#longestLiteral = Math.max(this.#longestLiteral, 9 * folded.length);
-    node.literals ??= new Map();
-    const next = node.literals.get(folded) ?? newNode(node.parameterCount);
-    node.literals.set(folded, next);
-    return next;
+    const added: Node<T> = newNode(folded, node.parameterCount);
+    const { literals } = node;
+    if (literals === null) node.literals = added;
+    else if (literals instanceof Map) literals.set(folded, added);
+    else
+      node.literals = new Map([
+        [literals.folded, literals],
+        [folded, added],
+      ]);
+    return added;
   }
 }
 
+/** Of all routes without a parameter. */
+const NO_PARAMS: string[] = [];
 const SLASH = 0x2f;
 
-function newNode<T>(parameterCount: number): Node<T> {
-  return { literals: null, parameter: null, end: null, rest: null, parameterCount };
+function newNode<T>(folded: string, parameterCount: number): Node<T> {
+  return { folded, literals: null, parameter: null, end: null, rest: null, parameterCount };
+}
+
+function literalAfter<T>({ literals }: Node<T>, folded: string): Node<T> | null {
+  if (literals === null) return null;
+  if (literals instanceof Map) return literals.get(folded) ?? null;
+  return literals.folded === folded ? literals : null;
 }
 
 function parameterAfter<T>(node: Node<T>): Node<T> {
-  node.parameter ??= newNode(node.parameterCount + 1);
+  node.parameter ??= newNode('', node.parameterCount + 1);
   return node.parameter;
 }
 
 function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, found: Found<T>): void {
-  if (methods === null) choice.everyMethod = found;
-  for (const method of methods ?? []) choice.byMethod.set(method, found);
+  if (methods === null) {
+    choice.everyMethod = found;
+    return;
+  }
+  choice.byMethod ??= new Map();
+  for (const method of methods) choice.byMethod.set(method, found);
   // A route that names HEAD overwrites this when it comes later, and is not overwritten when it came before.
-  if (methods?.includes('GET') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
+  if (methods.includes('GET') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
 }
 
 function choose<T>(choice: Choice<T>, method: string): Found<T> | Nowhere | null {
-  const found = choice.byMethod.get(method) ?? choice.everyMethod;
+  const found = choice.byMethod?.get(method) ?? choice.everyMethod;
   if (found === null || found === NOWHERE || found.params.length === 0) return found;
   return { value: found.value, params: new Array<string>(found.params.length) };
 }

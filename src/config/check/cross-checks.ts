@@ -42,15 +42,17 @@ function sketchOf(route: unknown): RouteSketch {
 }
 
 function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
+  const known = new Set(names);
   for (const [index, { upstream }] of routes.entries()) {
-    if (upstream === null || names.includes(upstream)) continue;
+    if (upstream === null || known.has(upstream)) continue;
     const path = ['routes', index, 'upstream'];
     file.add(path, `no upstream is named ${file.shown(path)}${didYouMean(upstream, names)}`);
   }
   // A route that names none that exists may be the one that was meant to use it.
-  if (routes.some(({ upstream }) => upstream === null || !names.includes(upstream))) return;
+  const used = new Set(routes.map(({ upstream }) => upstream));
+  if ([...used].some(upstream => upstream === null || !known.has(upstream))) return;
   for (const name of names) {
-    if (routes.some(route => route.upstream === name)) continue;
+    if (used.has(name)) continue;
     file.add(['upstreams', name], `no route uses the upstream "${name}"`, {
       about: 'key',
       severity: 'warning',

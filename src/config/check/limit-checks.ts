@@ -51,16 +51,19 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
+  const known = new Set(names);
+  const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const { line, bucket } of lines) {
-    if (bucket === null || names.includes(bucket)) continue;
+    if (bucket === null || known.has(bucket)) continue;
     const path = ['routes', line];
     file.add(path, `no bucket is named ${file.shown(path)}${didYouMean(bucket, names)}`);
   }
+  // A line that names no bucket that exists may be the one that was meant to use it.
+  const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));
   for (const name of names) {
-    const users = lines.filter(({ bucket }) => bucket === name);
+    const users = byBucket.get(name) ?? [];
     if (users.length > 1 && !file.has(['buckets', name, 'scope'])) addSharedHint(file, name);
-    // A line that names no bucket that exists may be the one that was meant to use it.
-    if (users.length > 0 || lines.some(({ bucket }) => bucket === null || !names.includes(bucket))) continue;
+    if (users.length > 0 || !allKnown) continue;
     const message = `no line of "routes" leads to the bucket "${name}"`;
     file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
   }

@@ -1,4 +1,4 @@
-import { parseRoutePattern, type RoutePattern, takersOf } from '../../routing/index.ts';
+import { parseRoutePattern, Reach, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import type { CallerClass, ForwardRoute } from '../model/index.ts';
@@ -28,18 +28,19 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   const takers = takersIn(gateway);
   if (takers === null) return;
   const reached = new Map<string, Authentication[]>();
-  const patterns = takers.map(({ pattern }) => pattern);
+  const reach = new Reach(takers.map(({ pattern }) => pattern));
   for (const { line, pattern } of lines) {
     if (pattern === null) continue;
-    const found = takersOf(pattern, patterns).flatMap(index => takers[index]?.authentication ?? []);
+    const found = reach.takersOf(pattern).flatMap(index => takers[index]?.authentication ?? []);
     reached.set(line, found);
     if (found.length > 0) continue;
     const message = `no route of gateway.yaml takes what "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
   }
   const hasBots = asMap(asMap(gateway.value).access_tokens).bots;
+  const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
-    const of = lines.filter(({ bucket }) => bucket === name).map(({ line }) => reached.get(line) ?? []);
+    const of = (byBucket.get(name) ?? []).map(({ line }) => reached.get(line) ?? []);
     // A line that no request reaches may be that of a route which an operator took out for a while.
     if (of.length > 0 && of.every(kinds => kinds.length > 0))
       checkClasses(file, name, of.flat(), hasBots !== undefined && hasBots !== 'none');

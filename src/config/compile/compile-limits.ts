@@ -38,10 +38,11 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
 export function compileLimits(config: LimitsConfig): CompiledLimits {
   const global = compileGlobal(config);
   const lines = Object.entries(config.routes);
+  const linesOf = Map.groupBy(lines, ([, name]) => name);
   const digests = new RecentDigests();
   const buckets = new Map(
     Object.entries(config.buckets).map(([name, bucket]) => {
-      const shared = lines.filter(([, user]) => user === name).length > 1;
+      const shared = (linesOf.get(name)?.length ?? 0) > 1;
       return [name, compileBucket(name, bucket, { shared, config, global, digests })];
     }),
   );

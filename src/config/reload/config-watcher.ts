@@ -38,7 +38,8 @@ const MAX_WAIT = 10;
  * middle of a swap, is waited for. Equal content is no change, whatever happened to the files.
  */
 export class ConfigWatcher {
-  readonly #options: ConfigWatcherOptions;
+  /** Without what was loaded, which is large and serves elsewhere. */
+  readonly #options: Omit<ConfigWatcherOptions, 'loaded'>;
   readonly #settleMs: number;
   readonly #folders: FolderWatch;
   /** What the last load read, good or bad: a look compares with it. */
@@ -55,12 +56,12 @@ export class ConfigWatcher {
   #turn: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(options: ConfigWatcherOptions) {
+  constructor({ loaded, ...options }: ConfigWatcherOptions) {
     this.#options = options;
     this.#settleMs = options.settleMs ?? 100;
-    this.#known = options.loaded.readings;
-    this.#taken = options.loaded.readings;
-    this.#generation = options.loaded.snapshot.generation;
+    this.#known = loaded.readings;
+    this.#taken = loaded.readings;
+    this.#generation = loaded.snapshot.generation;
     this.#folders = new FolderWatch(
       () => this.#lookSoon(),
       cause => this.#onUnwatched(cause),

@@ -9,11 +9,14 @@ export interface RestartKey {
   readonly wanted: string;
 }
 
+/** The parts of a configuration that hold what a running gateway cannot change. */
+export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store'>;
+
 interface FixedKey {
   readonly key: string;
-  value(snapshot: Snapshot): unknown;
+  value(parts: FixedParts): unknown;
   /** How it is written; no secret of it. */
-  written(snapshot: Snapshot): string;
+  written(parts: FixedParts): string;
 }
 
 /** What a running gateway cannot change. */
@@ -36,7 +39,7 @@ const FIXED: readonly FixedKey[] = [
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 
 /** @param started what the process was started with */
-export function restartKeys(started: Snapshot, latest: Snapshot): readonly RestartKey[] {
+export function restartKeys(started: FixedParts, latest: FixedParts): readonly RestartKey[] {
   return FIXED.filter(({ value }) => !isDeepStrictEqual(value(started), value(latest))).map(
     ({ key, written }) => {
       const [running, wanted] = [written(started), written(latest)];

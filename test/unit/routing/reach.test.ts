@@ -5,7 +5,7 @@ import {
   type RoutePattern,
   RouteTable,
 } from '../../../src/routing/index.ts';
-import { takersOf } from '../../../src/routing/reach.ts';
+import { Reach } from '../../../src/routing/reach.ts';
 import { Random } from '../../support/random.ts';
 
 const SEGMENTS = ['a', 'b', '{x}', '**'];
@@ -30,7 +30,7 @@ function takers(line: string, ...routes: string[]): number[] {
     const [path = '', method] = text.split(' ').reverse();
     return parseRoutePattern(path, method === undefined ? null : [method]);
   };
-  return takersOf(read(line), routes.map(read));
+  return new Reach(routes.map(read)).takersOf(read(line));
 }
 
 describe('the routes that may take what a line matches', () => {
@@ -44,7 +44,7 @@ describe('the routes that may take what a line matches', () => {
       const [table, ofLine] = [routes, [line]].map(
         patterns => new RouteTable(patterns.map((pattern, value) => ({ pattern, value }))),
       );
-      const found = takersOf(line, routes);
+      const found = new Reach(routes).takersOf(line);
       for (const path of PATHS) {
         for (const method of ['GET', 'HEAD', 'POST', 'PUT']) {
           const winner = table?.find(method, path)?.value;
