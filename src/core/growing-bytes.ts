@@ -11,7 +11,7 @@ export class GrowingBytes {
   /** Bytes of the room that are taken. */
   #end = 0;
 
-  /** `most`: how long the joined bytes can become, so that no room is made beyond it. */
+  /** `most`: how long the joined bytes become as a rule. No room is made beyond it unless they need that. */
   constructor(most = Number.POSITIVE_INFINITY) {
     this.#most = most;
   }
@@ -37,7 +37,8 @@ export class GrowingBytes {
   }
 
   #move(before: Buffer, needed: number): void {
-    const room = Math.max(needed, Math.min(this.#most, Math.max(LEAST_ROOM, 2 * needed)));
+    const doubled = Math.max(LEAST_ROOM, 2 * needed);
+    const room = needed <= this.#most ? Math.min(this.#most, doubled) : doubled;
     // Not from Node's pool, of which a small room would keep the whole alive.
     this.#room = Buffer.allocUnsafeSlow(room);
     this.#end = before.copy(this.#room);

@@ -59,7 +59,7 @@ export class Connection implements ConnectionSide {
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   /** Where those that came in several pieces are joined. */
-  readonly #joined = new GrowingBytes();
+  readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
   readonly #partialHead = new PartialHead();
   /** Answers since bytes last came. */
   #answers = 0;

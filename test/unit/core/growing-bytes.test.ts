@@ -35,6 +35,7 @@ test('the room is no larger than the most that was said, and as large as is need
   for (const pieces of [1, 40_000, CAP])
     expect(joined(pieces, 1, new GrowingBytes(CAP)).all.buffer.byteLength).toBeLessThanOrEqual(CAP);
   expect(joined(1, 2 * CAP, new GrowingBytes(CAP)).all).toHaveLength(2 * CAP);
+  expect(joined(2 * CAP, 1, new GrowingBytes(CAP)).rooms).toBeLessThan(9);
 });
 
 test('what was taken off the front is not copied on, and what was returned does not change', () => {
