@@ -1,7 +1,6 @@
 import type { Caller, Verifier } from '../auth/index.ts';
 import type { Fields } from '../core/index.ts';
 import type { AddressSet, ForwardingRules, RequestHead } from '../http/index.ts';
-import type { Framing } from '../http1/index.ts';
 
 /** A token that was found good, and all that this depended on. */
 export interface KnownToken {
@@ -17,11 +16,9 @@ export interface KnownToken {
 export interface KnownHead {
   /** Of one snapshot alone; with it the connection's peer is a trusted proxy or not. */
   readonly rules: ForwardingRules;
-  readonly httpMinor: number;
   /** The very array: a listener hands out the same one for the same bytes. */
   readonly fields: Fields;
   readonly head: RequestHead;
-  readonly bodyLength: Framing;
   readonly clientAddress: string;
 }
 

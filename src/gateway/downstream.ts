@@ -1,5 +1,5 @@
 import type { BodySource, Fields, Release } from '../core/index.ts';
-import type { BodyTerms } from '../http1/index.ts';
+import type { BodyTerms, RequestFraming } from '../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
 /**
@@ -13,6 +13,8 @@ export interface Downstream {
   /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
   readonly fields: Fields;
+  /** What the fields say about the body and the connection; the listener has read it. */
+  readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
   /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
   readonly peer: string;

@@ -1,8 +1,7 @@
 import type { Caller, Invalid } from '../auth/index.ts';
 import type { RouteModel, Snapshot } from '../config/index.ts';
-import type { Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../core/index.ts';
+import type { BodyLength, Clock, DecisionRecord, Fields, GatewayError, Outcome } from '../core/index.ts';
 import type { RequestHead } from '../http/index.ts';
-import type { Framing } from '../http1/index.ts';
 import type { Limit } from '../limits/index.ts';
 import type { Generation } from '../runtime/index.ts';
 import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from './answers/index.ts';
@@ -33,7 +32,7 @@ export class Exchange {
   readonly startedAtMs: number;
   requestId = '';
   head: RequestHead | null = null;
-  bodyLength: Framing = 0;
+  bodyLength: BodyLength = 0;
   /** An OPTIONS about the gateway itself (`*`): it has no path and no route. */
   isServerWide = false;
   /** How often an OPTIONS may still be forwarded; null: it does not say. */

@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { connectionTokens } from '../http1/index.ts';
+import { hopFieldNames } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
 /** What becomes of a field of an upstream's answer. */
@@ -59,7 +59,7 @@ export function keepAnswerFields(
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {
-      const tokens = connectionTokens(value);
+      const tokens = hopFieldNames(value);
       if (tokens.length > 0) named = named === null ? tokens : [...named, ...tokens];
     }
   }

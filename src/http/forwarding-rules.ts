@@ -6,9 +6,6 @@ export type FieldRule =
   /** Read by the gateway, and written anew where the upstream needs it. */
   | 'host'
   | 'connection'
-  | 'content-length'
-  | 'transfer-encoding'
-  | 'expect'
   | 'authorization'
   | 'request-id'
   | 'forwarded-for'
@@ -36,12 +33,12 @@ const HOP_BY_HOP = [
   'http2-settings',
 ];
 
+/** Read by the listener, which hands on what they mean, and written anew. */
+const FRAMING = ['content-length', 'transfer-encoding', 'expect'];
+
 const READ: readonly (readonly [string, FieldRule])[] = [
   ['host', 'host'],
   ['connection', 'connection'],
-  ['content-length', 'content-length'],
-  ['transfer-encoding', 'transfer-encoding'],
-  ['expect', 'expect'],
   ['authorization', 'authorization'],
   ['x-request-id', 'request-id'],
   ['x-forwarded-for', 'forwarded-for'],
@@ -73,6 +70,7 @@ export class ForwardingRules {
       ...withRule(remove, 'origin'),
       ...withRule(keep, 'keep'),
       ...withRule(HOP_BY_HOP, 'drop'),
+      ...withRule(FRAMING, 'drop'),
       ...withRule(OVERRIDES, 'drop'),
       ...READ,
       ...withRule(own, 'drop'),

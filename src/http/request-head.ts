@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { connectionTokens } from '../http1/index.ts';
+import { hopFieldNames } from '../http1/index.ts';
 import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
 
 /**
@@ -12,9 +12,6 @@ export class RequestHead {
   authorization: string | null = null;
   /** `Connection` names Authorization: it is for the gateway, and what the client sent goes no further. */
   authorizationForHop = false;
-  contentLength: string | null = null;
-  transferEncoding: string | null = null;
-  expect: string | null = null;
   /** `X-Request-Id` of a trusted proxy; empty where several came, of which none is the one. */
   requestId: string | null = null;
   /** Values of a trusted proxy's `X-Forwarded-For` lines in order. */
@@ -57,15 +54,6 @@ export class RequestHead {
       case 'authorization':
         this.authorization = this.#once(rule, this.authorization, value);
         break;
-      case 'content-length':
-        this.contentLength = this.#once(rule, this.contentLength, value);
-        break;
-      case 'transfer-encoding':
-        this.transferEncoding = this.#once(rule, this.transferEncoding, value);
-        break;
-      case 'expect':
-        this.expect = this.#once(rule, this.expect, value);
-        break;
       case 'connection':
         this.#connection(value);
         break;
@@ -105,7 +93,7 @@ export class RequestHead {
    * of the thousand such fields that a small head can hold would cost a thousand times what the sender paid.
    */
   #connection(value: string): void {
-    for (const token of connectionTokens(value)) {
+    for (const token of hopFieldNames(value)) {
       this.#named ??= new Set();
       this.#named.add(token);
     }

@@ -1,19 +1,17 @@
 export { AnswerReader, type AnswerSink, answerHead, interimAnswer } from './answer/index.ts';
 export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
-export { connectionTokens, MalformedMessage, PartialHead } from './message/index.ts';
+export { hopFieldNames, MalformedMessage, PartialHead } from './message/index.ts';
 export {
-  type Framing,
+  type IncomingHead,
   mayAnswerTwice,
   OtherVersion,
   type Rejection,
   RequestBody,
   type RequestBodyOwner,
-  type RequestStart,
-  RequestTerms,
+  type RequestFraming,
   RequestWriter,
   type RequestWriterOwner,
-  readRequestStart,
-  requestFraming,
+  readIncomingHead,
   requestHead,
   type UpstreamRequest,
   withoutEmptyLines,

@@ -12,12 +12,12 @@ import {
 } from '../gateway/index.ts';
 import {
   answerHead,
+  type IncomingHead,
   MalformedMessage,
   OtherVersion,
   PartialHead,
   type RequestBody,
-  type RequestStart,
-  readRequestStart,
+  readIncomingHead,
   withoutEmptyLines,
 } from '../http1/index.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
@@ -55,7 +55,7 @@ export class Connection implements ConnectionSide {
   /** The body that the next byte belongs to; its exchange may be over already. */
   #body: RequestBody | null = null;
   /** The last request that was read; null where it was too large to be remembered. */
-  #before: RequestStart | null = null;
+  #before: IncomingHead | null = null;
   /** Bytes that have been read and not been looked at, or are the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   /** Where those that came in several pieces are joined. */
@@ -255,7 +255,7 @@ export class Connection implements ConnectionSide {
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
     if (bytes.length === 0 || !this.#partialHead.worthReading(bytes, headBytes)) return false;
-    const start = readRequestStart(bytes, Math.min(bytes.length, headBytes), this.#before);
+    const start = readIncomingHead(bytes, Math.min(bytes.length, headBytes), this.#before);
     if (start === null) {
       this.#partialHead.incomplete(bytes.length);
       if (bytes.length >= headBytes) this.refuse(headTooLarge());
@@ -283,7 +283,7 @@ export class Connection implements ConnectionSide {
     }
   }
 
-  #serve(start: RequestStart): void {
+  #serve(start: IncomingHead): void {
     const { gateway } = this.#state;
     const downstream = new Http1Downstream(this, start);
     const exchange = gateway.accept(downstream);

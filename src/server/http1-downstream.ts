@@ -6,12 +6,12 @@ import {
   answerHead,
   type BodyTerms,
   chunkSize,
+  type IncomingHead,
   interimAnswer,
   LAST_CHUNK,
   RequestBody,
   type RequestBodyOwner,
-  type RequestStart,
-  RequestTerms,
+  type RequestFraming,
 } from '../http1/index.ts';
 
 /** A body that is still to come and no longer than this is read to its end, so that the connection can be kept. */
@@ -40,6 +40,7 @@ export class Http1Downstream implements Downstream {
   readonly target: string;
   readonly httpMinor: number;
   readonly fields: Fields;
+  readonly framing: RequestFraming;
   readonly scheme = 'http';
   readonly peer: string;
   readonly memory: ConnectionMemory;
@@ -54,24 +55,23 @@ export class Http1Downstream implements Downstream {
    */
   lingers = false;
   readonly #connection: ConnectionSide;
-  readonly #terms: RequestTerms;
   #chunked = false;
   #gathers = false;
   /** The answer ends where the connection does (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
-  constructor(connection: ConnectionSide, start: RequestStart) {
+  constructor(connection: ConnectionSide, start: IncomingHead) {
     this.method = start.method;
     this.target = start.target;
     this.httpMinor = start.httpMinor;
     this.fields = start.fields;
+    this.framing = start.framing;
     this.peer = connection.peer;
     this.memory = connection.memory;
     this.#connection = connection;
-    this.#terms = new RequestTerms(start);
-    const { framing } = this.#terms;
+    const { bodyLength } = start.framing;
     this.requestBody =
-      framing === 0 || typeof framing === 'object' ? null : new RequestBody(framing, connection);
+      bodyLength === 0 || typeof bodyLength === 'object' ? null : new RequestBody(bodyLength, connection);
   }
 
   get bytesReceived(): number {
@@ -80,12 +80,12 @@ export class Http1Downstream implements Downstream {
 
   /** Whether the whole request has been read, so that nothing of it can hold up the connection. */
   get requestComplete(): boolean {
-    return this.requestBody === null ? this.#terms.framing === 0 : this.requestBody.done;
+    return this.requestBody === null ? this.framing.bodyLength === 0 : this.requestBody.done;
   }
 
   /** The client waits to be asked for the body, and nothing of it has come. */
   get expectsContinue(): boolean {
-    return this.#terms.expectsContinue;
+    return this.framing.expectation !== 'none';
   }
 
   /** The client has to send, and does not wait for the upstream to take. */
@@ -188,7 +188,7 @@ export class Http1Downstream implements Downstream {
   #decide(close: boolean, closeDelimited: boolean): void {
     const complete = this.requestComplete;
     this.keepsConnection =
-      !close && !closeDelimited && this.#terms.persistent && !this.#connection.draining && this.#isInOrder();
+      !close && !closeDelimited && this.framing.persistent && !this.#connection.draining && this.#isInOrder();
     if (!this.keepsConnection && !complete) this.lingers = true;
   }
 
@@ -197,8 +197,8 @@ export class Http1Downstream implements Downstream {
     if (this.requestComplete) return true;
     // A client that was not asked for its body may send it or not (RFC 9110, 10.1.1).
     if (this.expectsContinue && this.requestBody?.started !== true) return false;
-    const { framing } = this.#terms;
-    return typeof framing === 'number' && framing <= DISCARD_MAX_BYTES;
+    const { bodyLength } = this.framing;
+    return typeof bodyLength === 'number' && bodyLength <= DISCARD_MAX_BYTES;
   }
 
   /** HTTP/1.0 has no chunks, so that such an answer ends with the connection, even where it has no body. */

@@ -1,6 +1,5 @@
 import { type GatewayError, ownString } from '../../core/index.ts';
 import { forwardedClient, isPlainHost, RequestHead } from '../../http/index.ts';
-import { requestFraming } from '../../http1/index.ts';
 import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from '../answers/index.ts';
 import type { KnownHead } from '../connection-memory.ts';
 import type { Exchange } from '../exchange.ts';
@@ -20,9 +19,11 @@ export function readHead(exchange: Exchange, state: GatewayState): GatewayError 
   if (downstream.fields.length > snapshot.caps.fields * 2) return headTooLarge();
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (downstream.method === 'TRACE' || downstream.method === 'CONNECT') return methodNotSupported();
-  if (known === null) return judgeHead(exchange, head);
-  exchange.bodyLength = known.bodyLength;
-  return null;
+  const { bodyLength, expectation } = downstream.framing;
+  if (typeof bodyLength === 'object') return badRequest(bodyLength.refused);
+  exchange.bodyLength = bodyLength;
+  if (expectation === 'unknown') return expectationNotMet();
+  return known === null ? judgeHead(exchange, head) : null;
 }
 
 /** What a peer claims without being trusted counts for nothing; but it may be a proxy that somebody forgot to list. */
@@ -50,7 +51,7 @@ function knownHead({ downstream, snapshot }: Exchange): KnownHead | null {
   const known = downstream.memory.head;
   if (known === null || known.fields !== downstream.fields || known.rules !== snapshot.forwarding)
     return null;
-  return known.httpMinor === downstream.httpMinor ? known : null;
+  return known;
 }
 
 function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
@@ -58,20 +59,8 @@ function judgeHead(exchange: Exchange, head: RequestHead): GatewayError | null {
   if (head.doubled !== null) return badRequest(`the header field "${head.doubled}" came twice`);
   if (head.host === null || !isPlainHost(head.host))
     return badRequest('the Host header is missing or not a plain host');
-  if (head.expect !== null && downstream.httpMinor === 1 && head.expect.toLowerCase() !== '100-continue')
-    return expectationNotMet();
-  const framing = requestFraming(head, downstream.httpMinor);
-  if (typeof framing === 'object') return badRequest(framing.refused);
-  exchange.bodyLength = framing;
-  const { fields, httpMinor, memory } = downstream;
-  memory.head = {
-    rules: snapshot.forwarding,
-    httpMinor,
-    fields,
-    head,
-    bodyLength: framing,
-    clientAddress: exchange.clientAddress,
-  };
+  const { fields, memory } = downstream;
+  memory.head = { rules: snapshot.forwarding, fields, head, clientAddress: exchange.clientAddress };
   return null;
 }
 

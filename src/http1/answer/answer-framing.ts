@@ -1,6 +1,6 @@
 import type { Fields } from '../../core/index.ts';
-import { MalformedMessage } from '../message/index.ts';
-import type { AnswerHead } from './answer-start.ts';
+import { hasOption, MalformedMessage } from '../message/index.ts';
+import type { AnswerHead } from './answer-head.ts';
 
 /** What the fields of an answer say of its body and of the connection. */
 export interface AnswerFraming {
@@ -85,7 +85,7 @@ class FramingFields {
         this.chunked = true;
         break;
       case 'connection':
-        this.close ||= value !== 'keep-alive' && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(value);
+        this.close ||= hasOption(value, 'close');
         break;
       case 'keep-alive':
         this.keepAliveMs = readKeepAlive(value);

@@ -9,8 +9,8 @@ import {
 } from '../body/index.ts';
 import { MalformedMessage, PartialHead } from '../message/index.ts';
 import { answerFraming } from './answer-framing.ts';
+import { type AnswerHead, readAnswerHead } from './answer-head.ts';
 import type { AnswerSink } from './answer-sink.ts';
-import { type AnswerHead, readAnswerHead } from './answer-start.ts';
 
 /** An answer that comes in one read and is no longer than this, head included, is handed on whole. */
 const WHOLE_MAX_BYTES = 16_384;

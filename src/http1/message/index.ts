@@ -1,5 +1,5 @@
 export { CR, HEX, LF, SEMICOLON, SPACE, TEXT, TOKEN } from './byte-classes.ts';
-export { connectionTokens, hasToken } from './connection-options.ts';
+export { hasOption, hopFieldNames } from './connection-options.ts';
 export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
 export { MalformedMessage } from './malformed-message.ts';
 export { PartialHead } from './partial-head.ts';

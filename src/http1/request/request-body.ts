@@ -1,4 +1,4 @@
-import type { BodySink, BodySource } from '../../core/index.ts';
+import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
 import {
   type BodyDecoder,
   type BodyTerms,
@@ -8,7 +8,6 @@ import {
   NO_TERMS,
 } from '../body/index.ts';
 import { BodyPace } from './body-pace.ts';
-import type { Framing } from './request-framing.ts';
 
 /** For the rest of a body that nobody wants, so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
@@ -42,9 +41,9 @@ export class RequestBody implements BodySource {
   /** With what frames its chunks. */
   #wireBytes = 0;
 
-  constructor(framing: Framing, owner: RequestBodyOwner) {
+  constructor(length: BodyLength, owner: RequestBodyOwner) {
     const take = (bytes: Uint8Array, from: number, to: number) => this.#found.add(bytes, from, to);
-    this.#decoder = framing === 'chunked' ? new ChunkedBody(take) : new LengthBody(framing, take);
+    this.#decoder = length === 'chunked' ? new ChunkedBody(take) : new LengthBody(length, take);
     this.#owner = owner;
   }
 

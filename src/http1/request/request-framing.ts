@@ -1,41 +1,105 @@
-/** How a request's body is framed: no body, a number of bytes, or chunks. */
-export type Framing = number | 'chunked';
+import type { BodyLength, Fields } from '../../core/index.ts';
+import { hasOption } from '../message/index.ts';
 
 /** Why something of a request cannot be trusted: a sentence for the client, in ASCII. */
 export interface Rejection {
   readonly refused: string;
 }
 
-/** The values of a request's framing fields; null: not there. */
-export interface FramingFields {
-  readonly contentLength: string | null;
-  readonly transferEncoding: string | null;
+/** What a request says about the bytes behind its head. The only reading of it: everyone else is handed this. */
+export interface RequestFraming {
+  /** How long the body is, or why that is ambiguous. */
+  readonly bodyLength: BodyLength | Rejection;
+  /** Whether the client waits for a 100 before it sends the body (RFC 9110, 10.1.1). HTTP/1.0 has no `Expect`. */
+  readonly expectation: 'none' | 'continue' | 'unknown';
+  /** The client may send another request on this connection (RFC 9112, 9.3). */
+  readonly persistent: boolean;
+}
+
+/** The fields read here, by length: most names are told apart without comparing letters. */
+const EXPECT_BYTES = 6;
+const CONNECTION_BYTES = 10;
+const CONTENT_LENGTH_BYTES = 14;
+const TRANSFER_ENCODING_BYTES = 17;
+
+/** Reads the framing fields of a request. */
+export function requestFraming(fields: Fields, httpMinor: number): RequestFraming {
+  const read = new FramingFields(fields);
+  return {
+    bodyLength: bodyLengthOf(read, httpMinor),
+    expectation: httpMinor === 0 ? 'none' : expectationOf(read),
+    // RFC 9112, 9.3: `close` wins in whichever line it stands; HTTP/1.0 persists only on request.
+    persistent: !read.close && (httpMinor === 1 || read.keepAlive),
+  };
+}
+
+/** The values of the framing fields; null where a field is absent. */
+class FramingFields {
+  contentLength: string | null = null;
+  transferEncoding: string | null = null;
+  expect: string | null = null;
+  close = false;
+  keepAlive = false;
+  /** A field that may come once came twice. */
+  doubled: string | null = null;
+
+  constructor(fields: Fields) {
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const name = fields[i] as string;
+      switch (name.length) {
+        case EXPECT_BYTES:
+        case CONNECTION_BYTES:
+        case CONTENT_LENGTH_BYTES:
+        case TRANSFER_ENCODING_BYTES:
+          this.#read(name.toLowerCase(), fields[i + 1] as string);
+      }
+    }
+  }
+
+  #read(name: string, value: string): void {
+    switch (name) {
+      case 'expect':
+        this.expect = this.#once(name, this.expect, value);
+        break;
+      case 'content-length':
+        this.contentLength = this.#once(name, this.contentLength, value);
+        break;
+      case 'transfer-encoding':
+        this.transferEncoding = this.#once(name, this.transferEncoding, value);
+        break;
+      case 'connection':
+        this.close ||= hasOption(value, 'close');
+        this.keepAlive ||= hasOption(value, 'keep-alive');
+    }
+  }
+
+  #once(name: string, before: string | null, value: string): string {
+    if (before !== null) this.doubled = name;
+    return value;
+  }
 }
 
 /**
- * How the body of a request is framed, decided by `Content-Length` and `Transfer-Encoding` alone, never by the method
- * (RFC 9112, 6.3).
- *
- * Refused is whatever a backend could read another way: `010`, `gzip, chunked`, both fields, chunks in HTTP/1.0. That a field
- * came twice, its reader has to tell.
+ * Decides by `Content-Length` and `Transfer-Encoding` alone, never by the method (RFC 9112, 6.3). Rejects whatever a backend
+ * could read differently: `010`, `gzip, chunked`, both fields, a field twice, chunks in HTTP/1.0.
  */
-export function requestFraming(fields: FramingFields, httpMinor: number): Framing | Rejection {
-  if (fields.transferEncoding !== null) return chunkedFraming(fields, fields.transferEncoding, httpMinor);
-  if (fields.contentLength === null || fields.contentLength === '0') return 0;
+function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Rejection {
+  const { contentLength, transferEncoding, doubled } = read;
+  if (doubled !== null) return { refused: `the header field "${doubled}" came twice` };
+  if (transferEncoding !== null) {
+    if (contentLength !== null) return { refused: 'both Content-Length and Transfer-Encoding' };
+    if (httpMinor === 0) return { refused: 'Transfer-Encoding in an HTTP/1.0 request' };
+    if (transferEncoding.toLowerCase() !== 'chunked')
+      return { refused: 'the only transfer coding accepted is chunked' };
+    return 'chunked';
+  }
+  if (contentLength === null || contentLength === '0') return 0;
   // At most 15 digits: exact as a number.
-  if (!/^[1-9]\d{0,14}$/.test(fields.contentLength))
-    return { refused: 'Content-Length is not a plain number' };
-  return Number(fields.contentLength);
+  if (!/^[1-9]\d{0,14}$/.test(contentLength)) return { refused: 'Content-Length is not a plain number' };
+  return Number(contentLength);
 }
 
-function chunkedFraming(
-  fields: FramingFields,
-  transferEncoding: string,
-  httpMinor: number,
-): Framing | Rejection {
-  if (fields.contentLength !== null) return { refused: 'both Content-Length and Transfer-Encoding' };
-  if (httpMinor === 0) return { refused: 'Transfer-Encoding in an HTTP/1.0 request' };
-  if (transferEncoding.toLowerCase() !== 'chunked')
-    return { refused: 'the only transfer coding accepted is chunked' };
-  return 'chunked';
+function expectationOf({ expect }: FramingFields): RequestFraming['expectation'] {
+  if (expect === null) return 'none';
+  return expect.toLowerCase() === '100-continue' ? 'continue' : 'unknown';
 }

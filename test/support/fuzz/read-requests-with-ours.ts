@@ -1,7 +1,6 @@
 import { MalformedMessage } from '../../../src/http1/index.ts';
+import { readIncomingHead, withoutEmptyLines } from '../../../src/http1/request/incoming-head.ts';
 import { RequestBody } from '../../../src/http1/request/request-body.ts';
-import { readRequestStart, withoutEmptyLines } from '../../../src/http1/request/request-start.ts';
-import { RequestTerms } from '../../../src/http1/request/request-terms.ts';
 import { Connection } from '../../../src/server/connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
@@ -67,13 +66,13 @@ function turn(): Promise<void> {
 function whyRefused(bytes: Buffer): string {
   try {
     for (let rest = withoutEmptyLines(bytes); rest.length > 0; rest = withoutEmptyLines(rest)) {
-      const start = readRequestStart(rest, rest.length);
+      const start = readIncomingHead(rest, rest.length);
       if (start === null) return 'nothing';
-      const { framing } = new RequestTerms(start);
-      if (typeof framing === 'object') return framing.refused;
+      const { bodyLength } = start.framing;
+      if (typeof bodyLength === 'object') return bodyLength.refused;
       rest = rest.subarray(start.bytes);
-      if (framing === 0) continue;
-      const body = new RequestBody(framing, NOBODY);
+      if (bodyLength === 0) continue;
+      const body = new RequestBody(bodyLength, NOBODY);
       rest = rest.subarray(body.read(rest));
     }
     return 'nothing';

@@ -57,6 +57,7 @@ function request(answers: number[]): Downstream {
       fields: ['Host', 'a'],
       scheme: 'http',
       peer: '192.0.2.1',
+      framing: { bodyLength: 0, expectation: 'none', persistent: true },
     },
     ...{ memory: new ConnectionMemory(), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
     ...{ abort: () => answers.push(0), write: () => true },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionMemory } from '../../../src/gateway/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
+import { requestFraming } from '../../../src/http1/request/request-framing.ts';
 import { type ConnectionSide, Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
 
@@ -36,6 +37,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     target: '/',
     httpMinor,
     fields,
+    framing: requestFraming(fields, httpMinor),
     section: Buffer.alloc(0),
     bytes: 0,
   });

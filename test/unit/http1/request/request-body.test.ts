@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type BodyTerms, type Framing, MalformedMessage, NO_TERMS } from '../../../../src/http1/index.ts';
+import type { BodyLength } from '../../../../src/core/index.ts';
+import { type BodyTerms, MalformedMessage, NO_TERMS } from '../../../../src/http1/index.ts';
 import { RequestBody } from '../../../../src/http1/request/request-body.ts';
 
 /** A body, what its connection is told of it, and a sink that writes down what it gets. */
@@ -10,7 +11,7 @@ class Hands {
   wantsMore = true;
   readonly body: RequestBody;
 
-  constructor(framing: Framing, terms: Partial<BodyTerms> = {}) {
+  constructor(framing: BodyLength, terms: Partial<BodyTerms> = {}) {
     this.body = new RequestBody(framing, {
       bodyStarted: () => this.told.push('started'),
       bodyFlowChanged: () => this.told.push('flow'),

@@ -1,76 +1,95 @@
 import { describe, expect, test } from 'vitest';
-import { ForwardingRules, isPlainHost, RequestHead } from '../../../../src/http/index.ts';
-import { requestFraming } from '../../../../src/http1/index.ts';
+import { type RequestFraming, requestFraming } from '../../../../src/http1/request/request-framing.ts';
 
-const rules = new ForwardingRules();
-const framing = (httpMinor: number, ...fields: string[]) =>
-  requestFraming(new RequestHead(fields, rules, false), httpMinor);
+function framingOf(httpMinor: number, ...fields: string[]): RequestFraming {
+  return requestFraming(fields, httpMinor);
+}
 
-describe('the framing of a request body', () => {
-  test('without either field there is no body', () => {
-    expect(framing(1)).toBe(0);
-    expect(framing(1, 'Content-Length', '0')).toBe(0);
-  });
-
-  test('a plain Content-Length is the number of bytes', () => {
-    expect(framing(1, 'Content-Length', '17')).toBe(17);
-    expect(framing(0, 'Content-Length', '999999999999999')).toBe(999_999_999_999_999);
-  });
-
-  test.each(['010', '00', '+5', '-1', '5, 5', '0x5', '5 ', '', '1000000000000000', '٣'])(
-    'Content-Length "%s" is refused',
-    value => {
-      expect(framing(1, 'Content-Length', value)).toHaveProperty('refused');
-    },
-  );
-
-  test('chunked is chunked in any letter case', () => {
-    expect(framing(1, 'Transfer-Encoding', 'Chunked')).toBe('chunked');
-  });
-
-  test.each([',chunked', 'gzip, chunked', 'chunked;x', 'identity', 'chunked, chunked', ''])(
-    'Transfer-Encoding "%s" is refused',
-    value => {
-      expect(framing(1, 'Transfer-Encoding', value)).toHaveProperty('refused');
-    },
-  );
-
-  test('both fields together are refused, in either order', () => {
-    expect(framing(1, 'Content-Length', '5', 'Transfer-Encoding', 'chunked')).toHaveProperty('refused');
-    expect(framing(1, 'Transfer-Encoding', 'chunked', 'Content-Length', '5')).toHaveProperty('refused');
-  });
-
-  test('chunks in HTTP/1.0 are refused', () => {
-    expect(framing(0, 'Transfer-Encoding', 'chunked')).toHaveProperty('refused');
+describe('a connection persists (RFC 9112, 9.3)', () => {
+  test.each([
+    ['HTTP/1.1', 1, [], true],
+    ['HTTP/1.1 and close', 1, ['Connection', 'close'], false],
+    ['HTTP/1.1 and close in capitals', 1, ['CONNECTION', 'CLOSE'], false],
+    ['HTTP/1.1 and close among others', 1, ['Connection', 'X-A ,\tClose, keep-alive'], false],
+    ['HTTP/1.1 and close in a second line', 1, ['Connection', 'keep-alive', 'Connection', 'close'], false],
+    ['HTTP/1.1 and close in a first line', 1, ['Connection', 'close', 'Connection', 'keep-alive'], false],
+    ['HTTP/1.1 and an option that looks alike', 1, ['Connection', 'closed, x-close, "close"'], true],
+    ['HTTP/1.1 and close behind a byte that is no blank', 1, ['Connection', '\xa0close'], true],
+    ['HTTP/1.1 and close in another field', 1, ['Connectiom', 'close', 'Proxy-Connection', 'close'], true],
+    ['HTTP/1.0', 0, [], false],
+    ['HTTP/1.0 and keep-alive', 0, ['Connection', 'Keep-Alive'], true],
+    ['HTTP/1.0 and keep-alive among others', 0, ['Connection', 'X-A, keep-alive'], true],
+    ['HTTP/1.0 and keep-alive behind a byte that is no blank', 0, ['Connection', '\xa0keep-alive'], false],
+    ['HTTP/1.0 and something else', 0, ['Connection', 'X-A'], false],
+    ['HTTP/1.0 and both', 0, ['Connection', 'keep-alive, close'], false],
+    ['HTTP/1.0 and close in a second line', 0, ['Connection', 'keep-alive', 'Connection', 'close'], false],
+    ['HTTP/1.0 and close in a first line', 0, ['Connection', 'close', 'Connection', 'keep-alive'], false],
+    ['HTTP/1.0 and keep-alive in another field', 0, ['Keep-Alive', 'keep-alive'], false],
+  ])('or not: %s', (_, httpMinor, fields, persistent) => {
+    expect(framingOf(httpMinor, ...fields).persistent).toBe(persistent);
   });
 });
 
-describe('a plain host', () => {
-  test.each(['a.example', 'a.example:8080', '127.0.0.1', '[::1]:80', 'my_service', 'A-b.c'])(
-    '"%s" is one',
-    host => {
-      expect(isPlainHost(host)).toBe(true);
+describe('a client waits for 100 before it sends the body (RFC 9110, 10.1.1)', () => {
+  test.each([
+    ['where it expects that', 1, ['expect', '100-continue'], 'continue'],
+    ['in any letter case', 1, ['EXPECT', '100-Continue'], 'continue'],
+    ['not with another field', 1, ['Expecx', '100-continue', 'X', '100-continue'], 'none'],
+    ['not in HTTP/1.0', 0, ['Expect', '100-continue'], 'none'],
+    ['or expects something that is not known here', 1, ['Expect', '100-continue, x'], 'unknown'],
+  ] as const)('%s', (_, httpMinor, fields, expectation) => {
+    expect(framingOf(httpMinor, ...fields).expectation).toBe(expectation);
+  });
+});
+
+describe('the length of a body (RFC 9112, 6.3)', () => {
+  const LENGTH = ['Content-Length', '5'];
+  const CHUNKED = ['Transfer-Encoding', 'chunked'];
+  test.each([
+    ['neither field', [], 0],
+    ['a length', LENGTH, 5],
+    ['a length in capitals', ['CONTENT-LENGTH', '5'], 5],
+    ['a length of nothing', ['content-length', '0'], 0],
+    ['a length of 15 digits', ['Content-Length', '999999999999999'], 999_999_999_999_999],
+    ['chunks', CHUNKED, 'chunked'],
+    ['chunks in capitals', ['TRANSFER-ENCODING', 'CHUNKED'], 'chunked'],
+    ['names that are as long', ['Content_Length', '5', 'Transfer_Encoding', 'chunked'], 0],
+    ['names that say it elsewhere', ['X-Content-Length', '5', 'Transfer', 'chunked'], 0],
+  ])('follows from %s', (_, fields, bodyLength) => {
+    expect(framingOf(1, ...fields).bodyLength).toBe(bodyLength);
+  });
+
+  test.each([
+    ['a length twice, the same', [...LENGTH, ...LENGTH]],
+    ['a length twice', [...LENGTH, 'content-length', '6']],
+    ['a length twice, the first empty', ['Content-Length', '', ...LENGTH]],
+    ['a coding twice', [...CHUNKED, ...CHUNKED]],
+    ['a coding twice, the first empty', ['Transfer-Encoding', '', ...CHUNKED]],
+    ['a length and a coding', [...LENGTH, ...CHUNKED]],
+    ['a coding and a length', [...CHUNKED, ...LENGTH]],
+    ['a length that is none', ['Content-Length', '05']],
+    ['another coding', ['Transfer-Encoding', 'gzip, chunked']],
+    ['an expectation twice', ['Expect', '100-continue', 'expect', '100-continue']],
+  ])('is rejected with %s', (_, fields) => {
+    expect(framingOf(1, ...fields).bodyLength).toHaveProperty('refused');
+  });
+
+  test('is rejected with chunks in HTTP/1.0 (RFC 9112, 6.1)', () => {
+    expect(framingOf(0, ...CHUNKED).bodyLength).toHaveProperty('refused');
+    expect(framingOf(0, ...LENGTH).bodyLength).toBe(5);
+  });
+
+  test.each(['010', '00', '+5', '-1', '5, 5', '0x5', '5 ', '', '1000000000000000', '٣'])(
+    'Content-Length "%s" is rejected',
+    value => {
+      expect(framingOf(1, 'Content-Length', value).bodyLength).toHaveProperty('refused');
     },
   );
 
-  test.each([
-    '',
-    ' ',
-    'a b',
-    'a,b',
-    'user@a',
-    'a/b',
-    'a?b',
-    'a#b',
-    'a:b',
-    'a:123456',
-    '[::1',
-    'http://a',
-    'a\\b',
-    'a%2eb',
-    'é',
-    'a'.repeat(300),
-  ])('"%s" is none', host => {
-    expect(isPlainHost(host)).toBe(false);
-  });
+  test.each([',chunked', 'gzip, chunked', 'chunked;x', 'identity', 'chunked, chunked', ''])(
+    'Transfer-Encoding "%s" is rejected',
+    value => {
+      expect(framingOf(1, 'Transfer-Encoding', value).bodyLength).toHaveProperty('refused');
+    },
+  );
 });

@@ -11,16 +11,18 @@ import {
   TEXT,
   TOKEN,
 } from '../message/index.ts';
+import { type RequestFraming, requestFraming } from './request-framing.ts';
 
-/** The request line of a request and its fields, as they came. */
-export interface RequestStart {
+/** The head of a request as it came: its request line, its fields, and what those say about framing. */
+export interface IncomingHead {
   readonly method: string;
-  /** In whatever form it came; every character is one byte. */
+  /** In any of the four forms; every character is one byte. */
   readonly target: string;
   /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
   readonly fields: Fields;
-  /** The bytes that the fields were read from, their empty line included; null: too many to be remembered. */
+  readonly framing: RequestFraming;
+  /** The bytes of the fields, with their empty line; null: too many to be remembered. */
   readonly section: Buffer | null;
   /** Bytes of the head, its empty line included. */
   readonly bytes: number;
@@ -37,11 +39,11 @@ export interface RequestStart {
  * @param before the last request of the same connection: clients repeat their fields to the byte, and the same bytes are the
  *   same fields, the very same array
  */
-export function readRequestStart(
+export function readIncomingHead(
   bytes: Buffer,
   end: number,
-  before: RequestStart | null = null,
-): RequestStart | null {
+  before: IncomingHead | null = null,
+): IncomingHead | null {
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
@@ -64,12 +66,17 @@ export function readRequestStart(
   if (method === undefined) throw new MalformedMessage('a method that there is not');
   const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
   const section = before?.section ?? null;
-  if (before !== null && section !== null && isAt(bytes, line, end, section))
-    return { ...start, fields: before.fields, section, bytes: line + section.length };
+  if (before !== null && section !== null && isAt(bytes, line, end, section)) {
+    const { fields } = before;
+    const framing = before.httpMinor === httpMinor ? before.framing : requestFraming(fields, httpMinor);
+    return { ...start, fields, framing, section, bytes: line + section.length };
+  }
   const fields: string[] = [];
   const text = bytes.toString('latin1', 0, textEnd(bytes, line, end));
   at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
-  return at === INCOMPLETE ? null : { ...start, fields, section: sectionOf(bytes, line, at), bytes: at };
+  if (at === INCOMPLETE) return null;
+  const framing = requestFraming(fields, httpMinor);
+  return { ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at };
 }
 
 /** A connection may be idle for long with what is remembered of it: no more than that, and nothing that came with it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AnswerHead, readAnswerHead } from '../../../../src/http1/answer/answer-start.ts';
+import { type AnswerHead, readAnswerHead } from '../../../../src/http1/answer/answer-head.ts';
 import { MalformedMessage } from '../../../../src/http1/message/malformed-message.ts';
 
 function read(text: string): AnswerHead | null {

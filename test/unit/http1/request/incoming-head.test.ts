@@ -2,23 +2,23 @@ import { METHODS } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { MalformedMessage } from '../../../../src/http1/message/malformed-message.ts';
 import {
+  type IncomingHead,
   OtherVersion,
-  type RequestStart,
-  readRequestStart,
+  readIncomingHead,
   withoutEmptyLines,
-} from '../../../../src/http1/request/request-start.ts';
+} from '../../../../src/http1/request/incoming-head.ts';
 
 const HEAD = 'POST /a?b=c HTTP/1.1\r\nHost: a.test\r\nX-Long-Name: \t some value \t\r\nEmpty:\r\n\r\n';
 const CHARACTERS = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
 const isText = (character: string): boolean =>
   character === '\t' || (character >= ' ' && character !== '\x7f');
 
-function read(text: string, end = text.length): RequestStart | null {
-  return readRequestStart(Buffer.from(text, 'latin1'), end);
+function read(text: string, end = text.length): IncomingHead | null {
+  return readIncomingHead(Buffer.from(text, 'latin1'), end);
 }
 
 /** What is thrown for the text, by the name of its class; else what was read. */
-function verdictOf(text: string): string | RequestStart | null {
+function verdictOf(text: string): string | IncomingHead | null {
   try {
     return read(text);
   } catch (error) {
@@ -29,7 +29,7 @@ function verdictOf(text: string): string | RequestStart | null {
 }
 
 /** The first verdict on the text as its bytes come one by one. */
-function firstVerdictOf(text: string): string | RequestStart | null | undefined {
+function firstVerdictOf(text: string): string | IncomingHead | null | undefined {
   return Array.from(text, (_, i) => verdictOf(text.slice(0, i + 1))).find(found => found !== null);
 }
 
@@ -269,8 +269,8 @@ test('empty lines before a request are no part of it, and nothing else is left o
 
 describe('fields that the last request of the connection had, too', () => {
   const before = read(HEAD);
-  const readBehind = (text: string, end = text.length): RequestStart | null =>
-    readRequestStart(Buffer.from(text, 'latin1'), end, before);
+  const readBehind = (text: string, end = text.length): IncomingHead | null =>
+    readIncomingHead(Buffer.from(text, 'latin1'), end, before);
 
   test('are the very same array, whatever the request line is and whatever follows', () => {
     for (const line of ['POST /a?b=c HTTP/1.1', 'GET / HTTP/1.0', `PUT /${'x'.repeat(5_000)} HTTP/1.1`]) {
@@ -313,7 +313,7 @@ describe('fields that the last request of the connection had, too', () => {
 describe('what is remembered of a request', () => {
   const behindHead = (fieldBytes: number, bodyBytes: number) => {
     const text = `POST / HTTP/1.1\r\nX: ${'x'.repeat(fieldBytes - 7)}\r\n\r\n${'y'.repeat(bodyBytes)}`;
-    return readRequestStart(Buffer.from(text, 'latin1'), text.length)?.section;
+    return readIncomingHead(Buffer.from(text, 'latin1'), text.length)?.section;
   };
 
   test('keeps nothing alive that came with it', () => {
