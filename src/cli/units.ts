@@ -4,14 +4,3 @@ export function formatDuration(ms: number): string {
   if (ms % 60_000 === 0) return `${ms / 60_000}m`;
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }
-
-/** The same of bytes: `512B`, `64KiB`. */
-export function formatSize(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB'];
-  let unit = 0;
-  while (bytes >= 1024 && bytes % 1024 === 0 && unit < units.length - 1) {
-    bytes /= 1024;
-    unit++;
-  }
-  return `${bytes}${units[unit]}`;
-}

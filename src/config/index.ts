@@ -33,4 +33,4 @@ export {
   type RestartKey,
   restartKeys,
 } from './reload/index.ts';
-export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './schema/index.ts';
+export { formatSize, gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './schema/index.ts';

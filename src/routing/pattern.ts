@@ -1,3 +1,4 @@
+import { readForeignPath } from './foreign-path.ts';
 import { checkMethods } from './methods.ts';
 import { PatternError } from './pattern-error.ts';
 import { foldSegment, type Segment } from './segment.ts';
@@ -19,8 +20,18 @@ export interface RoutePattern {
  */
 export function parseRoutePattern(path: string, methods: readonly string[] | null): RoutePattern {
   if (methods !== null) checkMethods(methods);
-  if (!path.startsWith('/')) fail(path, `a path starts with "/": write "/${path}"`);
-  if (path.includes('//')) fail(path, `it has an empty segment: write "${path.replace(/\/{2,}/g, '/')}"`);
+  try {
+    return readPattern(path, methods);
+  } catch (error) {
+    const foreign = error instanceof PatternError ? readForeignPath(path) : null;
+    if (foreign === null) throw error;
+    return fail(path, `${foreign.why}${advise(foreign.pattern)}`);
+  }
+}
+
+function readPattern(path: string, methods: RoutePattern['methods']): RoutePattern {
+  if (!path.startsWith('/')) fail(path, `a path starts with "/"${advise(`/${path}`)}`);
+  if (path.includes('//')) fail(path, `it has an empty segment${advise(path.replace(/\/{2,}/g, '/'))}`);
   const texts = path.replace(/\/$/, '').split('/').slice(1);
   const segments = texts.map(text => parseSegment(text, path));
   const rest = segments.findIndex(segment => segment.kind === 'rest');
@@ -28,6 +39,16 @@ export function parseRoutePattern(path: string, methods: readonly string[] | nul
     fail(path, '"**" takes all that follows and can only come last: write "{name}" for one segment');
   }
   return { methods, path, segments, parameters: parameterNames(segments, path) };
+}
+
+/** Nothing is advised that would be refused in its turn. */
+function advise(path: string): string {
+  try {
+    readPattern(path, null);
+    return `: write "${path}"`;
+  } catch {
+    return ': "{name}" stands for one segment, and "**" at the end for all that follow';
+  }
 }
 
 function parseSegment(text: string, path: string): Segment {
@@ -43,6 +64,8 @@ function parseSegment(text: string, path: string): Segment {
 
 function mistakeOfBraces(text: string): string | null {
   if (!/[{}]/.test(text)) return null;
+  const [, name] = /^\{([A-Za-z_]\w*):[^{}]*\}$/.exec(text) ?? [];
+  if (name !== undefined) return `a parameter takes any one segment: write "{${name}}"`;
   return /^\{[^{}]*\}$/.test(text)
     ? `"${text}" is no parameter: write letters, digits and "_" in the braces, not a digit first`
     : `"${text}" mixes braces and text: write "{name}" alone, for a parameter is a whole segment, or %7B and %7D`;
@@ -51,6 +74,8 @@ function mistakeOfBraces(text: string): string | null {
 function mistakeOfCharacters(text: string): string | null {
   if (text === '.' || text === '..')
     return `the gateway refuses the segment "${text}": write the path it leads to`;
+  const [, name] = /^<(?:\w+:)?([A-Za-z_]\w*)>$/.exec(text) ?? [];
+  if (name !== undefined) return `write "{${name}}" for a parameter`;
   if (text.startsWith(':'))
     return `write "{${text.slice(1)}}" for a parameter, or %3A for the ":" of "${text}"`;
   const odd = /[^A-Za-z0-9\-._~!$&'()+,=:@%]/u.exec(text)?.[0];

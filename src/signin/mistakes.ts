@@ -30,7 +30,7 @@ export function signInMistakes(provider: ProviderOptions, signIn: SignInOptions)
 
 function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], string | undefined][] {
   const check = (text: string | null) =>
-    text === null ? undefined : addressMistake(text, provider.allowHttp);
+    text === null ? undefined : (noScheme(text) ?? addressMistake(text, provider.allowHttp));
   return [
     // The issuer is a name; it is spoken to only where no other address is given for the discovery document.
     ['issuer', provider.discoveryUrl === null ? issuerMistake(provider) : undefined],
@@ -41,9 +41,18 @@ function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], s
   ];
 }
 
+/** `id.example.com:8443/x` is a URL, too, of the scheme "id.example.com". */
+function noScheme(text: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? undefined : 'has no scheme: write https:// before it';
+}
+
 function issuerMistake(provider: ProviderOptions): string | undefined {
-  const mistake = addressMistake(provider.issuer, provider.allowHttp);
+  const mistake = noScheme(provider.issuer) ?? addressMistake(provider.issuer, provider.allowHttp);
   if (mistake !== undefined) return mistake;
+  const document = /\/\.well-known\/(openid-configuration|oauth-authorization-server)\/?$/.exec(
+    provider.issuer,
+  )?.[0];
+  if (document !== undefined) return `is the address of the discovery document: leave out "${document}"`;
   if (URL.parse(discoveryAddress(provider))?.search !== '') return 'must not have a query';
   return undefined;
 }

@@ -1,11 +1,12 @@
 import {
   type ForwardRoute,
   formatHostPort,
+  formatSize,
   type IdentityModel,
   type LoadedRoute,
   type UpstreamModel,
 } from '../../config/index.ts';
-import { formatDuration, formatSize } from '../units.ts';
+import { formatDuration } from '../units.ts';
 import type { ExplainedFact } from './fact.ts';
 
 /** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */

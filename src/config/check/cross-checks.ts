@@ -1,7 +1,7 @@
 import { parseDurationMs } from '../../core/index.ts';
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
 import { SIGN_IN_ROUTES } from '../compile/index.ts';
-import { asMap, type ConfigFile, didYouMean } from '../file/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import { checkForwardingHeaders, checkTrustedProxies } from '../forwarding-checks.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
@@ -17,8 +17,7 @@ export function crossCheck(file: ConfigFile): void {
   checkKeepAlive(file, timeouts);
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
-  if (upstreams !== undefined && upstreams !== null)
-    checkUpstreams(file, Object.keys(asMap(upstreams)), sketches);
+  if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkTrustedProxies(file);
   checkForwardingHeaders(file);
   checkIdentity(file);

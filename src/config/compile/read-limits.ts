@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../file/index.ts';
 import { type LimitsConfig, limitsJsonSchema, limitsSchema, validate } from '../schema/index.ts';
@@ -23,6 +23,10 @@ export async function readLimits(gateway: ConfigFile, environment: Environment):
   // Not the text that it should be: validation says so.
   if (typeof name !== 'string' || name === '') return NOTHING;
   const path = besides(gateway.name, name);
+  if (resolve(path) === resolve(gateway.name)) {
+    gateway.add(['limits'], 'this is the name of this very file: limits stand in one of their own');
+    return NOTHING;
+  }
   const names = await listYamlFiles(path);
   return names === null ? readOne(gateway, path, environment) : readFolder(gateway, path, names, environment);
 }

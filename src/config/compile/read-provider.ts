@@ -28,24 +28,60 @@ export async function readProvider(file: ConfigFile): Promise<ProviderConfigOpti
   if (raw === undefined) return null;
   checkSecretIsVariable(file);
   const files = await readProviderFiles(file, raw);
-  const { success, data: config } = identityProviderSchema.safeParse(raw);
-  if (!success) return null;
+  const { success, data: config, error } = identityProviderSchema.safeParse(raw);
+  if (!success) {
+    checkSoundPart(file, asMap(raw), new Set(error.issues.map(({ path }) => path[0])));
+    return null;
+  }
   warnOfScope(file, config);
   const tls = tlsOf(file, config, files);
   const authentication = clientAuthentication(file, config, files);
   const provider = providerOptions(config, tls);
   // Where a part is missing, which was told, the rest is checked as if that part were not wanted.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
-  const signIn: SignInOptions = {
+  const signIn = signInOptions(config, stand);
+  for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);
+  return tls === null || authentication === null ? null : { provider, signIn };
+}
+
+/** Checks the addresses that are sound by themselves, so that a mistake beside them does not hide theirs. */
+function checkSoundPart(
+  file: ConfigFile,
+  raw: Readonly<Record<string, unknown>>,
+  wrong: ReadonlySet<PropertyKey | undefined>,
+): void {
+  const known = Object.entries(raw).filter(
+    ([key]) => !wrong.has(key) && Object.hasOwn(identityProviderSchema.shape, key),
+  );
+  // A key that is not known, or not true or false, may have been to allow it.
+  const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
+  const part = { ...STAND_INS, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
+  const { data: config } = identityProviderSchema.safeParse(part);
+  if (config === undefined) return;
+  const provider = providerOptions(config, null);
+  for (const mistake of signInMistakes(provider, signInOptions(config, { kind: 'none' })))
+    addMistake(file, mistake);
+}
+
+/** For the keys that are needed: nothing is wrong with these. */
+const STAND_INS = {
+  issuer: 'https://id.invalid',
+  client_id: 'gateway',
+  redirect_uri: 'https://app.invalid/',
+};
+
+function signInOptions(
+  config: IdentityProviderConfig,
+  clientAuthentication: SignInOptions['clientAuthentication'],
+): SignInOptions {
+  return {
     clientId: config.client_id,
-    clientAuthentication: stand,
+    clientAuthentication,
     redirectUri: config.redirect_uri,
     scope: config.scope,
     redirectAllowList: config.redirect_uris,
     maxInFlight: config.max_in_flight,
   };
-  for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);
-  return tls === null || authentication === null ? null : { provider, signIn };
 }
 
 function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {

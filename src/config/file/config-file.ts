@@ -1,11 +1,13 @@
+import { type Place, parseYamlText, quotable, quotableKey, SecretLines } from '../yaml/index.ts';
 import { type Diagnostic, type Severity, sortDiagnostics } from './diagnostic.ts';
 import type { Environment } from './environment.ts';
 import { formatPath, type Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
 import type { Readings } from './readings.ts';
-import { withoutSecrets } from './secret-lines.ts';
-import { type Place, parseYamlText } from './yaml-text.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
+
+/** Of one kind: nobody reads more, and they would fill the log and the status page. */
+const MOST_PROBLEMS = 200;
 
 /** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
 export type About = 'value' | 'key';
@@ -22,6 +24,7 @@ export class ConfigFile {
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #problems: Diagnostic[];
+  readonly #secrets: SecretLines;
   readonly #said = new Set<string>();
 
   private constructor(
@@ -29,6 +32,7 @@ export class ConfigFile {
     readings: Readings,
     root: YamlNode | null,
     problems: Diagnostic[],
+    secrets: SecretLines,
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
@@ -36,6 +40,7 @@ export class ConfigFile {
     this.unreadable = unreadable;
     this.#root = root;
     this.#problems = problems;
+    this.#secrets = secrets;
   }
 
   /** Never throws: whatever keeps the file from being read is one of its problems. */
@@ -45,12 +50,13 @@ export class ConfigFile {
     if (!read.ok) {
       const { problem, reason } = read;
       const unreadable = problem.line === null ? { message: problem.message, reason } : null;
-      return new ConfigFile(name, readings, null, [problem], unreadable);
+      return new ConfigFile(name, readings, null, [problem], new SecretLines(''), unreadable);
     }
     const { document, mistakes, placeOf } = parseYamlText(read.text);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
-    const problems = withoutSecrets([...mistakes, ...(tree?.mistakes ?? [])], read.text).map(mistake => ({
-      ...mistake,
+    const secrets = new SecretLines(read.text);
+    const problems = [...mistakes, ...(tree?.mistakes ?? [])].map(mistake => ({
+      ...secrets.advise(mistake),
       file: name,
       severity: 'mistake' as const,
     }));
@@ -58,7 +64,7 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, problems);
+    return new ConfigFile(name, readings, tree?.root ?? null, problems, secrets);
   }
 
   /** What the file means, or undefined when it cannot be told. */
@@ -66,8 +72,19 @@ export class ConfigFile {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
+  /** In the order of the file; of very many mistakes, warnings or hints the first of each, and how many more there are. */
   get problems(): Diagnostic[] {
-    return sortDiagnostics(this.#problems);
+    const kinds = Object.values(Object.groupBy(sortDiagnostics(this.#problems), ({ severity }) => severity));
+    return sortDiagnostics(kinds.flatMap(problems => this.#firstOf(problems)));
+  }
+
+  #firstOf(problems: readonly Diagnostic[]): Diagnostic[] {
+    const shown = problems.slice(0, MOST_PROBLEMS);
+    const [last] = shown.slice(-1);
+    const left = problems.length - shown.length;
+    return last === undefined || left === 0
+      ? shown
+      : [...shown, { ...last, message: `and ${left} more below, not shown: is this the right file?` }];
   }
 
   get hasMistakes(): boolean {
@@ -84,7 +101,7 @@ export class ConfigFile {
     if (found?.exact !== true || found.node.written === '') return 'nothing';
     const { written, value } = found.node;
     if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
-    const short = written.length > 60 ? `${written.slice(0, 60)}...` : written;
+    const short = quotable(written);
     return typeof value === 'string' || this.holdsVariable(path) ? JSON.stringify(short) : short;
   }
 
@@ -99,9 +116,17 @@ export class ConfigFile {
     return found?.node.written?.includes('${') === true;
   }
 
-  /** The text at `path` with its variables resolved; for a look only, never for a message. */
-  textAt(path: Path): string {
-    return String(this.#find(path)?.node.value);
+  /** The last key of `path`, for a message: in quotes, or in other words where it may be a part of a secret. */
+  shownKey(path: Path): string {
+    const key = String(path.at(-1));
+    const isShown = this.#secrets.mayShow(key, this.place(path, 'key').line);
+    return isShown ? `"${quotableKey(key)}"` : 'in a line with a secret, which is not shown';
+  }
+
+  /** What stands at `path` with its variables resolved; undefined: nothing. Never for a message. */
+  valueAt(path: Path): unknown {
+    const found = this.#find(path);
+    return found?.exact === true ? found.node.value : undefined;
   }
 
   /** Puts the number, or the true or false, that the text at `path` was found to be in its place. */

@@ -11,6 +11,10 @@ const VARIABLE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 /** A name, and what stands for the variable where it is not set. */
 const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
 
+// What stands in the braces is not repeated unless it is a name: it may be a secret.
+const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may stand in \${ }; write $\${ for a literal \${`;
+const NOT_CLOSED = `a "\${" is not closed: write \${NAME}, or $\${ for a literal \${`;
+
 /**
  * Replaces each `${NAME}` by that variable's value; `$${` stands for a literal `${`. An unset variable is a mistake
  * rather than nothing: an empty host or path would be a valid configuration with another meaning. `${NAME:-text}` is the text
@@ -19,11 +23,11 @@ const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
  */
 export function resolveVariables(text: string, environment: Environment): Resolved {
   const mistakes: string[] = [];
-  const resolved = text.replaceAll(VARIABLE, (match, inside?: string, end?: string) => {
+  const resolved = text.replaceAll(VARIABLE, (_, inside?: string, end?: string) => {
     if (inside === undefined) return '${';
     const [, name, usual] = (end === '}' ? INSIDE.exec(inside) : null) ?? [];
     if (name === undefined) {
-      mistakes.push(`"${match}" names no environment variable: write \${NAME}, or $\${ for a literal \${`);
+      mistakes.push(end === '}' ? NO_NAME : NOT_CLOSED);
       return '';
     }
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;

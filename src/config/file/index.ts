@@ -5,6 +5,6 @@ export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';
 export { readNamedText } from './named-file.ts';
 export { formatPath, type Path } from './path.ts';
-export { asMap } from './raw.ts';
+export { asMap, isMap } from './raw.ts';
 export { Readings } from './readings.ts';
 export { didYouMean, suggest } from './suggest.ts';

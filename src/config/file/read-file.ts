@@ -36,7 +36,7 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
     return failed(file, 'the file is larger than 1 MiB: is this the right file?');
   }
   const badLine = firstLineThatIsNotUtf8(bytes);
-  if (badLine !== null) return failed(file, 'this line is not valid UTF-8: save the file as UTF-8', badLine);
+  if (badLine !== null) return failed(file, whyNotUtf8(bytes), badLine);
   return { ok: true, bytes, text: new TextDecoder().decode(bytes), regular };
 }
 
@@ -76,6 +76,13 @@ function unreadable(file: string, error: unknown): ReadResult {
       return failed(file, `the file cannot be read: ${said}`, null, `the file cannot be read (${code})`);
     }
   }
+}
+
+function whyNotUtf8(bytes: Buffer): string {
+  const isUtf16 = [0xfeff, 0xfffe].includes(bytes.length > 1 ? bytes.readUInt16BE() : 0);
+  if (isUtf16) return 'the file is UTF-16: save it as UTF-8';
+  if (bytes.includes(0)) return 'this is a binary file, expected text: is this the right file?';
+  return 'this line is not valid UTF-8: save the file as UTF-8';
 }
 
 function firstLineThatIsNotUtf8(bytes: Buffer): number | null {

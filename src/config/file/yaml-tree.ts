@@ -8,9 +8,8 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml';
-
+import type { Place, PlacedMistake, YamlText } from '../yaml/index.ts';
 import { type Environment, resolveVariables } from './environment.ts';
-import type { Place, PlacedMistake, YamlText } from './yaml-text.ts';
 
 /** Aliases multiply: a few lines can stand for billions of values. No configuration needs as many as this. */
 const MAX_VALUES = 100_000;
@@ -86,14 +85,16 @@ class TreeBuilder {
    */
   readonly #anchors = new Map<string, YamlNode | null>();
   #mergedKeys = 0;
+  /** That it is too much was said. */
+  #isBomb = false;
 
   constructor(placeOf: YamlText['placeOf'], environment: Environment) {
     this.#placeOf = placeOf;
     this.#environment = environment;
   }
 
-  mistake(place: Place, message: string): void {
-    this.mistakes.push({ line: place.line, column: place.column, message });
+  mistake({ line, column }: Place, message: string): void {
+    this.mistakes.push({ line, column, message });
   }
 
   build(node: ParsedNode | null, keyPlace: Place | null): YamlNode {
@@ -101,8 +102,10 @@ class TreeBuilder {
     const place = this.#placeOf(node.range[0]);
     if (isAlias(node)) return this.#alias(node.source, place, keyPlace);
     if (node.tag !== undefined) {
-      const tag = node.tag.replace('tag:yaml.org,2002:', '!!');
-      this.mistake(place, `the tag ${tag} has no meaning here: remove it`);
+      this.mistake(
+        place,
+        'a tag ("!" and a word) has no meaning here: remove it, or put the value in quotes',
+      );
       return { ...leaf(null, '', place, keyPlace), broken: true };
     }
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, null);
@@ -119,8 +122,8 @@ class TreeBuilder {
     this.mistake(
       place,
       target === null
-        ? `the alias *${name} stands inside of what it stands for`
-        : `the alias *${name} has no anchor &${name} above it; a value that starts with "*" must be in quotes`,
+        ? 'this alias stands inside of what it stands for'
+        : 'no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     );
     return { ...leaf(null, '', place, keyPlace), broken: true };
   }
@@ -175,7 +178,9 @@ class TreeBuilder {
       // Unlike an alias, a merge copies: it has to stop while it is going on.
       this.#mergedKeys += source.children.size;
       if (this.#mergedKeys > MAX_VALUES) {
-        this.mistake(source.place, `merging multiplies this file to more than ${MAX_VALUES} values`);
+        if (!this.#isBomb)
+          this.mistake(source.place, `merging multiplies this file to more than ${MAX_VALUES} values`);
+        this.#isBomb = true;
         return false;
       }
       for (const [key, child] of source.children) if (!children.has(key)) children.set(key, child);

@@ -4,7 +4,7 @@ import { ROUTABLE_METHODS } from '../../routing/index.ts';
 import { corsSchema } from './cors-schema.ts';
 import { forwardingHeadersSchema } from './forwarding-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
-import { choice, count, name, text, yesOrNo } from './plain-values.ts';
+import { choice, count, mapSuchAs, name, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
   hostPort,
@@ -24,7 +24,7 @@ import { storeSchema } from './store-schema.ts';
 
 const KIB = 1024;
 
-const listen = z.strictObject({
+const listenKeys = {
   http: hostPort()
     .prefault('0.0.0.0:8080')
     .describe(
@@ -35,9 +35,10 @@ const listen = z.strictObject({
     .describe(
       'Where metrics and health are served, for the platform only: host:port, or off. A change waits for a restart.',
     ),
-});
+};
+const listen = z.strictObject(listenKeys, mapSuchAs('{ http: 0.0.0.0:8080 }'));
 
-const upstream = z.strictObject({
+const upstreamKeys = {
   url: upstreamUrl().describe(
     'Where the service is: http://host:port. The name is resolved anew at each connect.',
   ),
@@ -80,9 +81,11 @@ const upstream = z.strictObject({
   max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
     .prefault('32KiB')
     .describe('Largest header section of an answer; beyond it 502.'),
-});
+};
+const upstream = z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'));
 
-const route = z.strictObject({
+/** Parts of the file on their own, so that one can be checked further while another is wrong. */
+export const routeKeys = {
   path: routePath().describe(
     'Which paths: /v1/things/{id} has a parameter that is one whole segment, /v1/** takes all that follows. The most specific route wins, order means nothing.',
   ),
@@ -143,13 +146,14 @@ const route = z.strictObject({
     })
     .prefault({})
     .describe('Where this route needs other times than its upstream.'),
-});
+};
+const route = z.strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api }'));
 
 /** The shape of gateway.yaml. What one part says about another is checked apart from it, see cross-checks.ts. */
 export const gatewaySchema = z.strictObject({
   listen: listen.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
-    .array(network())
+    .array(network(), { error: 'expected a list of networks such as [10.1.0.0/16]' })
     .prefault([])
     .describe(
       'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
@@ -165,8 +169,12 @@ export const gatewaySchema = z.strictObject({
   access_tokens: accessTokensSchema
     .optional()
     .describe('Which access tokens are accepted, and who their senders are. Needed with identity_provider.'),
-  upstreams: z.record(name(), upstream).describe('The services behind the gateway, by name.'),
-  routes: z.array(route).describe('Which requests go where. What no route takes is answered 404.'),
+  upstreams: z
+    .record(name(), upstream, mapSuchAs('{ api: { url: "http://api.internal:3000" } }'))
+    .describe('The services behind the gateway, by name.'),
+  routes: z
+    .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
+    .describe('Which requests go where. What no route takes is answered 404.'),
   cors: corsSchema.describe(
     'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
   ),
@@ -256,7 +264,6 @@ export type RouteConfig = z.output<typeof route>;
 
 /** Parts of the file on their own, so that one can be checked further while another is wrong. */
 export const listenSchema = listen;
-export const routeKeys = route.shape;
 
 function method() {
   return z.enum(ROUTABLE_METHODS, {

@@ -24,5 +24,6 @@ export {
   type OffenceConfig,
 } from './limits-schema.ts';
 export { network } from './scalars.ts';
+export { formatSize } from './size.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './store-schema.ts';
 export { validate } from './validate.ts';

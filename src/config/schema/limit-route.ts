@@ -10,8 +10,10 @@ import { didYouMean } from '../file/index.ts';
 export function parseLimitRoute(line: string): RoutePattern {
   const [, method, path] = /^(?:([^\s/]*)\s+)?(.*)$/s.exec(line) ?? [];
   if (path === undefined || /\s/.test(path)) throw new PatternError(`write METHOD /path, or /path alone`);
+  if (METHODS.includes(line)) throw new PatternError('the path is missing: write METHOD /path');
   if (method === undefined) return withoutName(() => parseRoutePattern(line, null), line);
   if (method.includes(',')) throw new PatternError('write a line for each method');
+  if (/^(\*|any|all)$/i.test(method)) throw new PatternError('write the path alone for every method');
   if (!METHODS.includes(method))
     throw new PatternError(`"${method}" is no method${didYouMean(method, METHODS)}`);
   return withoutName(() => parseRoutePattern(path, [method]), path);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { choice, count, name, yesOrNo } from './plain-values.ts';
+import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 
 // The one definition of limits.yaml, made as that of gateway.yaml is: it validates, gives every default as the operator
@@ -17,7 +17,8 @@ const globalLimits = z.strictObject({
     .describe('Of one address, for all callers without a valid token: a quota such as 50/1s, or off.'),
 });
 
-const bucket = z.strictObject({
+/** Parts of the file on their own, so that one can be checked further while another is wrong. */
+export const bucketKeys = {
   main: z
     .string({ error: 'expected the name of a parameter such as channel_id' })
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
@@ -47,7 +48,8 @@ const bucket = z.strictObject({
     .describe(
       'The X-RateLimit-Scope that clients are told. Left out: user when one line of routes leads to the bucket, shared when several do.',
     ),
-});
+};
+const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
 
 /** The shape of limits.yaml: what operations tunes under load. What one part says about another is in limit-checks.ts. */
 export const limitsSchema = z.strictObject({
@@ -81,7 +83,7 @@ export const limitsSchema = z.strictObject({
       'Requests of one caller that are refused again before the wait of their last 429 is over. Past the limit the caller is restricted. Or off.',
     ),
   never_restrict: z
-    .array(network())
+    .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
     .prefault([])
     .describe('Networks and addresses that are never restricted. Their limits hold all the same.'),
   failed_verifications: quotaOrOff()
@@ -90,13 +92,17 @@ export const limitsSchema = z.strictObject({
       'Tokens of one address that fail a signature check, or name an unknown key: a number per period, 1000/1m, or off. Past it the address gets 429 for all but a few unknown tokens until the period is over.',
     ),
   buckets: z
-    .record(name(), bucket)
+    .record(name(), bucket, mapSuchAs('{ messages: { user: 20/5s } }'))
     .prefault({})
     .describe(
       'Limits that routes share, by name. A caller without a number in a bucket is not limited by it.',
     ),
   routes: z
-    .record(limitRoute(), z.string({ error: 'expected the name of a bucket' }))
+    .record(
+      limitRoute(),
+      z.string({ error: 'expected the name of a bucket' }),
+      mapSuchAs('{ GET /v1/messages: messages }'),
+    )
     .prefault({})
     .describe(
       'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method. The most specific line wins, order means nothing. What no line takes has no bucket.',
@@ -123,9 +129,6 @@ export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
 /** How many of an offence are borne and what follows, or that it is not counted. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
-
-/** Parts of the file on their own, so that one can be checked further while another is wrong. */
-export const bucketKeys = bucket.shape;
 
 /** @param limit its default when it is a map. */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {

@@ -34,3 +34,11 @@ export function name() {
     error: 'is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
   });
 }
+
+/** What a map says that is none, by example. */
+export function mapSuchAs(example: string) {
+  return {
+    error: ({ code }: { readonly code?: string | undefined }) =>
+      code === 'invalid_type' ? `expected a map such as ${example}` : undefined,
+  };
+}

@@ -4,13 +4,8 @@ import { parseDurationMs } from '../../core/index.ts';
 import { AddressSet } from '../../http/index.ts';
 import { parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
 import { PatternError, parseRoutePattern } from '../../routing/index.ts';
-import {
-  LIMIT_ROUTE_PATTERN,
-  PATH_PATTERN,
-  QUOTA_OR_OFF_PATTERN,
-  QUOTA_PATTERN,
-} from '../editor-patterns.ts';
 import { type HostPort, parseHostPort } from '../model/index.ts';
+import { LIMIT_ROUTE_PATTERN, PATH_PATTERN, QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './editor-patterns.ts';
 import { parseLimitRoute } from './limit-route.ts';
 import { parseMomentS } from './moment.ts';
 import { parseSizeBytes } from './size.ts';

@@ -7,3 +7,14 @@ export function parseSizeBytes(text: string): number | undefined {
   const bytes = Number(match[1]) * (UNITS[match[2] ?? ''] ?? 0);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
+
+/** Bytes in the largest unit that leaves no fraction: `512B`, `64KiB`. */
+export function formatSize(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB'];
+  let unit = 0;
+  while (bytes >= 1024 && bytes % 1024 === 0 && unit < units.length - 1) {
+    bytes /= 1024;
+    unit++;
+  }
+  return `${bytes}${units[unit]}`;
+}

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 
-import { type ConfigFile, didYouMean, formatPath, type Path, suggest } from '../file/index.ts';
-import { fillTyped, type PlacedIssue } from '../typed-variables.ts';
-import { type JsonSchema, keysAt } from './json-schema.ts';
+import { type ConfigFile, didYouMean, formatPath, type Path } from '../file/index.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { whatWasMeant } from './meant.ts';
+import { fillTyped, type PlacedIssue } from './typed-variables.ts';
+import { addUnknownKeys } from './unknown-keys.ts';
 
 /**
  * Holds what a file says against its schema and adds every mistake to the file.
@@ -22,11 +24,11 @@ export function validate<Schema extends z.ZodType>(
     result = schema.safeParse(file.value, { error: inOurWords });
   if (result.success) return result.data;
   const issues = placedIssues(result.error);
+  const unknown = issues.flatMap(({ issue, path }) =>
+    issue.code === 'unrecognized_keys' ? [{ path, keys: issue.keys }] : [],
+  );
   // A misspelt key leaves the one that was meant missing; one message about it is enough.
-  const meant = new Set<string>();
-  for (const { issue, path } of issues) {
-    if (issue.code === 'unrecognized_keys') addUnknownKeys(file, path, issue.keys, jsonSchema(), meant);
-  }
+  const meant = addUnknownKeys(file, unknown, jsonSchema);
   for (const { issue, path } of issues) {
     if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
   }
@@ -54,35 +56,25 @@ function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function addUnknownKeys(
-  file: ConfigFile,
-  path: Path,
-  keys: readonly string[],
-  jsonSchema: JsonSchema,
-  meant: Set<string>,
-): void {
-  const known = keysAt(jsonSchema, path);
-  for (const key of keys) {
-    const suggestion = suggest(key, known);
-    if (suggestion !== undefined) meant.add(formatPath([...path, suggestion]));
-    const hint = suggestion === undefined ? '' : `, did you mean "${suggestion}"?`;
-    file.add([...path, key], `unknown key "${key}"${hint}`, { about: 'key' });
-  }
-}
-
 function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
-    file.add(path, `"${path.at(-1)}" ${why}`, { about: 'key' });
+    file.add(path, `${file.shownKey(path)} ${why}`, { about: 'key' });
   } else if (!file.has(path)) {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
   } else if (file.holdsVariable(path)) {
     file.add(path, aboutVariable(file, path, issue));
   } else if (issue.message.startsWith('expected')) {
-    file.add(path, `${issue.message}, found ${file.shown(path)}${wordMeant(file, path, issue)}`);
+    file.add(path, `${issue.message}, found ${found(file, path, issue)}${wordMeant(file, path, issue)}`);
   } else {
     file.add(path, issue.message);
   }
+}
+
+/** Where a map has to be, a text may be all that was meant to be in it, secrets too. */
+function found(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  const isForMap = issue.code === 'invalid_type' && /^(object|record)$/.test(issue.expected);
+  return isForMap && typeof file.valueAt(path) === 'string' ? 'text' : file.shown(path);
 }
 
 /** What a variable holds is never shown: it may be a secret. */
@@ -102,7 +94,8 @@ function expectedOf(issue: z.core.$ZodIssue): string | null {
 }
 
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_value') return '';
+  const meant = whatWasMeant(issue.message, file.valueAt(path));
+  if (meant !== '' || issue.code !== 'invalid_value') return meant;
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
 }
 

@@ -19,11 +19,21 @@ const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 
 
 /** Reads `N/P`: N from 1 to 65535, P from 1s to 18h in whole seconds, minutes or hours. Throws a QuotaError. */
 export function parseQuota(text: string): Quota {
+  const compact = text.replaceAll(/\s/g, '');
+  if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
   const parts = text.split('/');
   const [number = '', period = ''] = parts;
   if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
-  if (/\s/.test(text)) fail(text, `write it without blanks: ${text.replaceAll(/\s/g, '')}`);
   return { units: parseUnits(number, text), periodMs: parsePeriodSeconds(period, text) * 1_000 };
+}
+
+function isQuota(text: string): boolean {
+  try {
+    parseQuota(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parseUnits(number: string, text: string): number {
@@ -39,8 +49,8 @@ function parseUnits(number: string, text: string): number {
 function parsePeriodSeconds(period: string, text: string): number {
   const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
   const unitSeconds = UNIT_SECONDS[unit];
-  if (unitSeconds === undefined) fail(text, suggestUnit(number, unit));
-  if (number === '') fail(text, `write how many: 1${unit} for one`);
+  if (unitSeconds === undefined) fail(text, suggestUnit(text, number, unit));
+  if (number === '') fail(text, `write ${text.replace('/', '/1')}`);
   if (!/^\d+$/.test(number))
     fail(text, 'periods are whole seconds, minutes or hours: 90s for one minute and a half');
   const seconds = Number(number) * unitSeconds;
@@ -51,15 +61,16 @@ function parsePeriodSeconds(period: string, text: string): number {
   return seconds;
 }
 
-function suggestUnit(number: string, unit: string): string {
-  if (unit === '') return `the period lacks its unit: write ${number}s, ${number}m or ${number}h`;
+function suggestUnit(text: string, number: string, unit: string): string {
+  if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m or ${text}h`;
   if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
   const letter = unit.charAt(0).toLowerCase();
   const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?)$/i.test(unit);
-  if (known) return `write ${number === '' ? '1' : number}${letter} for "${number}${unit}"`;
+  if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
   return `a period ends in s, m or h, and the longest is 18h`;
 }
 
 function fail(text: string, advice: string): never {
-  throw new QuotaError(`"${text}" is not a quota: ${advice}`);
+  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  throw new QuotaError(`"${shown}" is not a quota: ${advice}`);
 }

@@ -45,14 +45,27 @@ test.each([
   ],
   ['on', '1:7: cors: expected off, or a map such as { origins: [https://app.example.com] }, found "on"'],
   ['{ origins: [] }', '1:18: cors.origins: an empty list lets nobody in: leave out "cors" for that'],
-  ['{ origins: [app.example.com] }', `1:19: cors.origins[0]: ${ORIGIN}, found "app.example.com"`],
+  [
+    '{ origins: [app.example.com] }',
+    `1:19: cors.origins[0]: ${ORIGIN}, found "app.example.com", did you mean https://app.example.com?`,
+  ],
   [
     '{ origins: [https://App.example.com] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "https://App.example.com"`,
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://App.example.com", did you mean https://app.example.com?`,
   ],
-  ['{ origins: [https://a.example/] }', `1:19: cors.origins[0]: ${ORIGIN}, found "https://a.example/"`],
+  [
+    '{ origins: [https://a.example/] }',
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://a.example/", did you mean https://a.example?`,
+  ],
   ['{ origins: ["null"] }', `1:19: cors.origins[0]: ${ORIGIN}, found "null"`],
-  ['{ origins: ["*"] }', `1:19: cors.origins[0]: ${ORIGIN}, found "*"`],
+  [
+    '{ origins: ["*"] }',
+    `1:19: cors.origins[0]: ${ORIGIN}, found "*": for every page write "origins: any", in place of the list`,
+  ],
+  [
+    '{ origins: ["https://*.example.com"] }',
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://*.example.com": list each origin, there are no patterns`,
+  ],
   [
     '{ origins: ["https://a:443"] }',
     '1:19: cors.origins[0]: browsers leave out the default port: write the origin without it',

@@ -202,3 +202,10 @@ describe('window_slack', () => {
     expect(strict.user.caller?.slackMs).toBe(0);
   });
 });
+
+it('is another file than the one that names it', async () => {
+  const files = { 'gateway.yaml': `${NEEDED}limits: ./gateway.yaml\n` };
+  expect(problemsOf(await loadFiles(files))).toEqual([
+    'gateway.yaml:3:9: limits: this is the name of this very file: limits stand in one of their own',
+  ]);
+});

@@ -28,14 +28,14 @@ describe('a file that is no configuration', () => {
 
   it.each([
     ['a list', '- a\n', '1:1: expected a map of keys, found a list'],
-    ['a word', 'gateway\n', '1:1: expected a map of keys, found "gateway"'],
+    ['a word', 'gateway\n', '1:1: expected a map of keys, found text'],
   ])('is said to be %s', async (_, text, problem) => {
     expect(await problemsIn(text)).toEqual([problem]);
   });
 
   it('gets its syntax told, and nothing that would follow from it', async () => {
     expect(await problemsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
-      '3:1: Sequence item without - indicator',
+      '3:4: this line is indented by 3, which matches no line above it: indent it like the keys beside it',
     ]);
   });
 
@@ -70,15 +70,23 @@ describe('keys', () => {
     [
       'of the times of a route',
       routeWith('path: /, upstream: api, authentication: none, timeouts: { connect: 1s }'),
-      '1:70: routes[0].timeouts: unknown key "connect"',
+      '1:70: routes[0].timeouts: unknown key "connect": it belongs in "upstreams.NAME.timeouts"',
     ],
   ])('are refused when there is no such key %s', async (_, text, problem) => {
     expect(await problemsIn(text)).toEqual([problem]);
   });
 
   it.each([
-    ['routes', 'upstreams: {}\n', '1:1: missing key "routes": expected a list'],
-    ['upstreams', 'routes: []\n', '1:1: missing key "upstreams": expected a map of keys'],
+    [
+      'routes',
+      'upstreams: {}\n',
+      '1:1: missing key "routes": expected a list of routes, each of which begins with "- path:"',
+    ],
+    [
+      'upstreams',
+      'routes: []\n',
+      '1:1: missing key "upstreams": expected a map such as { api: { url: "http://api.internal:3000" } }',
+    ],
     ['url', upstreamWith('host: client'), `1:19: upstreams.api: missing key "url": ${URL}`],
     [
       'path',
@@ -109,7 +117,7 @@ describe('keys', () => {
 
   it('that come twice are told with the other mistakes', async () => {
     expect(await problemsIn(`log: {}\nlog: {}\nfoo: 1\n${NEEDED}`)).toEqual([
-      '2:1: this key is already there',
+      '2:1: the key "log" is already there, in line 1',
       '3:1: unknown key "foo"',
     ]);
   });
@@ -117,8 +125,11 @@ describe('keys', () => {
 
 describe('values', () => {
   it.each([
-    ['listen: { http: 8080 }', `1:17: listen.http: ${HOST_PORT}, found 8080`],
-    ['listen: { http: ":8080" }', `1:17: listen.http: ${HOST_PORT}, found ":8080"`],
+    ['listen: { http: 8080 }', `1:17: listen.http: ${HOST_PORT}, found 8080, did you mean 0.0.0.0:8080?`],
+    [
+      'listen: { http: ":8080" }',
+      `1:17: listen.http: ${HOST_PORT}, found ":8080", did you mean 0.0.0.0:8080?`,
+    ],
     ['listen: { http: "localhost:70000" }', `1:17: listen.http: ${HOST_PORT}, found "localhost:70000"`],
     ['listen: { http: off }', `1:17: listen.http: ${HOST_PORT}, found "off"`],
     [
@@ -129,10 +140,13 @@ describe('values', () => {
       'listen: { http: 0.0.0.0:80, admin: 127.0.0.1:80 }',
       '1:36: listen.admin: this is where http listens already: take another port',
     ],
-    ['trusted_proxies: 10.0.0.0/8', '1:18: trusted_proxies: expected a list, found "10.0.0.0/8"'],
+    [
+      'trusted_proxies: 10.0.0.0/8',
+      '1:18: trusted_proxies: expected a list of networks such as [10.1.0.0/16], found "10.0.0.0/8", did you mean [10.0.0.0/8]?',
+    ],
     [
       'trusted_proxies: [10.0.0.0/8, proxy]',
-      '1:31: trusted_proxies[1]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "proxy"',
+      '1:31: trusted_proxies[1]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "proxy": names are not looked up, write the address',
     ],
     [
       'trusted_proxies: [10.0.0.0/33]',
@@ -158,7 +172,10 @@ describe('values', () => {
       'forwarding_headers: [X-Mine, X.Request_Id]',
       '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
     ],
-    ['forwarding_headers: X-Mine', `1:21: forwarding_headers: ${HEADERS}, found "X-Mine"`],
+    [
+      'forwarding_headers: X-Mine',
+      `1:21: forwarding_headers: ${HEADERS}, found "X-Mine", did you mean [X-Mine]?`,
+    ],
     [
       'forwarding_headers: { keep: [X Host] }',
       '1:30: forwarding_headers.keep[0]: expected the name of a header field such as X-Real-IP, found "X Host"',
@@ -186,9 +203,12 @@ describe('values', () => {
       'forwarding_headers: [X-Mine, HOST]',
       '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
     ],
-    ['timeouts: { keep_alive: 75 }', `1:25: timeouts.keep_alive: ${TIME}, found 75`],
-    ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s"`],
-    ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d"`],
+    [
+      'timeouts: { keep_alive: 75 }',
+      `1:25: timeouts.keep_alive: ${TIME}, found 75: a time has a unit, such as 75ms or 75s`,
+    ],
+    ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s", did you mean 75s?`],
+    ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d", did you mean 24h?`],
     [
       'timeouts: { keep_alive: 0s }',
       '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "0s"',
@@ -198,19 +218,22 @@ describe('values', () => {
       '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "25h"',
     ],
     ['shutdown: { drain: 1441m }', '1:20: shutdown.drain: expected a time from 0ms to 24h, found "1441m"'],
-    ['caps: { head: 16KB }', `1:15: caps.head: ${SIZE}, found "16KB"`],
-    ['caps: { head: 16384 }', `1:15: caps.head: ${SIZE}, found 16384`],
+    ['caps: { head: 16KB }', `1:15: caps.head: ${SIZE}, found "16KB", did you mean 16KiB?`],
+    ['caps: { head: 16384 }', `1:15: caps.head: ${SIZE}, found 16384, did you mean 16KiB?`],
     ['caps: { head: 1023B }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "1023B"'],
     ['caps: { head: 2MiB }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "2MiB"'],
     ['caps: { fields: 0 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 0'],
     ['caps: { fields: 1.5 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 1.5'],
-    ['caps: { fields: "9" }', '1:17: caps.fields: expected a whole number from 1 to 1000, found "9"'],
+    [
+      'caps: { fields: "9" }',
+      '1:17: caps.fields: expected a whole number from 1 to 1000, found "9": write 9 without quotes',
+    ],
     ['caps: { fields: [1] }', '1:17: caps.fields: expected a whole number from 1 to 1000, found a list'],
     [
       'log: { level: warning }',
       '1:15: log.level: expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", found "warning", did you mean "warn"?',
     ],
-    ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes"'],
+    ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes", did you mean true?'],
   ])('are refused: %s', async (text, problem) => {
     expect(await problemsIn(`${text}\n${NEEDED}`)).toEqual([problem]);
   });
@@ -223,7 +246,7 @@ describe('values', () => {
     ],
     [
       'api:3000',
-      'expected a URL that starts with http://, such as http://api.internal:3000, found "api:3000"',
+      'expected a URL that starts with http://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
     ],
     ['http://user:secret@api', 'a URL of an upstream holds no user or password: leave out all up to the "@"'],
     [
@@ -289,7 +312,7 @@ describe('values', () => {
     ],
     [
       'authentication: none, min_body_rate: 240B',
-      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "240B"',
+      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "240B", did you mean 240B/s?',
     ],
     [
       'authentication: none, min_body_rate: 0B/s',
@@ -297,11 +320,11 @@ describe('values', () => {
     ],
     [
       'authentication: none, max_body: 1MB',
-      '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB"',
+      '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB", did you mean 1MiB?',
     ],
     [
       'authentication: none, methods: GET',
-      '1:69: routes[0].methods: expected a list of methods such as [GET, POST], found "GET"',
+      '1:69: routes[0].methods: expected a list of methods such as [GET, POST], found "GET", did you mean [GET]?',
     ],
     [
       'authentication: none, methods: []',
@@ -318,7 +341,7 @@ describe('values', () => {
     ],
     [
       'authentication: none, timeouts: { first_byte: 1 }',
-      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1`,
+      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1: a time has a unit, such as 1ms or 1s`,
     ],
   ])('are refused in a route: %s', async (keys, problem) => {
     expect(await problemsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([problem]);
@@ -396,7 +419,7 @@ caps: { fields: many }
     expect(await problemsIn(text)).toEqual([
       '2:3: listen: unknown key "htp", did you mean "http"?',
       '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
-      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5`,
+      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5: a time has a unit, such as 5ms or 5s`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
       '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
       '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',

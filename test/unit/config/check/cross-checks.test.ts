@@ -24,9 +24,18 @@ describe('the upstream of a route', () => {
     expect(await problemsIn(text)).toHaveLength(1);
   });
 
+  it('is not looked for where upstreams or routes are of another kind', async () => {
+    const list = 'upstreams:\n  - api\nroutes: [{ path: /, upstream: api, authentication: none }]\n';
+    expect(await problemsIn(list)).toEqual([
+      expect.stringMatching(/^2:3: upstreams: expected a map such as/),
+    ]);
+    const map = 'upstreams: { api: { url: "http://api" } }\nroutes: { /: api }\n';
+    expect(await problemsIn(map)).toEqual([expect.stringMatching(/^2:9: routes: expected a list of routes/)]);
+  });
+
   it('is not looked for where the upstreams are missing altogether', async () => {
     expect(await problemsIn('routes: [{ path: /, upstream: api, authentication: none }]\n')).toEqual([
-      '1:1: missing key "upstreams": expected a map of keys',
+      '1:1: missing key "upstreams": expected a map such as { api: { url: "http://api.internal:3000" } }',
     ]);
   });
 });

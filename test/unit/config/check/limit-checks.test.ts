@@ -76,7 +76,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'never_restrict: [home]',
-      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home"',
+      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home": names are not looked up, write the address',
     ],
     ['keys_per_caller: 0', '1:18: keys_per_caller: expected a whole number from 1 to 1000000, found 0'],
     ['window_slack: 2s', '1:15: window_slack: expected a time from 0ms to 1s, found "2s"'],
@@ -136,7 +136,9 @@ describe('a line of routes', () => {
       'is no route: method "TRACE" is none that the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method',
     ],
     ['GET /v1/a b', 'is no route: write METHOD /path, or /path alone'],
-    ['GET', 'is no route: a path starts with "/": write "/GET"'],
+    ['GET', 'is no route: the path is missing: write METHOD /path'],
+    ['ANY /v1', 'is no route: write the path alone for every method'],
+    ['* /v1', 'is no route: write the path alone for every method'],
     ['GET /v1/{a}/{a}', 'is no route: two parameters are named "a": give each a name of its own'],
   ])('"%s" is a mistake', async (line, problem) => {
     expect(await problemsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([

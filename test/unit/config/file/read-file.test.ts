@@ -76,10 +76,25 @@ describe('readConfigFile', () => {
   it.each([
     ['a Latin-1 letter', Buffer.from('a: 1\nb: \xfc\n', 'latin1'), 2],
     ['a letter that is cut off', Buffer.concat([Buffer.from('a: 1\n\nb: '), Buffer.from([0xc3])]), 3],
-    ['UTF-16', Buffer.from('\ufeffa: 1\n', 'utf16le'), 1],
   ])('names the line with %s', async (_, bytes, line) => {
     expect(await readBytes(bytes)).toMatchObject({
       problem: { line, column: 1, message: 'this line is not valid UTF-8: save the file as UTF-8' },
     });
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('\ufeffa: 1\n', 'utf16le'), 'the file is UTF-16: save it as UTF-8'],
+    [
+      'UTF-16 of the other order',
+      Buffer.from('\ufeffa: 1\n', 'utf16le').swap16(),
+      'the file is UTF-16: save it as UTF-8',
+    ],
+    [
+      'a compressed file',
+      Buffer.from([0x1f, 0x8b, 8, 0, 0]),
+      'this is a binary file, expected text: is this the right file?',
+    ],
+  ])('tells %s from text', async (_, bytes, message) => {
+    expect(await readBytes(bytes)).toMatchObject({ problem: { line: 1, column: 1, message } });
   });
 });

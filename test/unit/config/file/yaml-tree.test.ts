@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseYamlText } from '../../../../src/config/file/yaml-text.ts';
 import { buildYamlTree, nodeAt, type YamlTree } from '../../../../src/config/file/yaml-tree.ts';
+import { parseYamlText } from '../../../../src/config/yaml/index.ts';
 
 function treeOf(text: string, env: Readonly<Record<string, string>> = {}): YamlTree {
   const { document, placeOf } = parseYamlText(text);
@@ -87,14 +87,22 @@ describe('a YAML tree', () => {
     [
       'an alias of nothing',
       'a: *b\n',
-      '1:4: the alias *b has no anchor &b above it; a value that starts with "*" must be in quotes',
+      '1:4: no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     ],
-    ['an alias within itself', 'a: &a [*a]\n', '1:8: the alias *a stands inside of what it stands for'],
-    ['a merge of itself', 'a: &a { <<: *a }\n', '1:13: the alias *a stands inside of what it stands for'],
+    ['an alias within itself', 'a: &a [*a]\n', '1:8: this alias stands inside of what it stands for'],
+    ['a merge of itself', 'a: &a { <<: *a }\n', '1:13: this alias stands inside of what it stands for'],
     ['a merge of a list of numbers', 'a: &a [1]\nb: { <<: *a }\n', '1:8: "<<" merges maps, and this is none'],
     ['a merge of a word', 'b: { <<: a }\n', '1:10: "<<" merges maps, and this is none'],
-    ['a tag of its own', 'a: !secret x\n', '1:12: the tag !secret has no meaning here: remove it'],
-    ['a tag of YAML', 'a: !!set { x }\n', '1:10: the tag !!set has no meaning here: remove it'],
+    [
+      'a tag of its own',
+      'a: !secret x\n',
+      '1:12: a tag ("!" and a word) has no meaning here: remove it, or put the value in quotes',
+    ],
+    [
+      'a tag of YAML',
+      'a: !!set { x }\n',
+      '1:10: a tag ("!" and a word) has no meaning here: remove it, or put the value in quotes',
+    ],
     ['a key that would be passed over', '__proto__: 1\n', '1:1: unknown key "__proto__"'],
     ['a variable that is not set', `a: "\${NO}"\n`, '1:4: the environment variable NO is not set'],
   ])('places %s', (_, text, mistake) => {
@@ -105,6 +113,15 @@ describe('a YAML tree', () => {
     const { root } = treeOf('__proto__: { polluted: true }\na: 1\n');
     expect(Object.keys(root.value as object)).toEqual(['a']);
     expect((root.value as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('refuses merges that multiply, and says so once', () => {
+    const keys = Array.from({ length: 300 }, (_, index) => `k${index}: 1`).join(', ');
+    const merges = Array.from({ length: 500 }, (_, index) => `n${index}: { <<: *m }`).join('\n');
+    expect(mistakesIn(`m: &m { ${keys} }\n${merges}\n`)).toEqual([
+      '335:13: merging multiplies this file to more than 100000 values',
+      '1:1: aliases multiply this file to more than 100000 values',
+    ]);
   });
 
   it('refuses aliases that multiply, in no time', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemsIn } from '../../../support/config-text.ts';
+import { NEEDED, problemsIn } from '../../../support/config-text.ts';
 
 const REST = `routes: [{ path: /**, upstream: api }]
 upstreams: { api: { url: "http://api:3000" } }
@@ -49,7 +49,12 @@ function problemsOfTokens(written: string): Promise<string[]> {
 describe('a value of identity_provider', () => {
   it.each([
     ['issuer: 7', '30: issuer: write the issuer, an address such as https://id.example.com/realms/main'],
-    ['issuer: id.example.com', '30: issuer: is not an absolute URL'],
+    ['issuer: id.example.com', '30: issuer: has no scheme: write https:// before it'],
+    ['issuer: id.example.com:8443/realms/main', '30: issuer: has no scheme: write https:// before it'],
+    [
+      'issuer: https://id.example.com/.well-known/openid-configuration',
+      '30: issuer: is the address of the discovery document: leave out "/.well-known/openid-configuration"',
+    ],
     ['issuer: "ftp://id.example.com"', '30: issuer: must begin with https://'],
     ['issuer: "http://id.example.com"', `30: issuer: ${HTTP}`],
     ['issuer: "https://u:hunter2@id"', '30: issuer: must not hold a user name or password'],
@@ -58,17 +63,23 @@ describe('a value of identity_provider', () => {
     ['issuer: "https://id.example.com "', '30: issuer: must not hold blanks or line ends'],
     ['issuer: "$' + '{BLANK}"', '30: issuer: must not hold blanks or line ends'],
     ['discovery_url: ""', '22: discovery_url: write an address such as https://id.example.com/token'],
-    ['discovery_url: id', '37: discovery_url: is not an absolute URL'],
+    ['discovery_url: id', '37: discovery_url: has no scheme: write https:// before it'],
     ['discovery_url: "http://id.svc"', `37: discovery_url: ${HTTP}`],
-    ['endpoints: { authorization: id }', '50: endpoints.authorization: is not an absolute URL'],
+    [
+      'endpoints: { authorization: id }',
+      '50: endpoints.authorization: has no scheme: write https:// before it',
+    ],
     ['endpoints: { token: "http://id.svc" }', `42: endpoints.token: ${HTTP}`],
     [
       'endpoints: { key_set: "https://u:hunter2@id" }',
       '44: endpoints.key_set: must not hold a user name or password',
     ],
     ['endpoints: { jwks: x }', '35: endpoints: unknown key "jwks"'],
-    ['allow_http: yes', '34: allow_http: expected true or false, found "yes"'],
-    ['timeout: 5', '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5'],
+    ['allow_http: yes', '34: allow_http: expected true or false, found "yes", did you mean true?'],
+    [
+      'timeout: 5',
+      '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5: a time has a unit, such as 5ms or 5s',
+    ],
     ['timeout: 0s', '31: timeout: expected a time from 1ms to 24h, found "0s"'],
     [
       'client_id: 7',
@@ -140,7 +151,10 @@ describe('a value of access_tokens', () => {
       'audience: 7',
       '28: audience: expected the name of this API in the aud of its tokens, in quotes if it is a number, or any, found 7',
     ],
-    ['principal: sub', '29: principal: expected a list of claims such as [azp, sub], found "sub"'],
+    [
+      'principal: sub',
+      '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
+    ],
     ['principal: []', '29: principal: an empty list tells nobody from anybody: name at least one claim'],
     ['principal: [sub, sub]', '29: principal: a claim is named twice'],
     [
@@ -165,7 +179,10 @@ describe('a value of access_tokens', () => {
       'identity_headers: { "X A": sub }',
       '38: identity_headers: "X A" is no name: write letters, digits and "-", such as X-Auth-Subject',
     ],
-    ['schemes: Bearer', '27: schemes: expected a list of words such as [Bearer, Bot], found "Bearer"'],
+    [
+      'schemes: Bearer',
+      '27: schemes: expected a list of words such as [Bearer, Bot], found "Bearer", did you mean [Bearer]?',
+    ],
     ['schemes: [Bot]', '27: schemes: Bearer must be among them: it is the scheme of every standard client'],
     ['schemes: [Bearer, bearer]', '27: schemes: a word is there twice (letter case makes no difference)'],
     ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a word such as Bearer or Bot, found "a b"'],
@@ -191,5 +208,35 @@ describe('a value of access_tokens', () => {
     'not_before: 2026-01-31T12:00:00+01:00',
   ])('is accepted: %s', async written => {
     expect(await problemsOfTokens(written)).toEqual([]);
+  });
+});
+
+describe('an address of the provider', () => {
+  const WITH = (keys: string) =>
+    `identity_provider:\n${keys}  client_authentication: none\naccess_tokens: { audience: api }\n${NEEDED.replace(', authentication: none', '')}`;
+
+  it('is told to be wrong beside another mistake of the section', async () => {
+    const keys = '  issuer: id.example.com\n  client_id: 7\n  redirect_uri: https://app.example.com/cb\n';
+    expect(await problemsIn(WITH(keys))).toEqual([
+      '2:11: identity_provider.issuer: has no scheme: write https:// before it',
+      '3:14: identity_provider.client_id: expected the id of the gateway at the provider, in quotes if it is a number, found 7',
+    ]);
+  });
+
+  it('is not told to be plain http where the mistake may be about that', async () => {
+    const keys =
+      '  issuer: http://id.example.com\n  client_id: gateway\n  redirect_uri: https://app.example.com/cb\n';
+    for (const wrong of ['  allow_http: yes\n', '  allowhttp: true\n']) {
+      const problems = await problemsIn(WITH(keys + wrong));
+      expect(problems).toEqual([expect.stringContaining('allow')]);
+    }
+  });
+
+  it('that is missing is told to be, and nothing of what stands in for it', async () => {
+    const problems = await problemsIn(WITH('  client_id: gateway\n'));
+    expect(problems.map(problem => problem.replace(/:[^:]*$/, ''))).toEqual([
+      '2:3: identity_provider: missing key "issuer": write the issuer, an address such as https',
+      '2:3: identity_provider: missing key "redirect_uri": expected an absolute URI such as https',
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { ROUTABLE_METHODS } from '../routing/index.ts';
+import { ROUTABLE_METHODS } from '../../routing/index.ts';
 
 // Regular expressions of the JSON Schema, for what has a grammar that a parser reads with messages of its own. Editors and other
 // validators have nothing else to go by. They may pass what the parser refuses (a doubled parameter), never the other way round.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadFiles, loadText, NEEDED, problemsIn } from '../../support/config-text.ts';
+import { loadFiles, loadText, NEEDED, problemsIn } from '../../../support/config-text.ts';
 
 /** The snapshot of a gateway.yaml without mistakes. */
 async function snapshotOf(text: string, env: Readonly<Record<string, string>>) {
@@ -110,7 +110,10 @@ describe('a variable whose text may not stand where it does', () => {
       `trusted_proxies: ["\${V}"]`,
       `expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, but "\${V}" holds something else`,
     ],
-    [`trusted_proxies: "\${V}"`, `expected a list, which no variable can hold, found "\${V}"`],
+    [
+      `trusted_proxies: "\${V}"`,
+      `expected a list of networks such as [10.1.0.0/16], which no variable can hold, found "\${V}"`,
+    ],
     [`timeouts: "\${V}"`, `expected a map of keys, which no variable can hold, found "\${V}"`],
     [
       `listen: { http: "\${V}" }`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseYamlText } from '../../../../src/config/file/yaml-text.ts';
+import { parseYamlText } from '../../../../src/config/yaml/index.ts';
 
 function mistakesIn(text: string): string[] {
   return parseYamlText(text).mistakes.map(({ line, column, message }) => `${line}:${column}: ${message}`);
@@ -11,7 +11,7 @@ describe('parseYamlText', () => {
   });
 
   it.each([
-    ['a key that comes twice', 'a: 1\nb: 2\na: 3\n', '3:1: this key is already there'],
+    ['a key that comes twice', 'a: 1\nb: 2\na: 3\n', '3:1: the key "a" is already there, in line 1'],
     [
       'a second document',
       'a: 1\n---\nb: 2\n',
@@ -29,17 +29,31 @@ describe('parseYamlText', () => {
       'a: { path: /v1/{id} }\n',
       '1:16: inside { } or [ ] a value with braces or brackets of its own must be in quotes',
     ],
-    ['a star alone', 'a: *\n', '1:4: a value that starts with "*" must be in quotes'],
+    [
+      'a star alone',
+      'a: *\n',
+      '1:4: a value that starts with "*" must be in quotes; for everything write any, and for every path /**',
+    ],
     ['an at sign at the start', 'a: @b\n', '1:4: a value that starts with "@" must be in quotes'],
-    ['the end of the file where a quote is missing', 'a: "b\nc: d\n', '3:1: Missing closing "quote'],
-    ['an unknown version of YAML', '%YAML 1.9\n---\na: 1\n', '1:7: Unsupported YAML version 1.9'],
+    [
+      'a quote that is not closed',
+      'a: "b\nc: d\n',
+      '1:4: the quote that opens here is not closed: write " at its end',
+    ],
+    [
+      'an unknown version of YAML',
+      '%YAML 1.9\n---\na: 1\n',
+      '1:7: a line that starts with "%" is for the YAML reader: remove it',
+    ],
     ['lists a thousand deep', `a: ${'['.repeat(5000)}`, expect.stringMatching(/^1:\d+: nested too deeply$/)],
   ])('places %s', (_, text, mistake) => {
     expect(mistakesIn(text)).toEqual([mistake]);
   });
 
   it('tells one mistake a line, since what follows in the line is out of step', () => {
-    expect(mistakesIn('- a\nb: 1\n')).toEqual(['2:1: Unexpected scalar at node end']);
+    expect(mistakesIn('- a\nb: 1\n')).toEqual([
+      '2:1: a key stands among list items: write "- " before it, or indent it to belong to the item above',
+    ]);
   });
 
   it('keeps the document when its only fault is a doubled key', () => {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-import type { ConfigFile, Path } from './file/index.ts';
+import type { ConfigFile, Path } from '../file/index.ts';
 
 /** An issue of zod with its path from the top of the file. */
 export interface PlacedIssue {
@@ -17,7 +17,7 @@ export interface PlacedIssue {
 export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boolean {
   const filled = issues.map(({ issue, path }) => {
     if (issue.code !== 'invalid_type' || !file.holdsVariable(path)) return false;
-    const value = READERS[issue.expected]?.(file.textAt(path));
+    const value = READERS[issue.expected]?.(String(file.valueAt(path)));
     if (value === undefined) return false;
     file.fill(path, value);
     return true;

@@ -1,0 +1,128 @@
+import { parseDurationMs } from '../../core/index.ts';
+import { parseHostPort } from '../model/index.ts';
+import { formatSize } from './size.ts';
+
+/**
+ * What to write in place of a value that is not what was expected, as the end of that message; empty where it is anyone's guess.
+ *
+ * @param expected the message, by which it is known what the value should have been.
+ * @param value as it was read.
+ */
+export function whatWasMeant(expected: string, value: unknown): string {
+  if (typeof value === 'object' || value === undefined) return '';
+  const text = String(value).trim();
+  // Behind a user and a password stands an "@".
+  if (text === '' || text.length > 100 || text.includes('@')) return '';
+  const isText = typeof value === 'string';
+  const found = GUESSES.find(([pattern]) => pattern.test(expected));
+  return found?.[1](text, expected, isText) ?? '';
+}
+
+type Guess = (text: string, expected: string, isText: boolean) => string | undefined;
+
+const GUESSES: readonly (readonly [RegExp, Guess])[] = [
+  [/a time such as/, meantTime],
+  [/a size such as/, meantSize],
+  [/a rate such as/, text => (/^\d+([KMG]i)?B$/.test(text) ? didYouMean(`${text}/s`) : undefined)],
+  [/^expected true or false/, meantBoolean],
+  [/^expected a whole number/, meantNumber],
+  [/host:port/, meantHostPort],
+  [/^expected an origin/, meantOrigin],
+  [/^expected a network/, meantNetwork],
+  [/^expected a URL/, text => (isHostPort(text) ? didYouMean(`http://${text}`) : undefined)],
+  [
+    /^expected a map such as \{ url:/,
+    text => (isHostPort(text.replace(/^http:\/\//, '')) ? didYouMean(`{ url: "${text}" }`) : undefined),
+  ],
+  [
+    /^expected a method such as/,
+    text => (/^(\*|any|all)$/i.test(text) ? ': leave out "methods" for every one' : undefined),
+  ],
+  [
+    /^expected the name of a header field/,
+    text => (text === '*' ? ': for all write any, in place of the list' : undefined),
+  ],
+  [/such as \[/, meantList],
+];
+
+function didYouMean(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : `, did you mean ${text}?`;
+}
+
+const UNITS: Readonly<Record<string, string>> = { ms: 'ms', s: 's', m: 'm', h: 'h', d: 'h' };
+const LONGEST_MS = 86_400_000;
+
+function meantTime(text: string): string | undefined {
+  const [, number = '', word = ''] =
+    /^(\d+(?:\.\d+)?)\s*(ms|msecs?|millis|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)?$/i.exec(
+      text,
+    ) ?? [];
+  if (number === '') return undefined;
+  if (word === '') return `: a time has a unit, such as ${number}ms or ${number}s`;
+  const lower = word.toLowerCase();
+  const unit = UNITS[/^(ms|milli)/.test(lower) ? 'ms' : lower.charAt(0)] ?? '';
+  const count = Number(number) * (lower.startsWith('d') ? 24 : 1);
+  const ms = count * (parseDurationMs(`1${unit}`) ?? 0);
+  if (!Number.isSafeInteger(ms) || ms > LONGEST_MS) return undefined;
+  return didYouMean(Number.isInteger(count) ? `${count}${unit}` : `${ms}ms`);
+}
+
+function meantSize(text: string): string | undefined {
+  const [, number = '', word = ''] = /^(\d+)\s*([kmg]?i?b?|bytes?)$/i.exec(text) ?? [];
+  if (number === '') return undefined;
+  const power = 'kmg'.indexOf(word.charAt(0).toLowerCase()) + 1;
+  const bytes = Number(number) * 1024 ** (word === '' ? 0 : power);
+  return Number.isSafeInteger(bytes) ? didYouMean(formatSize(bytes)) : undefined;
+}
+
+function meantBoolean(text: string, _: string, isText: boolean): string | undefined {
+  if (/^(true|false)$/i.test(text) && isText) return `: write ${text.toLowerCase()} without quotes`;
+  if (/^(yes|y|on|1)$/i.test(text)) return didYouMean('true');
+  return /^(no|n|off|0)$/i.test(text) ? didYouMean('false') : undefined;
+}
+
+function meantNumber(text: string, expected: string, isText: boolean): string | undefined {
+  const most = Number(/ to (\d+)/.exec(expected)?.[1] ?? 0);
+  const [, digits = '', kilo = ''] = /^(\d[\d_,']*)(k?)$/i.exec(text) ?? [];
+  const number = Number(digits.replaceAll(/[_,']/g, '')) * (kilo === '' ? 1 : 1000);
+  if (digits === '' || number < 1 || number > most) return undefined;
+  return text === String(number) && isText ? `: write ${text} without quotes` : didYouMean(String(number));
+}
+
+function meantHostPort(text: string, expected: string): string | undefined {
+  const host = expected.includes('off') ? '127.0.0.1' : '0.0.0.0';
+  const plain = text
+    .replace(/^https?:\/\//, '')
+    .replace(/\/$/, '')
+    .replace(/^\*?:/, `${host}:`);
+  const place = /^\d+$/.test(plain) ? `${host}:${plain}` : plain;
+  return place !== text && parseHostPort(place) !== undefined ? didYouMean(place) : undefined;
+}
+
+function isHostPort(text: string): boolean {
+  return parseHostPort(text, 80) !== undefined;
+}
+
+function meantOrigin(text: string): string | undefined {
+  if (text === '*') return ': for every page write "origins: any", in place of the list';
+  if (text.includes('*')) return ': list each origin, there are no patterns';
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
+  const isKnown = url !== null && url.origin !== 'null' && /[.:]|^localhost$/.test(url.hostname);
+  return isKnown ? didYouMean(url.origin) : undefined;
+}
+
+function meantNetwork(text: string): string | undefined {
+  if (text === '*') return ': list the networks themselves';
+  return /[g-z]/i.test(text) ? ': names are not looked up, write the address' : undefined;
+}
+
+/** One entry, or several in one text, where a list of them has to be. */
+function meantList(text: string): string | undefined {
+  if (/[[\]{}"'#:]\s|[[\]{}"'#]/.test(text)) return undefined;
+  return didYouMean(
+    `[${text
+      .split(/[\s,]+/)
+      .filter(entry => entry !== '')
+      .join(', ')}]`,
+  );
+}

@@ -1,0 +1,68 @@
+import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
+import { falseBlankIn } from './odd-characters.ts';
+
+export const TEMPLATE =
+  '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
+
+/** A line that should be `key: value` and is not. */
+export function explainNoKey({ line, at }: Broken): Explanation {
+  const blank = falseBlankIn(line);
+  if (blank !== null) return { line: at.line, column: blank.index + 1, message: blank.message };
+  for (const [pattern, message] of NEARLY) {
+    const before = pattern.exec(line)?.[0];
+    if (before !== undefined) return { line: at.line, column: before.length, message };
+  }
+  return {
+    line: at.line,
+    column: depthOf(line) + 1,
+    message: 'this line is neither "key: value" nor "- item"',
+  };
+}
+
+/** Up to the character at fault. */
+const NEARLY: readonly (readonly [RegExp, string])[] = [
+  [/^.*?\{\{/, TEMPLATE],
+  [/^\s*-(?=[^\s-])/, 'write a space after this "-"'],
+  [/^[^:]*?：/, 'this colon (U+FF1A) is not the one of YAML: type ":" and a space'],
+  [/^[^=]*[^=\s:/]:(?=[^\s/])/, 'write a space after this ":"'],
+  [/^\s*[\w.-]+\s*=/, 'write ":" and a space in place of this "="'],
+];
+
+/** A line whose indent is that of nothing above it: the parser may point at a comment before it. */
+export function explainIndent({ lines, at }: Broken): Explanation {
+  const index = lines.findIndex((other, i) => i >= at.line - 1 && isCode(other));
+  const line = lines[index] ?? '';
+  const depth = depthOf(line);
+  const above = lines.slice(0, index).findLast(other => isCode(other) && depthOf(other) <= depth) ?? '';
+  const amongItems = depthOf(above) === depth && /^\s*-(\s|$)/.test(above);
+  const message = whyIndented(depth, amongItems, line);
+  return { line: index + 1, column: depth + 1, message, outOfStep: amongItems };
+}
+
+function whyIndented(depth: number, amongItems: boolean, line: string): string {
+  if (!amongItems)
+    return `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
+  if (/^\s*-\S/.test(line)) return 'write a space after this "-"';
+  return 'a key stands among list items: write "- " before it, or indent it to belong to the item above';
+}
+
+/** A second ":" in one line, or a line further in than the value above it allows. */
+export function explainNesting({ error, lines, line, at }: Broken): Explanation {
+  if (/block sequence/.test(error.message))
+    return { ...at, message: 'a list item stands among keys: indent it below the key that it belongs to' };
+  const rest = line.slice(at.column - 1).replace(/\s#.*$/, '');
+  if (/:(\s|$)/.test(rest)) return { ...at, message: 'a value with ": " in it must be in quotes' };
+  const below = lines.findIndex((other, index) => index >= at.line && isCode(other));
+  if (below === -1) return { ...at, message: UNREADABLE };
+  const message = `this line is indented further than the value in line ${at.line} allows: indent it like the keys beside it`;
+  return { line: below + 1, column: depthOf(lines[below] ?? '') + 1, message };
+}
+
+function depthOf(line: string): number {
+  return Math.max(0, line.search(/\S/));
+}
+
+/** Neither empty nor a comment. */
+function isCode(line: string): boolean {
+  return /^\s*[^\s#]/.test(line);
+}

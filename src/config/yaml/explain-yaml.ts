@@ -1,0 +1,53 @@
+import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
+import { explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
+import { explainMissingMark, explainUnclosed, explainUnexpected } from './explain-marks.ts';
+
+/** What the writer of the file did, and what to write instead, where the parser tells what it met. */
+export function explainYaml(broken: Broken): Explanation {
+  const { error, at, line } = broken;
+  if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };
+  switch (error.code) {
+    case 'BLOCK_AS_IMPLICIT_KEY':
+      return explainNesting(broken);
+    case 'MULTILINE_IMPLICIT_KEY':
+      return explainNoKey(broken);
+    case 'BAD_INDENT':
+      return /end with a/.test(error.message) ? explainUnclosed(broken) : explainIndent(broken);
+    case 'MISSING_CHAR':
+      if (/^Implicit map keys/.test(error.message)) return explainNoKey(broken);
+      return /^Sequence item/.test(error.message) ? explainIndent(broken) : explainMissingMark(broken);
+    case 'UNEXPECTED_TOKEN':
+      return explainUnexpected(broken);
+    case 'NON_STRING_KEY':
+      if (line.includes('{{')) return { ...at, message: TEMPLATE, outOfStep: true };
+      return { ...at, message: 'a key must be plain text' };
+    case 'BAD_ALIAS':
+    case 'BAD_SCALAR_START':
+      return { ...at, message: mustBeQuoted(broken) };
+    default:
+      return {
+        ...at,
+        message: MESSAGES[error.code] ?? UNREADABLE,
+        outOfStep: error.code === 'BAD_DIRECTIVE',
+      };
+  }
+}
+
+const TAB = 'a tab indents this line: use spaces';
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: TAB,
+  MULTIPLE_DOCS: 'a second YAML document starts here: one file holds one, remove the "---"',
+  BAD_DIRECTIVE: 'a line that starts with "%" is for the YAML reader: remove it',
+  BAD_DQ_ESCAPE: 'inside double quotes a "\\" begins an escape: use single quotes, or write "\\\\"',
+  KEY_OVER_1024_CHARS: 'a key has at most 1024 characters',
+  BLOCK_IN_FLOW:
+    'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes',
+};
+
+/** A value that begins with a character which means something else to YAML. */
+function mustBeQuoted({ error, text }: Broken): string {
+  const first = /[*&@`%]/.exec(text.slice(error.pos[0], error.pos[0] + 2))?.[0] ?? '*';
+  const message = `a value that starts with "${first}" must be in quotes`;
+  return first === '*' ? `${message}; for everything write any, and for every path /**` : message;
+}

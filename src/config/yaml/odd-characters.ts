@@ -1,0 +1,32 @@
+import type { PlacedMistake } from './place.ts';
+
+/** Control characters, but for those of blanks and line ends, and what Unicode takes for line ends or for no character at all. */
+const ODD = /[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\r(?!\n)|(?<!^)\ufeff/;
+
+/** Characters that look like a space, or like nothing: they come along with text that was copied from a page. */
+const BLANKS = /[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000]/;
+
+/** The first character that no configuration holds. The parser would take it for part of a value. */
+export function oddCharacterIn(text: string): PlacedMistake[] {
+  const found = ODD.exec(text);
+  if (found === null) return [];
+  const before = text.slice(0, found.index).split('\n');
+  const message = found[0].startsWith('\r')
+    ? 'a carriage return without a line feed: save the file with LF, or CRLF, as line ends'
+    : `the character ${nameOf(found[0])} does not belong into a text: is this the right file?`;
+  return [{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message }];
+}
+
+/** Why a line or a key is not what it seems to be, and at which index; null: nothing in it looks like a space and is none. */
+export function falseBlankIn(text: string): { readonly index: number; readonly message: string } | null {
+  const found = BLANKS.exec(text);
+  if (found === null) return null;
+  return {
+    index: found.index,
+    message: `${nameOf(found[0])} looks like a space here and is none: type a space`,
+  };
+}
+
+function nameOf(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

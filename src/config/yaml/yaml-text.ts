@@ -1,0 +1,35 @@
+import { type Document, LineCounter, parseDocument } from 'yaml';
+
+import { oddCharacterIn } from './odd-characters.ts';
+import type { Place, PlacedMistake } from './place.ts';
+import { yamlMistakes } from './yaml-mistakes.ts';
+
+export interface YamlText {
+  /** Null when the text is broken so badly that what follows from it would mislead. */
+  readonly document: Document.Parsed | null;
+  readonly mistakes: readonly PlacedMistake[];
+  placeOf(offset: number): Place;
+}
+
+/** Parses one YAML 1.2 document. */
+export function parseYamlText(text: string): YamlText {
+  // A line counter serves one document only: shared, it gives wrong lines.
+  const lineCounter = new LineCounter();
+  const placeOf = (offset: number): Place => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line, column: col };
+  };
+  const odd = oddCharacterIn(text);
+  if (odd.length > 0) return { document: null, mistakes: odd, placeOf };
+  const document = parseDocument(text, {
+    lineCounter,
+    merge: true,
+    prettyErrors: false,
+    strict: true,
+    stringKeys: true,
+    // The parser compares every key with every other of its map: `doubledKeys` takes one look at each.
+    uniqueKeys: false,
+  });
+  const mistakes = yamlMistakes(document, text, placeOf);
+  return { document: document.errors.length === 0 ? document : null, mistakes, placeOf };
+}

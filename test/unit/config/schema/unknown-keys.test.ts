@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { loadFiles, NEEDED, problemsIn, problemsOf } from '../../../support/config-text.ts';
+
+describe('an unknown key', () => {
+  it.each([
+    // Where it belongs instead, when nothing near is spelt like it.
+    [
+      'a key of a section at the top',
+      'admin: 127.0.0.1:1\n',
+      '1:1: unknown key "admin": it belongs in "listen"',
+    ],
+    [
+      'a key of the top in a section',
+      'log: { trusted_proxies: [] }\n',
+      '1:8: log: unknown key "trusted_proxies": it belongs at the top of the file, without an indent',
+    ],
+    [
+      'a key of every upstream',
+      'max_requests: 5\n',
+      '1:1: unknown key "max_requests": it belongs in "upstreams.NAME"',
+    ],
+    ['a key of a route', 'webhook: true\n', '1:1: unknown key "webhook": it belongs in an entry of "routes"'],
+    [
+      'a key of two places',
+      'first_byte: 5s\n',
+      '1:1: unknown key "first_byte": it belongs in "upstreams.NAME.timeouts" or in "routes.timeouts"',
+    ],
+    ['a key of limits.yaml', 'buckets: {}\n', '1:1: unknown key "buckets": it belongs in limits.yaml'],
+    [
+      'a key of a section of limits.yaml',
+      'restrict_for: 10m\n',
+      '1:1: unknown key "restrict_for": it belongs in "invalid_requests" of limits.yaml or in "webhook_not_found" of limits.yaml',
+    ],
+    ['a key that there is nowhere', 'grpc: {}\n', '1:1: unknown key "grpc"'],
+    // What is wrong beside its spelling.
+    [
+      'no space after its ":"',
+      'log: { access:false }\n',
+      '1:8: log: unknown key "access:...": write a space after the ":"',
+    ],
+    [
+      '"=" for its ":"',
+      'log: { access=false }\n',
+      '1:8: log: unknown key "access=...": write ":" and a space in place of the "="',
+    ],
+    [
+      'no space after the "-" of its item',
+      'log:\n  -access: false\n',
+      '2:3: log: unknown key "-access": write a space after the "-"',
+    ],
+    [
+      'a no-break space before it',
+      'log:\n \u00a0access: false\n',
+      '2:2: log: unknown key "\u00a0access": U+00A0 looks like a space here and is none: type a space',
+    ],
+    [
+      'a zero-width space behind it',
+      'log\u200b: {}\n',
+      '1:1: unknown key "log\u200b": U+200B looks like a space here and is none: type a space',
+    ],
+  ])('is told with what is meant: %s', async (_, text, problem) => {
+    expect(await problemsIn(`${text}${NEEDED}`)).toEqual([problem]);
+  });
+
+  it('of limits.yaml may belong in gateway.yaml', async () => {
+    const files = {
+      'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
+      'limits.yaml': 'upstreams: {}\nurl: x\n',
+    };
+    expect(problemsOf(await loadFiles(files))).toEqual([
+      'limits.yaml:1:1: unknown key "upstreams": it belongs in gateway.yaml',
+      'limits.yaml:2:1: unknown key "url": it belongs in "upstreams.NAME" of gateway.yaml',
+    ]);
+  });
+});
+
+describe('very many mistakes', () => {
+  const MANY = Array.from({ length: 5_000 }, (_, index) => `k${index}: 1\n`).join('');
+
+  it('are told up to two hundred, and how many more there are', async () => {
+    const problems = await problemsIn(`${MANY}${NEEDED}`);
+    expect(problems).toHaveLength(201);
+    expect(problems.slice(-2)).toEqual([
+      '200:1: unknown key "k199"',
+      '200:1: and 4800 more below, not shown: is this the right file?',
+    ]);
+  });
+
+  it('do not hide behind very many warnings', async () => {
+    const lines = Array.from({ length: 300 }, (_, index) => `  /v1/${index}: b\n`).join('');
+    const files = {
+      'gateway.yaml': `${NEEDED.replace('/**', '/v2')}limits: limits.yaml\n`,
+      'limits.yaml': `buckets: { b: { user: 5/5s } }\nroutes:\n${lines}keys_per_caller: 0\n`,
+    };
+    const problems = problemsOf(await loadFiles(files));
+    expect(problems).toHaveLength(202);
+    expect(problems.at(-1)).toContain('keys_per_caller: expected a whole number');
+  });
+});
