@@ -25,7 +25,7 @@ export class UpstreamPermits {
   /** Null: the caller has a permit now. Else nothing was taken. */
   take({ name, maxRequests, maxRequestsPerCaller }: UpstreamCaps, caller: string): UpstreamCap | null {
     const inFlight = this.#to(name);
-    // First, since a caller with its share is to hear of that, and not that the upstream is full.
+    // Asked first: a caller that holds its share should hear of that, not that the upstream is full.
     if (!inFlight.callers.take(caller, maxRequestsPerCaller)) return 'max_requests_per_caller';
     if (inFlight.all < maxRequests) {
       inFlight.all++;

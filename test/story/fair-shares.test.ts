@@ -23,7 +23,7 @@ import {
   startUpstream,
 } from '../support/wire/index.ts';
 
-/** Whoever has a path with `held` in it waits until its connection is gone, everybody else is answered. */
+/** Answers everything but paths with `held` in them: those wait until their connection is gone. */
 const holding: Script = async exchange => {
   if (exchange.request.target.includes('held')) await exchange.gone;
   await exchange.received();
