@@ -14,9 +14,8 @@ import { Exchange } from './exchange.ts';
 import { forward } from './forwarder.ts';
 import {
   answersPreflights,
-  type Gate,
+  GATES,
   type GateResult,
-  gatesOf,
   giveUpstreamBack,
   serveOptions,
   servePreflight,
@@ -28,11 +27,9 @@ import { serveSignIn } from './sign-in.ts';
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
   readonly #state: GatewayState;
-  readonly #gates: readonly Gate[];
 
   constructor(parts: GatewayDependencies) {
     this.#state = new GatewayState(parts);
-    this.#gates = gatesOf(this.#state);
   }
 
   /** Exchanges in flight. */
@@ -62,12 +59,10 @@ export class Gateway {
   /** Takes the exchange through the gates to its terminal. */
   run(exchange: Exchange): void {
     try {
-      const verdict = this.#passGates(exchange, 0);
-      if (!(verdict instanceof Promise)) this.#conclude(exchange, verdict);
+      const result = this.#passGates(exchange, 0);
+      if (!(result instanceof Promise)) this.#conclude(exchange, result);
       else
-        verdict
-          .then(awaited => this.#conclude(exchange, awaited))
-          .catch(fault => this.fault(exchange, fault));
+        result.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
     } catch (fault) {
       this.fault(exchange, fault);
     }
@@ -137,10 +132,10 @@ export class Gateway {
   }
 
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
-    for (let i = from; i < this.#gates.length; i++) {
-      const verdict = this.#gates[i]?.(exchange) ?? null;
-      if (verdict instanceof Promise) return this.#passLater(exchange, verdict, i + 1);
-      if (verdict !== null) return verdict;
+    for (let i = from; i < GATES.length; i++) {
+      const result = GATES[i]?.(exchange, this.#state) ?? null;
+      if (result instanceof Promise) return this.#passLater(exchange, result, i + 1);
+      if (result !== null) return result;
     }
     return null;
   }
@@ -149,8 +144,8 @@ export class Gateway {
    * A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. One
    * that was answered meanwhile (see `clientFault`) gets no second answer, which would be taken for that to its next request.
    */
-  async #passLater(exchange: Exchange, verdict: Promise<GateResult>, from: number): Promise<GateResult> {
-    return (await verdict) ?? (exchange.settled ? null : this.#passGates(exchange, from));
+  async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
+    return (await result) ?? (exchange.settled ? null : this.#passGates(exchange, from));
   }
 
   #conclude(exchange: Exchange, refusal: GateResult): void {

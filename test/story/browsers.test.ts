@@ -42,6 +42,15 @@ describe('a preflight', () => {
     expect(fieldOf(known, 'x-ratelimit-remaining')).toBe('1');
   });
 
+  test('is counted in the metric of decisions, as that of an address without a bucket', async () => {
+    const front = await start();
+    await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
+    const { text } = await front.gateway.admin('/metrics');
+    const counted = 'weir_limit_decisions_total{bucket="none",class="address",outcome=';
+    expect(text).toContain(`${counted}"admitted"} 4`);
+    expect(text).toContain(`${counted}"global"} 1`);
+  });
+
   test('never counts as an invalid request', async () => {
     const front = await startLimited(
       { ...limits, invalid_requests: { limit: '3/60s', restrict_for: '60s' } },

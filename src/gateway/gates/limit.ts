@@ -34,6 +34,10 @@ function claimOf(exchange: Exchange): Claim | null {
   const callerClass = caller?.kind ?? 'address';
   const key = caller?.principal ?? exchange.addressKey;
   const { limits } = snapshot;
+  // A preflight and an OPTIONS about the gateway itself come without a token and lead to no bucket.
+  if (exchange.isPreflight || exchange.isServerWide) {
+    return { set: limits.global.address, bucket: null, callerClass, caller: key, main: '' };
+  }
   const exempt = route?.kind === 'forward' && route.globalLimitExempt;
   const global = exempt ? NONE : limits.global[callerClass];
   const plain = { set: global, bucket: null, callerClass, caller: key, main: '' } as const;
@@ -76,7 +80,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   return bucketRefused(decision.retryAfterMs, scope);
 }
 
-/** Callers who ignore their own refusals are counted; for what others drew nobody is to blame. */
+/** Counts callers who ignore their own refusals: not for what others drew, and not a browser's preflight. */
 function noteRefusal(
   exchange: Exchange,
   { set, main }: Claim,
@@ -84,7 +88,7 @@ function noteRefusal(
   state: GatewayState,
 ): void {
   const refused = decision.role === 'global' ? set.global : set.caller;
-  if (decision.sharedKey || refused === null) return;
+  if (decision.sharedKey || refused === null || exchange.isPreflight) return;
   state.limiting.ignoredRefusals.note({
     address: exchange.addressKey,
     principal: exchange.caller?.principal ?? null,
