@@ -97,7 +97,6 @@ class RunningApp implements App {
     this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
       clock,
       limitKeys: snapshot.caps.limitKeys,
-      random: systemRandom,
       listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
       storeListener: new StoreListeners(storeMetrics === null ? [] : [storeMetrics, new StoreLog(log)]),
     });

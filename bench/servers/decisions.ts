@@ -1,6 +1,6 @@
 // The memory store alone, in this process, without a request around it: prints bytes a key and nanoseconds a decision as JSON.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { systemClock, systemRandom } from '../../src/core/index.ts';
+import { systemClock } from '../../src/core/index.ts';
 import { defineLimit, type LimitSet, MemoryStore } from '../../src/limits/index.ts';
 
 /** What this prints. */
@@ -51,7 +51,7 @@ function bytesPerKey(callers: readonly string[], mains: readonly string[]): numb
 
 /** Room for as many as it gets: what is reserved and not used would be counted among the bytes of a key. */
 function newStore(): MemoryStore {
-  return new MemoryStore({ clock: systemClock, random: systemRandom, maxKeys: KEYS });
+  return new MemoryStore({ clock: systemClock, maxKeys: KEYS });
 }
 
 /** Nanoseconds a decision for callers that are known, in an order that no cache foresees. */

@@ -1,6 +1,6 @@
 import type { NotBeforeMarks } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
-import type { Clock, LimitListener, Random, StoreListener } from '../core/index.ts';
+import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import {
   type AnonymousRestriction,
   IgnoredRefusals,
@@ -40,7 +40,6 @@ export class Limiting {
     store: StoreModel,
     parts: {
       readonly clock: Clock;
-      readonly random: Random;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
       /** Counters held in this process at most. */

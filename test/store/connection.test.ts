@@ -89,13 +89,13 @@ test('messages come to subscribers, who are told whenever the subscription is in
     () => inForce++,
   );
   await waitFor('the subscription is in force', () => inForce === 1);
-  await two.publish('news', 'first');
+  await two.command('publish', `${two.prefix}news`, 'first');
   await waitFor('it is heard', () => heard.length === 1);
   await server.kill();
   await server.start();
   await waitFor('the subscription is in force again', () => inForce === 2);
   await waitFor('the other is ready again', () => two.isReady);
-  await two.publish('news', 'second');
+  await two.command('publish', `${two.prefix}news`, 'second');
   await waitFor('it is heard', () => heard.length === 2);
   expect(heard).toEqual(['first', 'second']);
 });

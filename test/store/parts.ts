@@ -25,7 +25,7 @@ export function storeOn(
         throw error;
       },
     },
-    local: new MemoryStore({ clock, random: Math.random, maxKeys: 100 }),
+    local: new MemoryStore({ clock, maxKeys: 100 }),
     replicas: () => 1,
     policy: 'local',
     keysPerCaller: 4_096,

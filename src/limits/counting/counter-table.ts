@@ -1,4 +1,3 @@
-import type { Random } from '../../core/index.ts';
 import { CallerTable } from './caller-table.ts';
 import type { Counter } from './counter.ts';
 import { RecordTable } from './record-table.ts';
@@ -43,10 +42,10 @@ export class CounterTable {
   #inUseCount = 0;
 
   /** `capacity`: counters it holds at most. It takes up to 90 bytes for each, reserved at once and touched as they come. */
-  constructor(capacity: number, random: Random) {
-    this.#callers = new CallerTable(capacity, StringHash.withRandomKey(random));
+  constructor(capacity: number) {
+    this.#callers = new CallerTable(capacity, StringHash.withRandomKey());
     this.#table = new RecordTable(capacity, WIDTH);
-    this.#partHash = StringHash.withRandomKey(random);
+    this.#partHash = StringHash.withRandomKey();
   }
 
   get size(): number {

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
 import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
 import { Draw } from './draw.ts';
@@ -8,8 +8,6 @@ import { type BoundSet, Spaces } from './spaces.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
-  /** For the secret of the hash tables. */
-  readonly random: Random;
   /** Keys held at most, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /** Keys with a main value that one caller holds at most; its further values share one. Default 4,096. */
@@ -49,7 +47,7 @@ export class MemoryStore implements LimitStore {
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock;
-    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.random);
+    this.#table = new CounterTable(options.maxKeys ?? 1_000_000);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.#global = new Draw(this.#table);
     this.#caller = new Draw(this.#table);

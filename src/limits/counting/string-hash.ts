@@ -1,4 +1,4 @@
-import type { Random } from '../../core/index.ts';
+import { randomKey } from '../../core/index.ts';
 
 /**
  * Stands for a string in a table: 64 bits of HalfSipHash-1-3 under a secret key. Nobody who does not know the key can choose
@@ -23,8 +23,10 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  static withRandomKey(random: Random): StringHash {
-    return new StringHash(random() * 2 ** 32, random() * 2 ** 32);
+  /** Takes its key from the cryptographic source, so that no client can work it out from other random numbers it has seen. */
+  static withRandomKey(): StringHash {
+    const key = randomKey();
+    return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
   }
 
   read(text: string): void {

@@ -1,9 +1,8 @@
-import type { Clock, Random } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, type Quota } from '../counting/index.ts';
 
 export interface EventCounterOptions {
   readonly clock: Clock;
-  readonly random: Random;
   /** Keys counted at most. Default 200,000. */
   readonly maxKeys?: number;
 }
@@ -20,8 +19,8 @@ export class EventCounter {
   readonly #store: MemoryStore;
   #limits: LimitSet = OFF;
 
-  constructor({ clock, random, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
-    this.#store = new MemoryStore({ clock, random, maxKeys });
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+    this.#store = new MemoryStore({ clock, maxKeys });
   }
 
   /** The quota from now on, or null to count nothing. What is counted stays while the period does. */
@@ -41,10 +40,5 @@ export class EventCounter {
   count(key: string, part: string): number {
     const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);
     return admitted || sharedKey ? 0 : retryAfterMs;
-  }
-
-  /** Keys counted now. */
-  get keys(): number {
-    return this.#store.counts.keys;
   }
 }

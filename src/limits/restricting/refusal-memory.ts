@@ -14,9 +14,9 @@ export class RefusalMemory {
   readonly #spaces = new Spaces();
   readonly #refusal = newCounter();
 
-  constructor({ clock, random, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
+  constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#clock = clock;
-    this.#table = new CounterTable(maxKeys, random);
+    this.#table = new CounterTable(maxKeys);
   }
 
   /** Notes a refusal. True when an earlier one of the same key had told to wait longer, more than a second ago (see `inFlightMs`). */

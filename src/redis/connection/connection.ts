@@ -156,10 +156,6 @@ export class RedisConnection {
     if (this.#subscriber.status === 'ready') this.#enlist(this.#subscriber, this.prefix + channel);
   }
 
-  publish(channel: string, text: string): Promise<unknown> {
-    return this.command('publish', this.prefix + channel, text);
-  }
-
   #transmit(name: string, args: readonly Argument[], outstanding: Outstanding): void {
     this.#cork();
     const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {

@@ -53,11 +53,6 @@ export class Health {
     return this.#lastCause;
   }
 
-  /** Redis has decided since the start. */
-  get wasFound(): boolean {
-    return this.#everFound;
-  }
-
   /** Calls back whenever Redis decides from now on. */
   onFound(listener: () => void): void {
     this.#onFound.push(listener);

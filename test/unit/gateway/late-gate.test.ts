@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
-import { systemClock, systemRandom } from '../../../src/core/index.ts';
+import { systemClock } from '../../../src/core/index.ts';
 import {
   badRequest,
   ConnectionMemory,
@@ -19,7 +19,7 @@ async function slowlyLimited() {
   if (!loaded.ok) throw new Error('the configuration is wrong');
   const { snapshot } = loaded;
   const limiting = new Limiting(snapshot.limits, snapshot.store, {
-    ...{ clock: systemClock, random: systemRandom, limitKeys: 1_000 },
+    ...{ clock: systemClock, limitKeys: 1_000 },
     ...{ listener: new LimitListeners([]), storeListener: new StoreListeners([]) },
   });
   const decided = Promise.withResolvers<unknown>();

@@ -9,7 +9,7 @@ import {
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { type NaiveDecision, NaiveLimiter } from './naive-limiter.ts';
-import { copyOf, fixedRandom } from './stores.ts';
+import { copyOf } from './stores.ts';
 
 const PERIODS_MS = [1_000, 2_000, 3_000, 60_000];
 const CALLERS = ['user:a', 'user:b', 'address:192.0.2.1'];
@@ -46,10 +46,7 @@ export class History {
   readonly #refunded = new Set<string>();
 
   constructor(configuration: number, wrap: Wrap = store => store) {
-    this.#store = wrap(
-      new MemoryStore({ clock: this.#clock, random: fixedRandom, maxKeys: 64 }),
-      this.#clock,
-    );
+    this.#store = wrap(new MemoryStore({ clock: this.#clock, maxKeys: 64 }), this.#clock);
     this.#bits = new Bits(configuration);
     this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
     this.#sets = this.#configure(new Bits(configuration));

@@ -8,7 +8,7 @@ import {
   WebhookNotFound,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
-import { fixedRandom, limit } from './stores.ts';
+import { limit } from './stores.ts';
 
 const quiet = { restricted: () => {}, released: () => {}, noRoom: () => {} };
 const A = '192.0.2.1';
@@ -22,7 +22,7 @@ beforeEach(() => {
   restrictions = new Restrictions({ clock, listener: quiet });
 });
 
-const options = (maxKeys = 100) => ({ clock, random: fixedRandom, maxKeys });
+const options = (maxKeys = 100) => ({ clock, maxKeys });
 const rule = (quota: string, restrictForMs = 600_000) => ({ quota: parseQuota(quota), restrictForMs });
 
 function times(count: number, act: () => void): void {
@@ -44,7 +44,6 @@ describe('events', () => {
   test('are not counted without a quota', () => {
     const counter = new EventCounter(options());
     times(9, () => expect(counter.count(A, '')).toBe(0));
-    expect(counter.keys).toBe(0);
   });
 
   test('keep their counts when a reload changes the number alone', () => {

@@ -9,14 +9,11 @@ import {
 } from '../../../src/limits/index.ts';
 import type { FrozenClock } from './frozen-clock.ts';
 
-/** Not random, so that a failing test fails again. */
-export const fixedRandom = () => 0.618;
-
 export function newStore(
   clock: FrozenClock,
   sizes: { maxKeys?: number; keysPerCaller?: number } = {},
 ): MemoryStore {
-  return new MemoryStore({ clock, random: fixedRandom, maxKeys: 1_000, ...sizes });
+  return new MemoryStore({ clock, maxKeys: 1_000, ...sizes });
 }
 
 /** A caller's limit of a bucket `b`, unless told otherwise. */

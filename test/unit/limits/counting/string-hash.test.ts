@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { StringHash } from '../../../../src/limits/counting/string-hash.ts';
 
 test('a string is hashed as HalfSipHash says, one round a word and three to finish', () => {
@@ -35,6 +35,17 @@ test('another key is another hash', () => {
   one.read('caller');
   two.read('caller');
   expect([one.low, one.high]).not.toEqual([two.low, two.high]);
+});
+
+test('the key of a table does not come from Math.random, whose numbers can be predicted', () => {
+  const predictable = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const hashes = [StringHash.withRandomKey(), StringHash.withRandomKey()];
+  predictable.mockRestore();
+  const values = hashes.map(hash => {
+    hash.read('caller');
+    return `${hash.low} ${hash.high}`;
+  });
+  expect(values[0]).not.toBe(values[1]);
 });
 
 test('strings that differ in one bit of one character differ in about half of the bits', () => {
