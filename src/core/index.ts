@@ -33,6 +33,7 @@ export type {
   StoreListener,
   TokenRefusal,
 } from './listeners/index.ts';
+export { Memo } from './memo.ts';
 export { ownString } from './own-string.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';

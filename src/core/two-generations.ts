@@ -1,14 +1,16 @@
+import { ownString } from './own-string.ts';
+
 /**
- * A bounded map that forgets what was not asked for lately. Entries live in a young and an old half; an entry found in the
- * old half moves to the young one, and when the young half is full it becomes the old one and what was there is gone.
- * A hit in the young half writes nothing, which a list ordered by use would do every time.
+ * A bounded map that forgets what was not asked for lately. Entries live in a young and an old half; one found in the old half
+ * moves to the young one. When the young half is full it becomes the old one, and the previous old half is dropped. A hit in the
+ * young half writes nothing, where a list ordered by use would write every time. Keys are copied (see `ownString`).
  */
 export class TwoGenerations<V> {
   readonly #half: number;
   #young = new Map<string, V>();
   #old = new Map<string, V>();
 
-  /** @param maxEntries most entries held, at least 2 */
+  /** @param maxEntries at least 2 */
   constructor(maxEntries: number) {
     this.#half = Math.max(1, Math.floor(maxEntries / 2));
   }
@@ -21,9 +23,7 @@ export class TwoGenerations<V> {
     const young = this.#young.get(key);
     if (young !== undefined || this.#old.size === 0) return young;
     const old = this.#old.get(key);
-    if (old === undefined) return undefined;
-    this.#old.delete(key);
-    this.set(key, old);
+    if (old !== undefined) this.set(key, old);
     return old;
   }
 
@@ -33,7 +33,7 @@ export class TwoGenerations<V> {
       this.#young = new Map();
     }
     this.#old.delete(key);
-    this.#young.set(key, value);
+    this.#young.set(ownString(key), value);
   }
 
   delete(key: string): void {

@@ -10,12 +10,13 @@ export {
   type LimitSet,
   type LimitStore,
   MemoryStore,
-  NO_LIMIT,
+  NO_LIMITS,
   parseQuota,
   type Quota,
   QuotaError,
   RecentDigests,
   type StoreCounts,
+  UNLIMITED,
 } from './counting/index.ts';
 export {
   type AnonymousRestriction,

@@ -4,7 +4,7 @@ import {
   defineLimit,
   type IgnoredRefusalsRule,
   type Limit,
-  type LimitSet,
+  NO_LIMITS,
   type OffenceRule,
   type Quota,
   RecentDigests,
@@ -50,7 +50,7 @@ export function compileLimits(config: LimitsConfig): CompiledLimits {
   return {
     routes,
     model: {
-      global: ofEachClass(callerClass => ({ ...NOTHING, global: global[callerClass] })),
+      global: ofEachClass(callerClass => ({ ...NO_LIMITS, global: global[callerClass] })),
       routes: new RouteTable(routes),
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
@@ -60,8 +60,6 @@ export function compileLimits(config: LimitsConfig): CompiledLimits {
     },
   };
 }
-
-const NOTHING: LimitSet = { global: null, caller: null, resource: null };
 
 type PerClass<T> = Readonly<Record<CallerClass, T>>;
 
@@ -100,7 +98,7 @@ function compileBucket(
   const resource = limitOf('resource', config.resource);
   const exemptSets = ofEachClass(callerClass => {
     const key = QUOTA_KEYS[callerClass].find(candidate => config[candidate] !== undefined);
-    return { global: null, caller: key === undefined ? null : limitOf('caller', config[key]), resource };
+    return { ...NO_LIMITS, caller: key === undefined ? null : limitOf('caller', config[key]), resource };
   });
   return {
     name,

@@ -1,6 +1,6 @@
 import type { BucketModel, CallerClass } from '../../config/index.ts';
 import { mainValue } from '../../http/index.ts';
-import type { Decision, LimitSet } from '../../limits/index.ts';
+import { type Decision, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 import { badRequest, bucketRefused, globallyRefused, reportOf, storeUnreachable } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -39,7 +39,7 @@ function claimOf(exchange: Exchange): Claim | null {
     return { set: limits.global.address, bucket: null, callerClass, caller: key, main: '' };
   }
   const exempt = route?.kind === 'forward' && route.globalLimitExempt;
-  const global = exempt ? NONE : limits.global[callerClass];
+  const global = exempt ? NO_LIMITS : limits.global[callerClass];
   const plain = { set: global, bucket: null, callerClass, caller: key, main: '' } as const;
   // Without a valid token where one is required, only the address's global limit is drawn on: buckets are for callers.
   if (route?.authentication === 'required' && caller === null) return plain;
@@ -51,8 +51,6 @@ function claimOf(exchange: Exchange): Claim | null {
   const sets = exempt ? bucket.exemptSets : bucket.sets;
   return { set: sets[callerClass], bucket, callerClass, caller: key, main };
 }
-
-const NONE: LimitSet = { global: null, caller: null, resource: null };
 
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
   const { bucket, callerClass, set, main } = claim;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { Memo } from '../../core/index.ts';
 
 /**
  * - `value`: buckets split by a main parameter have a hash for each of its values
@@ -9,7 +10,7 @@ export type BucketHashing = 'value' | 'route';
 const HEX_DIGITS = 32;
 /** Digests remembered for all buckets of a configuration. */
 const MAX_DIGESTS = 1_024;
-/** Longer texts are hashed each time: ids are shorter, and a client chooses the length. */
+/** Longer texts are hashed each time: ids are shorter, and the client chooses the length. */
 const MAX_TEXT = 128;
 
 /**
@@ -37,26 +38,12 @@ export class BucketHash {
   }
 }
 
-/** Digests of the texts that came lately: the same few values come again, and a look-up costs a third of a SHA-256. */
+/** Remembers recent digests: the same few values come again, and a look-up costs a third of a SHA-256. */
 export class RecentDigests {
-  readonly #digests = new Map<string, string>();
-
-  /** Digests remembered now. */
-  get size(): number {
-    return this.#digests.size;
-  }
+  readonly #digests = new Memo(digest, MAX_DIGESTS);
 
   of(text: string): string {
-    return this.#digests.get(text) ?? this.#make(text);
-  }
-
-  #make(text: string): string {
-    const made = digest(text);
-    if (text.length > MAX_TEXT) return made;
-    // Forgetting all at once needs no order of use. A flood of values costs what it did without a memory.
-    if (this.#digests.size >= MAX_DIGESTS) this.#digests.clear();
-    this.#digests.set(text, made);
-    return made;
+    return text.length > MAX_TEXT ? digest(text) : this.#digests.of(text);
   }
 }
 

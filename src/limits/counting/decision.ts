@@ -34,8 +34,8 @@ export interface Decision {
   readonly resourceWindow: number;
 }
 
-/** Of a request that meets no limit. */
-export const NO_LIMIT: Decision = {
+/** The decision about a request without a limit. */
+export const UNLIMITED: Decision = {
   admitted: true,
   role: null,
   limit: 0,

@@ -1,7 +1,7 @@
 export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
-export { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
+export { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
 export {
   type Algorithm,
   defineLimit,
@@ -9,6 +9,7 @@ export {
   type LimitOptions,
   type LimitRole,
   type LimitSet,
+  NO_LIMITS,
 } from './limit.ts';
 export { MemoryStore, type StoreCounts } from './memory-store.ts';
 export { parseQuota, type Quota, QuotaError } from './quota.ts';

@@ -48,6 +48,9 @@ export interface LimitSet {
   readonly resource: Limit | null;
 }
 
+/** No limit at all; also the base of sets that hold only some. */
+export const NO_LIMITS: LimitSet = { global: null, caller: null, resource: null };
+
 const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 

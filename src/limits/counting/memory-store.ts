@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import { CounterTable } from './counter-table.ts';
-import { type Decision, type LimitStore, NO_LIMIT } from './decision.ts';
+import { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
 import { Draw } from './draw.ts';
 import type { Limit, LimitSet } from './limit.ts';
 import { Moment } from './moment.ts';
@@ -40,7 +40,7 @@ export class MemoryStore implements LimitStore {
   readonly #global: Draw;
   readonly #caller: Draw;
   readonly #resource: Draw;
-  readonly #decision: Numbers = { ...NO_LIMIT };
+  readonly #decision: Numbers = { ...UNLIMITED };
   #keysPerCaller: number;
   #callerOverflows = 0;
   #sharedOverflows = 0;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { defineLimit, type LimitSet, MemoryStore, type Quota } from '../counting/index.ts';
+import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS, type Quota } from '../counting/index.ts';
 
 export interface EventCounterOptions {
   readonly clock: Clock;
@@ -9,15 +9,13 @@ export interface EventCounterOptions {
 
 export const DEFAULT_MAX_EVENT_KEYS = 200_000;
 
-const OFF: LimitSet = { global: null, caller: null, resource: null };
-
 /**
  * Counts events against a quota: the same windows, bounds and evictions as the limits of requests, under keys of one or two
  * parts. Off until it is given a quota.
  */
 export class EventCounter {
   readonly #store: MemoryStore;
-  #limits: LimitSet = OFF;
+  #limits: LimitSet = NO_LIMITS;
 
   constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#store = new MemoryStore({ clock, maxKeys });
@@ -25,10 +23,10 @@ export class EventCounter {
 
   /** The quota from now on, or null to count nothing. What is counted stays while the period does. */
   use(quota: Quota | null): void {
-    if (quota === null) this.#limits = OFF;
+    if (quota === null) this.#limits = NO_LIMITS;
     else
       this.#limits = {
-        ...OFF,
+        ...NO_LIMITS,
         caller: defineLimit({ role: 'caller', bucket: '', main: null, algorithm: 'window', quota }),
       };
   }

@@ -1,9 +1,10 @@
-import type { Clock, ExchangeRecord, TokenRefusal } from '../../core/index.ts';
-import { Memo } from './memo.ts';
+import { type Clock, type ExchangeRecord, Memo, type TokenRefusal } from '../../core/index.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
 /** What stands in a JSON string as it is: printable ASCII but the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
+/** Values remembered of each member. */
+const MAX_REMEMBERED = 20_000;
 /** '', '.001', to '.999': thousandths without zeros at the end. */
 const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).slice(1));
 
@@ -11,11 +12,11 @@ const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).sl
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;
-  // Of these there are few, from the configuration and the parser's list of methods.
-  readonly #method = rendered('method');
-  readonly #route = rendered('route');
-  readonly #upstream = rendered('upstream');
-  readonly #bucket = rendered('bucket');
+  // These have few values: the configuration's names and the parser's methods.
+  readonly #method = member('method');
+  readonly #route = member('route');
+  readonly #upstream = member('upstream');
+  readonly #bucket = member('bucket');
   #openedAtMs = Number.NaN;
   #opening = '';
 
@@ -28,8 +29,7 @@ export class AccessLine {
   of(record: ExchangeRecord): string {
     let line = `${this.#open()},"requestId":${quoted(record.requestId)}`;
     line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
-    line +=
-      this.#method.of(record.method) + this.#route.of(record.route) + this.#upstream.of(record.upstream);
+    line += this.#method(record.method) + this.#route(record.route) + this.#upstream(record.upstream);
     line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
     line += this.#names(record);
     line += `,"status":${record.status},"outcome":"${record.outcome}"`;
@@ -56,13 +56,16 @@ export class AccessLine {
   #names({ caller, decision }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
     if (decision === null) return names;
-    names += `${this.#bucket.of(decision.bucket)},"decision":"${decision.outcome}"`;
+    names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}"`;
     return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
   }
 }
 
-function rendered(name: string): Memo<string | null> {
-  return new Memo(value => `,"${name}":${JSON.stringify(value)}`);
+/** Renders one member, and remembers how. */
+function member(name: string): (value: string | null) => string {
+  const absent = `,"${name}":null`;
+  const memo = new Memo(value => `,"${name}":${JSON.stringify(value)}`, MAX_REMEMBERED);
+  return value => (value === null ? absent : memo.of(value));
 }
 
 /** The reason as the metric has it; the claim that is lacking, where that is the reason. */

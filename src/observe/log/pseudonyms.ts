@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { Memo } from './memo.ts';
+import { Memo } from '../../core/index.ts';
 
 const DIGITS = 22;
+const MAX_REMEMBERED = 20_000;
 
 /**
  * Names for callers and main values in logs: the same name for the same value under one key, and no way back without the
@@ -10,8 +11,9 @@ const DIGITS = 22;
 export class Pseudonyms {
   #key: Buffer;
   /** A name costs several microseconds to make, and a caller has many lines. */
-  readonly #names = new Memo<string>(value =>
-    createHmac('sha256', this.#key).update(value).digest('base64url').slice(0, DIGITS),
+  readonly #names = new Memo(
+    value => createHmac('sha256', this.#key).update(value).digest('base64url').slice(0, DIGITS),
+    MAX_REMEMBERED,
   );
 
   constructor(key: Buffer) {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { digestOf, ownString } from '../../core/index.ts';
+import { digestOf, Memo } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 
 const NAME_DIGITS = 11;
-/** In each of two generations. */
-const MAX_DIGESTS = 5_000;
+/** Digests remembered: callers and main values come again and again. */
+const MAX_DIGESTS = 10_000;
 
 /**
  * Names of the counters in Redis. Callers and main values are only in them as hashes: who reads the keys learns neither tokens
@@ -13,7 +13,7 @@ const MAX_DIGESTS = 5_000;
  */
 export class Keys {
   readonly #prefix: string;
-  readonly #digests = new Digests();
+  readonly #digests = new Memo(digestOf, MAX_DIGESTS);
   /** Weak, so that what belongs to a configuration goes with it. */
   readonly #names = new WeakMap<Limit, string>();
 
@@ -60,23 +60,5 @@ export class Keys {
       this.#names.set(limit, name);
     }
     return name;
-  }
-}
-
-/** Digests of callers and main values, which come again and again. Bounded: those not used for a while are made anew. */
-class Digests {
-  #young = new Map<string, string>();
-  #old = new Map<string, string>();
-
-  of(text: string): string {
-    const known = this.#young.get(text);
-    if (known !== undefined) return known;
-    const made = this.#old.get(text) ?? digestOf(text);
-    if (this.#young.size >= MAX_DIGESTS) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(ownString(text), made);
-    return made;
   }
 }

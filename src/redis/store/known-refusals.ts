@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { type Clock, TwoGenerations } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
 /** Refusals known at most; a flood may come from many. */
@@ -21,7 +21,7 @@ interface Known {
  */
 export class KnownRefusals {
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new TwoGenerations<Known>(MAX_KNOWN);
   #generation = 0;
 
   constructor(clock: Clock) {
@@ -50,7 +50,6 @@ export class KnownRefusals {
     const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
     if (untilMs <= atMs) return;
-    if (this.#known.size >= MAX_KNOWN) this.#makeRoom(atMs);
     this.#known.set(key, { decision, limit, atMs, untilMs });
   }
 
@@ -75,10 +74,5 @@ export class KnownRefusals {
       resetAfterMs: Math.max(1, decision.resetAfterMs - goneMs),
       retryAfterMs: Math.max(1, decision.retryAfterMs - goneMs),
     };
-  }
-
-  #makeRoom(nowMs: number): void {
-    for (const [key, { untilMs }] of this.#known) if (nowMs >= untilMs) this.#known.delete(key);
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
   }
 }

@@ -1,4 +1,4 @@
-import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
+import { type Limit, type LimitRole, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 
 /** What of a question to the script is the same for every request with these limits. */
 export interface Plan {
@@ -29,7 +29,7 @@ export class PlanTable {
       plans = {
         whole: planOf(set),
         ofCaller: planOf({ ...set, resource: null }),
-        ofResource: planOf({ global: null, caller: null, resource: set.resource }),
+        ofResource: planOf({ ...NO_LIMITS, resource: set.resource }),
       };
       this.#plans.set(set, plans);
     }

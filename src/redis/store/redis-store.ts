@@ -5,7 +5,8 @@ import {
   type LimitSet,
   type LimitStore,
   type MemoryStore,
-  NO_LIMIT,
+  NO_LIMITS,
+  UNLIMITED,
 } from '../../limits/index.ts';
 import { RedisError, type Reply } from '../connection/index.ts';
 import type { FailurePolicy } from '../options.ts';
@@ -98,7 +99,7 @@ export class RedisStore implements LimitStore {
   }
 
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
+    if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
     if (!this.#parts.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
     const callerKeys = this.#keys.caller(caller);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
@@ -107,7 +108,7 @@ export class RedisStore implements LimitStore {
   }
 
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
-    if (this.#plans.of(limits).whole.limits.length === 0) return NO_LIMIT;
+    if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
     const question = { limits, caller, main, drawing: false };
     return this.#parts.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
@@ -117,7 +118,7 @@ export class RedisStore implements LimitStore {
   refund(limit: Limit, main: string, resourceWindow: number): void {
     const { local, health, replicas } = this.#parts;
     if (resourceWindow < 0) {
-      const { resource } = this.#divided.of({ global: null, caller: null, resource: limit }, replicas());
+      const { resource } = this.#divided.of({ ...NO_LIMITS, resource: limit }, replicas());
       if (resource !== null) local.refund(resource, main, -resourceWindow);
     } else if (health.isShared) {
       this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
@@ -232,7 +233,7 @@ export class RedisStore implements LimitStore {
   #fallBack(question: Question): Decision {
     const { policy } = this.#parts;
     if (policy === 'local') return this.#by('local', this.#decideLocally(question));
-    return policy === 'open' ? this.#by('open', NO_LIMIT) : this.#by('closed', CLOSED);
+    return policy === 'open' ? this.#by('open', UNLIMITED) : this.#by('closed', CLOSED);
   }
 
   /** A window of the local store is told as a negative number, so that a refund finds its way back there. */
@@ -258,5 +259,5 @@ function both(own: Decision, shared: Decision): Decision {
   return { ...own, resourceWindow: shared.resourceWindow };
 }
 
-const CLOSED: Decision = { ...NO_LIMIT, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
+const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
 const NONSENSE = new RedisError('error', 'the answer of the script is not one');
