@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../src/limits/index.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
-import { DECIDE, REFUND } from '../../src/redis/scripts.ts';
+import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';

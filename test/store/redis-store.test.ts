@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DecidedBy } from '../../src/core/index.ts';
 import { RedisError, type Reply } from '../../src/redis/connection/connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
-import { DECIDE, REFUND } from '../../src/redis/scripts.ts';
+import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';

@@ -1,9 +1,9 @@
 import { Cluster, Command, type Redis } from 'ioredis';
 import type { Clock, StoreFailure } from '../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
-import type { RedisScript } from '../scripts.ts';
 import { makeClient } from './client.ts';
 import { Deadlines, type Waiting } from './deadlines.ts';
+import type { RedisScript } from './script.ts';
 
 /** A command that Redis did not do, or not in time: then it may still be done later. */
 export class RedisError extends Error {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
-import { defineScript } from '../scripts.ts';
 import type { RedisConnection } from './connection.ts';
+import { defineScript } from './script.ts';
 
 /** A gateway that was not heard of for so long is gone. */
 const LIFETIME_MS = 10_000;

@@ -1,4 +1,4 @@
-import { defineScript } from '../scripts.ts';
+import { defineScript } from '../connection/index.ts';
 
 /**
  * The board in Redis. KEYS: [1] its state, "id:number", where the number counts what was posted and the id tells boards apart

@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { RedisError } from '../connection/index.ts';
-import type { RedisScript } from '../scripts.ts';
+import { RedisError, type RedisScript } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 
 /** Something that all gateways are to know. */

@@ -1,8 +1,7 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { type Clock, digestOf } from '../../core/index.ts';
 import type { OffenceRule, OffenceTally, Restricted } from '../../limits/index.ts';
-import { RedisError } from '../connection/index.ts';
-import { defineScript, type RedisScript } from '../scripts.ts';
+import { defineScript, RedisError, type RedisScript } from '../connection/index.ts';
 
 /** What the feed needs of a connection. */
 export interface FeedConnection {

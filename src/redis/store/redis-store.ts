@@ -8,10 +8,10 @@ import {
   NO_LIMITS,
   UNLIMITED,
 } from '../../limits/index.ts';
-import { RedisError, type Reply } from '../connection/index.ts';
+import { RedisError, type RedisScript, type Reply } from '../connection/index.ts';
 import type { FailurePolicy } from '../options.ts';
-import { DECIDE, REFUND, type RedisScript } from '../scripts.ts';
 import { type Answer, readAnswer } from './answer.ts';
+import { DECIDE, REFUND } from './counter-scripts.ts';
 import { DividedLimits } from './divided-limits.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';

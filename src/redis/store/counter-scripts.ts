@@ -1,18 +1,7 @@
-import { createHash } from 'node:crypto';
-
-/** A Lua script that Redis keeps by its hash. */
-export interface RedisScript {
-  readonly source: string;
-  /** SHA-1 of the source, as Redis names it. */
-  readonly sha: string;
-}
-
-export function defineScript(source: string): RedisScript {
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
-}
+import { defineScript } from '../connection/index.ts';
 
 /**
- * What the scripts share: the arithmetic of `limits/fixed-window.ts` and `limits/smooth.ts`, line for line, on Redis' own
+ * What the scripts share: the arithmetic of `limits/counting/fixed-window.ts` and `smooth.ts`, line for line, on Redis' own
  * clock, whose whole milliseconds are both the time that passes and the time that is announced.
  *
  * Limits come as JSON, made once for each configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
