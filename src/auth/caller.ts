@@ -22,8 +22,6 @@ export interface Caller {
   readonly principal: string;
   /** `sub`, or null. Not-before marks are kept per subject. */
   readonly subject: string | null;
-  /** `azp`, else `client_id`, or null. */
-  readonly client: string | null;
   /** From this moment on the token is refused: its `exp` and the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /** `iat`. */
@@ -58,7 +56,6 @@ export function callerOf(
     kind,
     principal: principalOf(kind, parts),
     subject: textClaim(claims, 'sub'),
-    client: textClaim(claims, 'azp') ?? textClaim(claims, 'client_id'),
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     issuedAtS,
     key,

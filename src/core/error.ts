@@ -31,8 +31,6 @@ export interface GatewayErrorOptions {
   readonly details?: readonly ErrorDetail[];
   /** Further header fields of the answer (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields?: readonly string[];
-  /** True when sending the same request again cannot do harm and may help. Default false. */
-  readonly retrySafe?: boolean;
   /** The connection is closed after the answer: what follows on it cannot be trusted. Default false. */
   readonly close?: boolean;
   /** The cap that was met, for log and metrics. Default none. */
@@ -55,7 +53,6 @@ export class GatewayError {
   readonly side: ErrorSide;
   readonly details: readonly ErrorDetail[];
   readonly fields: readonly string[];
-  readonly retrySafe: boolean;
   readonly close: boolean;
   readonly cap: Cap | null;
 
@@ -67,7 +64,6 @@ export class GatewayError {
     this.side = options.side;
     this.details = options.details ?? [];
     this.fields = options.fields ?? [];
-    this.retrySafe = options.retrySafe ?? false;
     this.close = options.close ?? false;
     this.cap = options.cap ?? null;
   }

@@ -171,7 +171,7 @@ class Forwarding implements CallSink, Terminal {
       this.#refusal.fail();
       return;
     }
-    if (this.#retrySafe(failure)) {
+    if (this.#mayRepeat(failure)) {
       this.#exchange.retried = true;
       this.send();
       return;
@@ -232,7 +232,7 @@ class Forwarding implements CallSink, Terminal {
    * Once, and only where the upstream cannot have acted on the request: no connection was made; or it was reset on a
    * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
    */
-  #retrySafe(failure: UpstreamFailure): boolean {
+  #mayRepeat(failure: UpstreamFailure): boolean {
     if (this.#exchange.retried || failure.answerBegun) return false;
     if (failure.kind === 'connect') return this.#body === null || !this.#body.started;
     return (

@@ -17,10 +17,6 @@ export class InFlight {
     this.#maxOfOne = Math.max(1, Math.floor(most * SHARE));
   }
 
-  get all(): number {
-    return this.#all;
-  }
-
   /** False: no room, in all or for this address. */
   take(address: string): boolean {
     const count = this.#byAddress.get(address) ?? 0;

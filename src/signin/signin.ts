@@ -67,11 +67,6 @@ export class SignIn {
         : new Set([...options.redirectAllowList, options.redirectUri]);
   }
 
-  /** Token requests on their way. */
-  get inFlight(): number {
-    return this.#inFlight.all;
-  }
-
   /** `GET /v1/anonymous/authorize-url`: the same answer, byte for byte, until the provider's metadata changes. */
   authorizeUrl(): SignInAnswer | GatewayError {
     const metadata = this.#parts.provider.metadata;

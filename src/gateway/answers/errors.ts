@@ -67,7 +67,6 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
     side: 'provider',
     message: 'The token cannot be checked at the moment. Try again shortly.',
     fields: ['Retry-After', String(retryAfterS)],
-    retrySafe: true,
   });
 }
 
@@ -79,7 +78,6 @@ export function storeUnreachable(retryAfterMs: number): GatewayError {
     side: 'store',
     message: 'Limits cannot be checked at the moment. Try again shortly.',
     fields: ['Retry-After', String(Math.ceil(retryAfterMs / 1_000))],
-    retrySafe: true,
   });
 }
 
@@ -171,7 +169,6 @@ export function overloaded(cap: Cap): GatewayError {
     side: 'gateway',
     message: 'Too many requests are in flight. Try again shortly.',
     fields: RETRY_SOON,
-    retrySafe: true,
     cap,
   });
 }
@@ -184,7 +181,6 @@ export function shareTaken(): GatewayError {
     side: 'client',
     message: 'Too many of your requests are in flight to this service. Try again shortly.',
     fields: RETRY_SOON,
-    retrySafe: true,
     cap: 'max_requests_per_caller',
   });
 }

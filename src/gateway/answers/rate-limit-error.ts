@@ -44,7 +44,6 @@ export class RateLimitError extends GatewayError {
         'Cache-Control',
         'no-store',
       ],
-      retrySafe: true,
     });
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;

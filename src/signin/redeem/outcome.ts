@@ -31,7 +31,6 @@ const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>
     message:
       'The identity provider could not be reached yet. The code was not used; try again with the same one.',
     fields: RETRY_AFTER,
-    retrySafe: true,
   },
   overloaded: {
     status: 503,
@@ -39,7 +38,6 @@ const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>
     side: 'gateway',
     message: 'Too many sign-ins are under way. The code was not used; try again with the same one.',
     fields: ['Retry-After', '1'],
-    retrySafe: true,
     cap: 'max_in_flight',
   },
   unreachable: {
@@ -48,7 +46,6 @@ const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>
     side: 'provider',
     message: 'The identity provider cannot be reached. The code was not used; try again with the same one.',
     fields: RETRY_AFTER,
-    retrySafe: true,
   },
   timed_out: {
     status: 504,

@@ -30,7 +30,6 @@ describe('a caller', () => {
       kind: 'user',
       principal: 'user:web ada',
       subject: 'ada',
-      client: 'web',
       expiresAtMs: START_MS + 330_000,
       issuedAtS: START_S,
       identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'],
@@ -43,7 +42,6 @@ describe('a caller', () => {
       kind: 'bot',
       principal: 'bot:robot',
       subject: 'service-account',
-      client: 'robot',
     });
   });
 
@@ -87,13 +85,7 @@ describe('a caller', () => {
   it('needs no claim that its principal does not name', () => {
     expect(caller({ azp: undefined }, { principal: ['sub'] })).toMatchObject({
       principal: 'user:ada',
-      client: null,
     });
-  });
-
-  it('has a client_id as client where there is no azp', () => {
-    const changed = { azp: undefined, client_id: 'robot' };
-    expect(caller(changed, { principal: ['sub'], bots: null }).client).toBe('robot');
   });
 
   it('may be told by a claim named like a method of every object', () => {
