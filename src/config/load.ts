@@ -9,6 +9,7 @@ import {
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import { ConfigFile, type Diagnostic, type Environment, type LimitsFiles, Readings } from './file/index.ts';
+import { withLeanHeap } from './lean-heap.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, validate } from './schema/index.ts';
 
@@ -70,7 +71,11 @@ export interface LoadedLimits {
  * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and tells every mistake at
  * once. The files are one configuration: where one is bad, none counts.
  */
-export async function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
+export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
+  return withLeanHeap(() => load(path, options));
+}
+
+async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings();
   const file = await ConfigFile.read(path, options.env, readings);
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
