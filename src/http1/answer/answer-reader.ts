@@ -226,8 +226,13 @@ export class AnswerReader {
   #readBody(bytes: Buffer, at: number, end: number): void {
     if (this.#body === null) return;
     this.#found.reset();
-    const behind = this.#body.decode(bytes, at, end);
-    if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
+    let behind = end;
+    try {
+      behind = this.#body.decode(bytes, at, end);
+    } finally {
+      // Also what came before a mistake: it was whole.
+      if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
+    }
     this.#endIfDone(behind, end);
   }
 
