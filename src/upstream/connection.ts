@@ -257,9 +257,9 @@ export class Connection implements RequestWriterOwner {
   }
 
   #onAnswered(): void {
-    const { close, keepAliveMs, bodiless } = this.#answer;
+    const { close, keepAliveMs } = this.#answer;
     const { options } = this.#share;
-    const rests = bodiless || (this.#call !== null && mayAnswerTwice(this.#call.request));
+    const rests = this.#lateBytesAreLikely();
     const requestLeft = this.#requestSent && this.#socket.writableLength === 0;
     this.#call = null;
     this.#writer?.stop();
@@ -274,6 +274,15 @@ export class Connection implements RequestWriterOwner {
     this.#since = NOT_SEEN;
     if (rests) this.#share.rest(this);
     else this.#share.idle(this);
+  }
+
+  /**
+   * Whether what is known of the exchange makes a second answer likely. A 429 counts because it often comes from a limiter
+   * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
+   */
+  #lateBytesAreLikely(): boolean {
+    const { bodiless, status } = this.#answer;
+    return bodiless || status === 429 || (this.#call !== null && mayAnswerTwice(this.#call.request));
   }
 
   #onEnd(): void {

@@ -24,6 +24,13 @@ const BODILESS: readonly (readonly [string, string, string])[] = [
   ['304 without framing', head('GET /late'), 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n'],
   ['205', head('GET /late'), 'HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n'],
   ['a length of 0', head('GET /late'), `${OK}Content-Length: 0\r\n\r\n`],
+  ['no byte in chunks', head('GET /late'), `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  [
+    'no byte in chunks, then trailers',
+    head('GET /late'),
+    `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n`,
+  ],
+  ['a 429 with a body', head('GET /late'), 'HTTP/1.1 429 Slow\r\nContent-Length: 5\r\n\r\nhello'],
   [
     '103 and 204',
     head('GET /late'),

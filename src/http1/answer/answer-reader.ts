@@ -53,6 +53,7 @@ export class AnswerReader {
   #begun = false;
   #close = false;
   #keepAliveMs: number | null = null;
+  #status = 0;
   #bodiless = false;
 
   constructor(maxHeadBytes: number) {
@@ -88,7 +89,12 @@ export class AnswerReader {
     return this.#keepAliveMs;
   }
 
-  /** The last answer had no body, by its method, its status or a length of 0. */
+  /** Of the last answer. */
+  get status(): number {
+    return this.#status;
+  }
+
+  /** No byte of a body came with the last answer, whatever its framing. */
   get bodiless(): boolean {
     return this.#bodiless;
   }
@@ -198,7 +204,8 @@ export class AnswerReader {
     this.#forgetHead();
     if (close) this.#close = true;
     this.#keepAliveMs = keepAliveMs;
-    this.#bodiless = length === 0;
+    this.#status = head.status;
+    this.#bodiless = true;
     const body = decoderOf(length, this.#takePiece);
     this.#body = body;
     this.#phase = 'body';
@@ -252,6 +259,7 @@ export class AnswerReader {
   }
 
   readonly #takePiece: PieceTaker = (bytes, from, to) => {
+    this.#bodiless = false;
     if (this.#text !== null) this.#gathered += this.#text.slice(from, to);
     else this.#found.add(bytes, from, to);
   };
