@@ -9,8 +9,7 @@ import {
   type IncomingHead,
   interimAnswer,
   LAST_CHUNK,
-  RequestBody,
-  type RequestBodyOwner,
+  type RequestBody,
   type RequestFraming,
 } from '../http1/index.ts';
 
@@ -20,7 +19,7 @@ const DISCARD_MAX_BYTES = 65_536;
 const STRING_MAX_BYTES = 2_048;
 
 /** What an exchange needs of the connection it is on. */
-export interface ConnectionSide extends RequestBodyOwner {
+export interface ConnectionSide {
   readonly socket: Socket;
   readonly peer: string;
   readonly memory: ConnectionMemory;
@@ -60,18 +59,16 @@ export class Http1Downstream implements Downstream {
   /** The answer ends where the connection does (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
-  constructor(connection: ConnectionSide, start: IncomingHead) {
-    this.method = start.method;
-    this.target = start.target;
-    this.httpMinor = start.httpMinor;
-    this.fields = start.fields;
-    this.framing = start.framing;
+  constructor(connection: ConnectionSide, head: IncomingHead, body: RequestBody | null) {
+    this.method = head.method;
+    this.target = head.target;
+    this.httpMinor = head.httpMinor;
+    this.fields = head.fields;
+    this.framing = head.framing;
     this.peer = connection.peer;
     this.memory = connection.memory;
     this.#connection = connection;
-    const { bodyLength } = start.framing;
-    this.requestBody =
-      bodyLength === 0 || typeof bodyLength === 'object' ? null : new RequestBody(bodyLength, connection);
+    this.requestBody = body;
   }
 
   get bytesReceived(): number {
@@ -83,9 +80,9 @@ export class Http1Downstream implements Downstream {
     return this.requestBody === null ? this.framing.bodyLength === 0 : this.requestBody.done;
   }
 
-  /** The client waits to be asked for the body, and nothing of it has come. */
-  get expectsContinue(): boolean {
-    return this.framing.expectation !== 'none';
+  /** The client may be waiting for a 100 before it sends the body; behind the beginning of an answer there can be none. */
+  get awaitsContinue(): boolean {
+    return this.framing.expectation !== 'none' && !this.answerBegun;
   }
 
   /** The client has to send, and does not wait for the upstream to take. */
@@ -196,7 +193,7 @@ export class Http1Downstream implements Downstream {
   #isInOrder(): boolean {
     if (this.requestComplete) return true;
     // A client that was not asked for its body may send it or not (RFC 9110, 10.1.1).
-    if (this.expectsContinue && this.requestBody?.started !== true) return false;
+    if (this.framing.expectation !== 'none' && this.requestBody?.started !== true) return false;
     const { bodyLength } = this.framing;
     return typeof bodyLength === 'number' && bodyLength <= DISCARD_MAX_BYTES;
   }

@@ -31,11 +31,12 @@ export class RequestBody implements BodySource {
   /** It was not read at some moment since the last sweep. */
   #stoodStill = true;
   #sink: BodySink | null = null;
-  #discarded = false;
   /** What of the bytes at hand is of the body. */
   readonly #found = new JoinedPieces();
   started = false;
   paused = false;
+  /** What is still to come goes nowhere. */
+  discarded = false;
   /** Of its data, that were wanted. */
   bytes = 0;
   /** With what frames its chunks. */
@@ -54,7 +55,7 @@ export class RequestBody implements BodySource {
 
   /** The bytes of the body are wanted now. */
   get flows(): boolean {
-    return (this.started && !this.paused) || this.#discarded;
+    return (this.started && !this.paused) || this.discarded;
   }
 
   /** Whether its sender misses the terms. To be asked at each sweep, and only then. */
@@ -102,7 +103,7 @@ export class RequestBody implements BodySource {
   discard(): void {
     this.under(DISCARDING);
     this.#sink = null;
-    this.#discarded = true;
+    this.discarded = true;
     this.#owner.bodyFlowChanged();
   }
 

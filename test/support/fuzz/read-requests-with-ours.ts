@@ -1,6 +1,4 @@
-import { MalformedMessage } from '../../../src/http1/index.ts';
-import { readIncomingHead, withoutEmptyLines } from '../../../src/http1/request/incoming-head.ts';
-import { RequestBody } from '../../../src/http1/request/request-body.ts';
+import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
 import { Connection } from '../../../src/server/connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
@@ -8,7 +6,6 @@ import { type Manner, RecordingGateway } from './recording-gateway.ts';
 import type { RequestsReading } from './request-reading.ts';
 
 const HEAD_BYTES = 1_048_576;
-const NOBODY = { bodyStarted() {}, bodyFlowChanged() {}, bodyTooLarge() {} };
 
 export interface Delivery {
   /** Default `prompt`. */
@@ -62,20 +59,22 @@ function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }
 
-/** What a connection does not tell: why the bytes are no requests. The same parts, without the connection. */
+/** What a connection does not say: why the bytes are not requests. Its reader without the connection does. */
 function whyRefused(bytes: Buffer): string {
+  let why = 'nothing';
+  const reader = new RequestReader({
+    requestBegun({ framing: { bodyLength } }) {
+      if (typeof bodyLength === 'object') why = bodyLength.refused;
+      else reader.next();
+    },
+    bodyStarted() {},
+    bodyFlowChanged() {},
+    bodyTooLarge() {},
+  });
   try {
-    for (let rest = withoutEmptyLines(bytes); rest.length > 0; rest = withoutEmptyLines(rest)) {
-      const start = readIncomingHead(rest, rest.length);
-      if (start === null) return 'nothing';
-      const { bodyLength } = start.framing;
-      if (typeof bodyLength === 'object') return bodyLength.refused;
-      rest = rest.subarray(start.bytes);
-      if (bodyLength === 0) continue;
-      const body = new RequestBody(bodyLength, NOBODY);
-      rest = rest.subarray(body.read(rest));
-    }
-    return 'nothing';
+    reader.add(bytes);
+    reader.read(HEAD_BYTES);
+    return why;
   } catch (error) {
     if (error instanceof MalformedMessage) return error.message;
     throw error;

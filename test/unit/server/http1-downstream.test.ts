@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionMemory } from '../../../src/gateway/index.ts';
-import { NO_TERMS } from '../../../src/http1/index.ts';
+import { NO_TERMS, RequestBody } from '../../../src/http1/index.ts';
 import { requestFraming } from '../../../src/http1/request/request-framing.ts';
 import { type ConnectionSide, Http1Downstream } from '../../../src/server/http1-downstream.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
@@ -8,6 +8,8 @@ import { MemorySocket } from '../../support/memory-socket.ts';
 const LENGTH = (bytes: number): string[] => ['Content-Length', String(bytes)];
 const CHUNKED = ['Transfer-Encoding', 'chunked'];
 const EXPECT = ['Expect', '100-continue'];
+
+const NOBODY = { bodyStarted() {}, bodyFlowChanged() {}, bodyTooLarge() {} };
 
 interface Asked {
   readonly method?: string;
@@ -28,20 +30,13 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     keepAliveHint: 'timeout=5',
     date: 'now',
     answered: () => side.answered++,
-    bodyStarted() {},
-    bodyFlowChanged() {},
-    bodyTooLarge() {},
   };
-  const downstream = new Http1Downstream(connection, {
-    method,
-    target: '/',
-    httpMinor,
-    fields,
-    framing: requestFraming(fields, httpMinor),
-    section: Buffer.alloc(0),
-    bytes: 0,
-  });
-  return { downstream, wire, side, body: downstream.requestBody };
+  const framing = requestFraming(fields, httpMinor);
+  const head = { method, target: '/', httpMinor, fields, framing, section: null, bytes: 0 };
+  const { bodyLength } = framing;
+  const body =
+    bodyLength === 0 || typeof bodyLength === 'object' ? null : new RequestBody(bodyLength, NOBODY);
+  return { downstream: new Http1Downstream(connection, head, body), wire, side, body };
 }
 
 const SINK = { chunk: () => true, end() {}, fail() {} };

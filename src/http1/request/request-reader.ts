@@ -1,0 +1,164 @@
+import { GrowingBytes } from '../../core/index.ts';
+import { MalformedMessage, PartialHead } from '../message/index.ts';
+import { type IncomingHead, readIncomingHead, withoutEmptyLines } from './incoming-head.ts';
+import { RequestBody, type RequestBodyOwner } from './request-body.ts';
+
+/**
+ * While so many bytes wait behind a request, no more are wanted. With fewer there are: only a read shows that a client has
+ * gone.
+ */
+const MAX_WAITING_BYTES = 65_536;
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** A head that does not end within its cap. */
+export class OversizedHead extends MalformedMessage {}
+
+export interface RequestReaderOwner extends RequestBodyOwner {
+  /** A head is complete. Its body, if it has one, is read when somebody starts it. */
+  requestBegun(head: IncomingHead, body: RequestBody | null): void;
+}
+
+/** Where in a request the next byte belongs. */
+type Phase =
+  /** In a head, or in the empty lines before it. */
+  | 'head'
+  /** In a body, which is read while it flows. */
+  | 'body'
+  /** Behind a request that is still being answered: it has to wait. */
+  | 'behind'
+  /** Nowhere: nothing more is read. */
+  | 'over';
+
+/** Reads the requests of one connection, each when the one before was answered. Knows nothing of sockets. */
+export class RequestReader {
+  readonly #owner: RequestReaderOwner;
+  #phase: Phase = 'head';
+  /** Bytes that were not read yet, or begin a head. */
+  #waiting: Buffer = NO_BYTES;
+  readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
+  readonly #partialHead = new PartialHead();
+  /** The last head; null where it was too large to be remembered. */
+  #before: IncomingHead | null = null;
+  #body: RequestBody | null = null;
+  #reading = false;
+
+  constructor(owner: RequestReaderOwner) {
+    this.#owner = owner;
+  }
+
+  /** The body that the next byte belongs to. Its request may have been answered already. */
+  get body(): RequestBody | null {
+    return this.#body;
+  }
+
+  /** Bytes that wait to be read. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** A part of a head has come. */
+  get insideHead(): boolean {
+    return this.#phase === 'head' && this.#waiting.length > 0;
+  }
+
+  /** Whether further bytes are wanted. A head may grow up to its own cap; what comes behind the end is thrown away. */
+  get wantsMore(): boolean {
+    if (this.#phase === 'head' || this.#phase === 'over' || this.#body?.flows === true) return true;
+    return this.#waiting.length < MAX_WAITING_BYTES;
+  }
+
+  get over(): boolean {
+    return this.#phase === 'over';
+  }
+
+  /** Whether the next request, with the same fields to the byte, will have them as the same array. */
+  get remembersFields(): boolean {
+    return this.#before !== null;
+  }
+
+  /** What it means if no further byte comes. `unread`: not known before what waits was read, and answered. */
+  get atEnd(): 'between requests' | 'inside a request' | 'unread' {
+    const waits = this.#waiting.length > 0;
+    if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';
+    return this.#phase === 'body' && !waits ? 'inside a request' : 'unread';
+  }
+
+  add(bytes: Buffer): void {
+    if (this.#phase !== 'over')
+      this.#waiting = this.#waiting.length === 0 ? bytes : this.#joined.join(this.#waiting, bytes);
+  }
+
+  /**
+   * Reads what waits, as far as it is wanted. What it finds may lead to another call from within, which does nothing and
+   * returns false. Throws MalformedMessage.
+   */
+  read(maxHeadBytes: number): boolean {
+    if (this.#reading) return false;
+    this.#reading = true;
+    try {
+      while (this.#waiting.length > 0 && this.#readPart(maxHeadBytes));
+    } finally {
+      this.#reading = false;
+    }
+    if (this.#waiting.length === 0) this.#joined.forget();
+    return true;
+  }
+
+  /** The last request was answered: what is left of its body goes nowhere, and another head may follow. */
+  next(): void {
+    if (this.#phase === 'behind') this.#phase = 'head';
+    this.#body?.discard();
+  }
+
+  /** Reads nothing more. */
+  giveUp(): void {
+    this.#phase = 'over';
+    this.#body = null;
+    this.#waiting = NO_BYTES;
+  }
+
+  /** False: nothing more is to be found for now. */
+  #readPart(maxHeadBytes: number): boolean {
+    if (this.#phase === 'head') return this.#readHead(maxHeadBytes);
+    return this.#body?.flows === true && this.#readBody(this.#body);
+  }
+
+  #readHead(maxHeadBytes: number): boolean {
+    const bytes = withoutEmptyLines(this.#waiting);
+    this.#keep(bytes);
+    if (bytes.length === 0 || !this.#partialHead.worthReading(bytes, maxHeadBytes)) return false;
+    const head = readIncomingHead(bytes, Math.min(bytes.length, maxHeadBytes), this.#before);
+    if (head === null) {
+      if (bytes.length >= maxHeadBytes) throw new OversizedHead('a head that is too large');
+      this.#partialHead.incomplete(bytes.length);
+      return false;
+    }
+    this.#partialHead.complete();
+    this.#before = head.section === null ? null : head;
+    this.#keep(bytes.subarray(head.bytes));
+    const { bodyLength } = head.framing;
+    const hasBody = bodyLength !== 0 && typeof bodyLength !== 'object';
+    this.#body = hasBody ? new RequestBody(bodyLength, this.#owner) : null;
+    this.#phase = hasBody ? 'body' : 'behind';
+    this.#owner.requestBegun(head, this.#body);
+    return true;
+  }
+
+  #readBody(body: RequestBody): boolean {
+    const bytes = this.#waiting;
+    this.#waiting = NO_BYTES;
+    const at = body.read(bytes);
+    // Who got a piece of it may have given up.
+    if (!body.done || this.#phase === 'over') return false;
+    this.#body = null;
+    this.#phase = body.discarded ? 'head' : 'behind';
+    this.#keep(bytes.subarray(at));
+    return true;
+  }
+
+  /** An empty piece would keep the memory alive that it was cut from. */
+  #keep(bytes: Buffer): void {
+    this.#waiting = bytes.length === 0 ? NO_BYTES : bytes;
+  }
+}
