@@ -39,4 +39,5 @@ export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode } from './rpc-code.ts';
+export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';

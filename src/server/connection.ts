@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { GatewayError } from '../core/index.ts';
+import { type GatewayError, StallTimer } from '../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
@@ -20,9 +20,10 @@ import {
   RequestReader,
   type RequestReaderOwner,
 } from '../http1/index.ts';
+import { BodyPace } from './body-pace.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
-import { StallTimer } from './stall-timer.ts';
+import { SocketProgress } from './socket-progress.ts';
 
 /** Requests that came in one read are answered so many at a time; in between, other connections have their turn. */
 const ANSWERS_AT_A_TIME = 16;
@@ -70,13 +71,15 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   /** Answers since bytes last came. */
   #answers = 0;
   #halfClosed = false;
-  readonly #stall: StallTimer;
+  readonly #stall = new StallTimer();
+  readonly #progress: SocketProgress;
+  readonly #pace = new BodyPace();
 
   constructor(socket: Socket, peer: string, state: ListenerState) {
     this.socket = socket;
     this.peer = peer;
     this.#state = state;
-    this.#stall = new StallTimer(socket);
+    this.#progress = new SocketProgress(socket);
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
@@ -147,6 +150,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   }
 
   bodyFlowChanged(): void {
+    if (this.#reader.body?.flows !== true) this.#pace.stoodStill();
     this.#read();
   }
 
@@ -158,8 +162,9 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   sweep(nowMs: number): void {
     const { body } = this.#reader;
     const phase = this.#phase;
-    const waitedMs = this.#stall.waitedMs(nowMs, phase.name === 'lingering' || body?.flows === true);
-    const isTooSlow = body?.isTooSlow(nowMs) === true;
+    const moved = this.#progress.moved(phase.name === 'lingering' || body?.flows === true);
+    const waitedMs = this.#stall.waitedMs(nowMs, moved);
+    const isTooSlow = body !== null && this.#pace.isTooSlow(nowMs, body);
     switch (phase.name) {
       case 'head':
         this.#sweepHead(nowMs, waitedMs, phase.sinceMs);

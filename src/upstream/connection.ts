@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../core/index.ts';
+import { type Clock, StallTimer } from '../core/index.ts';
 import {
   AnswerReader,
   mayAnswerTwice,
@@ -8,6 +8,7 @@ import {
   requestHead,
   type UpstreamRequest,
 } from '../http1/index.ts';
+import { Call, type CallCarrier } from './call.ts';
 import type { Connect } from './connect.ts';
 import type { UpstreamOptions } from './options.ts';
 import type { Slab, SlabStore } from './slab.ts';
@@ -15,9 +16,6 @@ import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
 
 /** A server's keep-alive time is kept less this, since its closing and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
-
-/** A wait that no sweep has seen yet: it counts from the sweep that does, so that most waits never ask what time it is. */
-const NOT_SEEN = -1;
 
 /** What the connections of a pool share. */
 export interface ConnectionShare {
@@ -48,7 +46,7 @@ type Phase =
   | 'closed';
 
 /** A connection to an upstream: carries one request at a time, and knows how long it has been waiting for what. */
-export class Connection implements RequestWriterOwner {
+export class Connection implements RequestWriterOwner, CallCarrier {
   readonly #share: ConnectionShare;
   readonly #socket: Socket;
   readonly #answer: AnswerReader;
@@ -72,8 +70,7 @@ export class Connection implements RequestWriterOwner {
   readonly #maxAgeMs: number;
   /** Past its age: it takes no further request. */
   #old = false;
-  /** When the present wait began, or `NOT_SEEN`. */
-  #since = NOT_SEEN;
+  readonly #stall = new StallTimer();
   #idleMs: number;
   #closeWhenIdle = false;
 
@@ -115,7 +112,7 @@ export class Connection implements RequestWriterOwner {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
     // While nothing was read, the upstream had no chance: its time begins anew.
-    this.#since = NOT_SEEN;
+    this.#stall.begin();
     this.#socket.resume();
   }
 
@@ -155,8 +152,7 @@ export class Connection implements RequestWriterOwner {
   /** Looks whether something has taken too long. Called now and then. */
   sweep(nowMs: number): void {
     const { options } = this.#share;
-    if (this.#since === NOT_SEEN) this.#since = nowMs;
-    const waitedMs = nowMs - this.#since;
+    const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     this.#old = nowMs - this.#bornAt > this.#maxAgeMs;
     switch (this.#phase) {
       case 'connecting':
@@ -166,7 +162,8 @@ export class Connection implements RequestWriterOwner {
         if (waitedMs >= this.#idleMs || this.#old) this.close();
         break;
       case 'waiting':
-        this.#sweepWaiting(nowMs);
+        if (waitedMs > (this.#call?.request.firstByteTimeoutMs ?? 0))
+          this.#fail('timeout', new Error('no answer came in time'));
         break;
       case 'answering':
         if (!this.#paused && waitedMs > (this.#call?.request.idleTimeoutMs ?? 0))
@@ -177,23 +174,21 @@ export class Connection implements RequestWriterOwner {
 
   requestSent(): void {
     this.#requestSent = true;
-    this.#since = NOT_SEEN;
+    this.#stall.begin();
   }
 
   requestBroken(): void {
     this.#fail(this.#kindNow('reset'), new Error('the body broke off'));
   }
 
-  /** The upstream's time runs while it has the whole request, or does not take what there is of it. */
-  #sweepWaiting(nowMs: number): void {
+  /** Whether the upstream's time runs: it has the whole request, or does not take what there is of it, and sends nothing. */
+  #waitsForUpstream(): boolean {
     const { bytesWritten, writableLength, writableNeedDrain } = this.#socket;
-    const taken = bytesWritten - writableLength;
-    const moved = taken !== this.#bytesTaken || this.#answer.interim !== this.#interim;
-    this.#bytesTaken = taken;
+    const bytesTaken = bytesWritten - writableLength;
+    const moved = bytesTaken !== this.#bytesTaken || this.#answer.interim !== this.#interim;
+    this.#bytesTaken = bytesTaken;
     this.#interim = this.#answer.interim;
-    if (moved || !(this.#requestSent || writableNeedDrain)) this.#since = nowMs;
-    else if (nowMs - this.#since > (this.#call?.request.firstByteTimeoutMs ?? 0))
-      this.#fail('timeout', new Error('no answer came in time'));
+    return !moved && (this.#requestSent || writableNeedDrain);
   }
 
   #onConnect(): void {
@@ -216,9 +211,13 @@ export class Connection implements RequestWriterOwner {
       this.requestSent();
     } else {
       this.#requestSent = false;
-      this.#since = NOT_SEEN;
-      this.#writer = new RequestWriter(this.#socket, request, request.body, this);
-      this.#writer.start();
+      this.#stall.begin();
+      const writer = new RequestWriter(this.#socket, request, request.body, this);
+      this.#writer = writer;
+      writer.start();
+      // What the client sent of the body together with its head comes within this turn of the event loop, and takes the
+      // head along. A body that comes later is not waited for.
+      process.nextTick(() => writer.writeHead());
     }
   }
 
@@ -240,7 +239,7 @@ export class Connection implements RequestWriterOwner {
     if (this.#answer.over) this.#onAnswered();
     else if (this.#answer.inBody) {
       this.#phase = 'answering';
-      this.#since = NOT_SEEN;
+      this.#stall.begin();
     }
     return !this.#paused;
   }
@@ -271,7 +270,7 @@ export class Connection implements RequestWriterOwner {
       return;
     }
     this.#phase = 'idle';
-    this.#since = NOT_SEEN;
+    this.#stall.begin();
     if (rests) this.#share.rest(this);
     else this.#share.idle(this);
   }
@@ -308,26 +307,5 @@ export class Connection implements RequestWriterOwner {
     this.close();
     if (kind === 'reset' && onReusedConnection && !answerBegun) this.#share.stale();
     call?.sink.fail({ kind, onReusedConnection, answerBegun, cause });
-  }
-}
-
-/** A request in flight. Once it is over, its hands are off the connection. */
-class Call implements TransportCall {
-  readonly request: UpstreamRequest;
-  readonly sink: CallSink;
-  readonly #connection: Connection;
-
-  constructor(connection: Connection, request: UpstreamRequest, sink: CallSink) {
-    this.#connection = connection;
-    this.request = request;
-    this.sink = sink;
-  }
-
-  resume(): void {
-    this.#connection.resume(this);
-  }
-
-  abort(): void {
-    this.#connection.abort(this);
   }
 }

@@ -3,3 +3,4 @@ export { hasOption, hopFieldNames } from './connection-options.ts';
 export { INCOMPLETE, lineEnd, readFields } from './field-section.ts';
 export { MalformedMessage } from './malformed-message.ts';
 export { PartialHead } from './partial-head.ts';
+export type { Wire } from './wire.ts';

@@ -7,7 +7,6 @@ import {
   LengthBody,
   NO_TERMS,
 } from '../body/index.ts';
-import { BodyPace } from './body-pace.ts';
 
 /** For the rest of a body that nobody wants, so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
@@ -26,10 +25,6 @@ export class RequestBody implements BodySource {
   readonly #decoder: BodyDecoder;
   readonly #owner: RequestBodyOwner;
   #terms = NO_TERMS;
-  /** Null: no sweep has seen the body yet. */
-  #pace: BodyPace | null = null;
-  /** It was not read at some moment since the last sweep. */
-  #stoodStill = true;
   #sink: BodySink | null = null;
   /** What of the bytes at hand is of the body. */
   readonly #found = new JoinedPieces();
@@ -58,18 +53,14 @@ export class RequestBody implements BodySource {
     return (this.started && !this.paused) || this.discarded;
   }
 
-  /** Whether its sender misses the terms. To be asked at each sweep, and only then. */
-  isTooSlow(nowMs: number): boolean {
-    const wasRead = this.flows && !this.#stoodStill;
-    this.#stoodStill = !this.flows;
-    this.#pace ??= new BodyPace(this.#terms);
-    return this.#pace.isTooSlow(nowMs, wasRead, this.bytes);
+  /** What its sender has to keep to. */
+  get terms(): BodyTerms {
+    return this.#terms;
   }
 
-  /** Says what holds for it. Before it is started. */
+  /** Sets the terms, before the body is started. */
   under(terms: BodyTerms): this {
     this.#terms = terms;
-    this.#pace = null;
     return this;
   }
 
@@ -90,7 +81,6 @@ export class RequestBody implements BodySource {
 
   pause(): void {
     this.paused = true;
-    this.#stoodStill = true;
     this.#owner.bodyFlowChanged();
   }
 

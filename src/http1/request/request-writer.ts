@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
 import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
 import { chunkSize, LAST_CHUNK } from '../body/index.ts';
+import type { Wire } from '../message/index.ts';
 import type { UpstreamRequest } from './outgoing-request.ts';
 import { requestHead } from './request-head-text.ts';
 
@@ -16,7 +16,7 @@ export interface RequestWriterOwner {
 
 /** Writes a request with a body, as its pieces come. */
 export class RequestWriter implements BodySink {
-  readonly #socket: Socket;
+  readonly #wire: Wire;
   readonly #source: BodySource;
   readonly #length: BodyLength;
   readonly #owner: RequestWriterOwner;
@@ -26,21 +26,22 @@ export class RequestWriter implements BodySink {
   #blocked = false;
   #over = false;
 
-  constructor(socket: Socket, request: UpstreamRequest, source: BodySource, owner: RequestWriterOwner) {
-    this.#socket = socket;
+  constructor(wire: Wire, request: UpstreamRequest, source: BodySource, owner: RequestWriterOwner) {
+    this.#wire = wire;
     this.#source = source;
     this.#length = request.bodyLength;
     this.#owner = owner;
     this.#head = requestHead(request);
   }
 
-  /**
-   * Lets the body flow. What the client sent of it together with its head comes within this turn of the event loop, and
-   * goes out with ours in one write; a body that comes later is not waited for.
-   */
+  /** Lets the body flow. Its first piece takes the head along, in one write. */
   start(): void {
     this.#source.start(this);
-    process.nextTick(() => this.#writeHead());
+  }
+
+  /** Writes the head by itself, if no piece of the body has taken it along. */
+  writeHead(): void {
+    if (!this.#over && this.#head !== '') this.#wire.write(this.#takeHead(), 'latin1');
   }
 
   /** Nothing more is to be written: the answer is complete, or the connection is gone. */
@@ -77,7 +78,7 @@ export class RequestWriter implements BodySink {
       this.fail();
       return;
     }
-    if (this.#length === 'chunked') this.#socket.write(`${this.#takeHead()}${LAST_CHUNK}\r\n`, 'latin1');
+    if (this.#length === 'chunked') this.#wire.write(`${this.#takeHead()}${LAST_CHUNK}\r\n`, 'latin1');
     this.#over = true;
     this.#owner.requestSent();
   }
@@ -86,10 +87,6 @@ export class RequestWriter implements BodySink {
     if (this.#over) return;
     this.#over = true;
     this.#owner.requestBroken();
-  }
-
-  #writeHead(): void {
-    if (!this.#over && this.#head !== '') this.#socket.write(this.#takeHead(), 'latin1');
   }
 
   #takeHead(): string {
@@ -101,17 +98,17 @@ export class RequestWriter implements BodySink {
   #writeString(bytes: Buffer): boolean {
     const text = bytes.toString('latin1');
     const framed = this.#length === 'chunked' ? `${chunkSize(bytes.length)}${text}\r\n` : text;
-    return this.#socket.write(this.#takeHead() + framed, 'latin1');
+    return this.#wire.write(this.#takeHead() + framed, 'latin1');
   }
 
   #writeBytes(bytes: Buffer): boolean {
     const before = this.#takeHead() + (this.#length === 'chunked' ? chunkSize(bytes.length) : '');
-    if (before === '') return this.#socket.write(bytes);
-    this.#socket.cork();
-    this.#socket.write(before, 'latin1');
-    let more = this.#socket.write(bytes);
-    if (this.#length === 'chunked') more = this.#socket.write('\r\n', 'latin1');
-    this.#socket.uncork();
+    if (before === '') return this.#wire.write(bytes);
+    this.#wire.cork();
+    this.#wire.write(before, 'latin1');
+    let more = this.#wire.write(bytes);
+    if (this.#length === 'chunked') more = this.#wire.write('\r\n', 'latin1');
+    this.#wire.uncork();
     return more;
   }
 }

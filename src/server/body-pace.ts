@@ -1,0 +1,49 @@
+import type { BodyTerms, RequestBody } from '../http1/index.ts';
+
+/** The average rate counts from then on: a body may begin slowly, and a connection needs time to find its speed. */
+const GRACE_MS = 30_000;
+const NOT_SEEN = -1;
+
+/** Measures how long a connection has read a body, and whether that came fast enough. Bytes cost nothing: only sweeps look. */
+export class BodyPace {
+  #body: RequestBody | null = null;
+  #terms: BodyTerms | null = null;
+  #seenMs = NOT_SEEN;
+  #readMs = 0;
+  #isLate = false;
+  /** The body was not read at some moment since the last sweep: while an upstream is slow, its client cannot be. */
+  #stoodStill = true;
+
+  /** The body is not read for now. */
+  stoodStill(): void {
+    this.#stoodStill = true;
+  }
+
+  /**
+   * Whether the sender of this body misses its terms. True only at the second sweep that finds so: a process that was stopped
+   * reads between the two what has waited for it. Ask at each sweep, and only then.
+   */
+  isTooSlow(nowMs: number, body: RequestBody): boolean {
+    if (body !== this.#body || body.terms !== this.#terms) this.#begin(body);
+    const wasRead = body.flows && !this.#stoodStill;
+    this.#stoodStill = !body.flows;
+    if (wasRead && this.#seenMs !== NOT_SEEN) this.#readMs += nowMs - this.#seenMs;
+    this.#seenMs = nowMs;
+    const wasLate = this.#isLate;
+    this.#isLate = this.#misses(body.terms, body.bytes);
+    return wasLate && this.#isLate;
+  }
+
+  #begin(body: RequestBody): void {
+    this.#body = body;
+    this.#terms = body.terms;
+    this.#seenMs = NOT_SEEN;
+    this.#readMs = 0;
+    this.#isLate = false;
+  }
+
+  #misses({ minBytesPerS, deadlineMs }: BodyTerms, bytes: number): boolean {
+    if (deadlineMs !== null && this.#readMs >= deadlineMs) return true;
+    return minBytesPerS !== null && this.#readMs >= GRACE_MS && bytes * 1_000 < minBytesPerS * this.#readMs;
+  }
+}
