@@ -11,54 +11,35 @@ import {
   restartKeys,
   type Snapshot,
 } from './config/index.ts';
-import { type AppliedEvent, type Clock, randomKey, requestIdSource, systemRandom } from './core/index.ts';
+import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from './core/index.ts';
 import { Gateway, UnlistedProxies } from './gateway/index.ts';
-import {
-  FaultLog,
-  IdentityListeners,
-  IdentityLog,
-  IdentityMetrics,
-  LimitListeners,
-  LimitLog,
-  LimitMetrics,
-  Listeners,
-  type Logger,
-  Logging,
-  Metrics,
-  ProxyLog,
-  ReloadListeners,
-  ReloadLog,
-  ReloadMetrics,
-  StoreListeners,
-  StoreLog,
-  StoreMetrics,
-} from './observe/index.ts';
+import { type Logger, Observation } from './observe/index.ts';
 import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
 import { HttpListener } from './server/index.ts';
 import { ConnectionPool, Transports } from './upstream/index.ts';
 
-/** What a gateway needs beside its configuration. */
+/** What a gateway needs besides its configuration. */
 export interface AppOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where the configuration came from: changes of its files are followed. Left out: it stays as it is. */
+  /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
 }
 
 /** A running gateway. */
 export interface App {
-  /** What was bound, which tells the port where the configuration says 0. */
+  /** The bound addresses, with the actual port where the configuration says 0. */
   readonly addresses: { readonly http: HostPort; readonly admin: HostPort | null };
-  /** Reads the files of the configuration at once. Resolves when it is decided what becomes of them; never rejects. */
+  /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
   reload(): Promise<void>;
   /**
-   * Fails readiness at once, after `shutdown.delay` accepts nothing new, and lets requests in flight finish.
-   * Resolves to false when `shutdown.drain` ran out first and the rest was broken off. A second call joins the first.
+   * Fails readiness at once, stops accepting after `shutdown.delay`, and lets requests in flight finish. Resolves to false when
+   * `shutdown.drain` ran out and the remaining ones were cut off. A second call joins the first.
    */
   drain(): Promise<boolean>;
 }
 
-/** Assembles a gateway and starts its listeners. Rejects when an address cannot be bound; nothing is left open then. */
+/** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = new RunningApp(snapshot, options);
   await app.start();
@@ -67,106 +48,52 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 
 class RunningApp implements App {
   addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
-  /** What the process was started with, as far as it cannot change. The rest of that configuration may go. */
-  readonly #fixed: FixedParts;
-  readonly #metrics = new Metrics();
-  readonly #logging: Logging;
+  readonly #first: Snapshot;
+  readonly #options: AppOptions;
+  readonly #reloadRecord: ReloadRecord;
+  readonly #observation: Observation;
   readonly #transports: Transports;
   readonly #generations: Generations;
   readonly #limiting: Limiting;
+  readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
   readonly #http: HttpListener;
   readonly #admin: AdminListener;
-  readonly #reloads: ReloadListeners;
   readonly #watcher: ConfigWatcher | null;
+  /** Everything that follows a reload; see `#follows`. */
+  readonly #followers: ((generation: Generation) => void)[] = [];
   #started = false;
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions) {
-    const { listen, caps, store } = snapshot;
-    this.#fixed = { listen, caps, store };
-    const { registry } = this.#metrics;
-    // 1. What outlives every configuration.
-    this.#logging = new Logging(log, snapshot.log, randomKey(), clock);
-    const { accessLog, pseudonyms } = this.#logging;
-    this.#transports = new Transports(options => new ConnectionPool(options, clock, systemRandom));
-    const limitMetrics = new LimitMetrics(registry);
-    // Without a shared store there is nothing to tell of one.
-    const storeMetrics = snapshot.store.kind === 'memory' ? null : new StoreMetrics(registry);
-    this.#limiting = new Limiting(snapshot.limits, snapshot.store, {
-      clock,
-      limitKeys: snapshot.caps.limitKeys,
-      listener: new LimitListeners([limitMetrics, new LimitLog(log, pseudonyms)]),
-      storeListener: new StoreListeners(storeMetrics === null ? [] : [storeMetrics, new StoreLog(log)]),
+  constructor(snapshot: Snapshot, options: AppOptions) {
+    const { clock } = options;
+    this.#first = snapshot;
+    this.#options = options;
+    this.#reloadRecord = new ReloadRecord(clock);
+    this.#observation = this.#makeObservation();
+    this.#transports = new Transports(upstream => new ConnectionPool(upstream, clock, systemRandom));
+    this.#generations = this.#makeGenerations();
+    this.#limiting = this.#makeLimiting();
+    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
+    this.#gateway = this.#makeGateway();
+    this.#http = this.#follows(
+      new HttpListener({ ...snapshot, gateway: this.#gateway, clock }),
+      (http, next) => http.use(next.snapshot),
+    );
+    this.#watcher = this.#makeWatcher();
+    this.#admin = this.#makeAdmin();
+    this.#observation.observe({
+      clientConnections: () => this.#http.connections,
+      upstreamConnections: () => this.#transports.connections,
+      limitCounts: () => this.#limiting.counts,
+      sharing: () => this.#limiting.sharing,
     });
-    limitMetrics.observe(() => this.#limiting.counts);
-    storeMetrics?.observe(() => this.#limiting.sharing);
-    // 2. What changes with it.
-    const record = new ReloadRecord(clock);
-    this.#reloads = new ReloadListeners([record, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
-    this.#generations = new Generations(snapshot, {
-      identity: {
-        clock,
-        random: systemRandom,
-        listener: new IdentityListeners([new IdentityMetrics(registry), new IdentityLog(log, clock)]),
-      },
-      transports: this.#transports,
-      serve: generation => this.#serve(generation),
-      wait: generation => this.#reloads.waiting(generation.snapshot),
-    });
-    this.#shareMarks(this.#generations.current);
-    const unlistedProxies = new UnlistedProxies(clock, new ProxyLog(log));
-    this.#gateway = new Gateway({
-      generation: this.#generations.current,
-      clock,
-      listener: new Listeners([this.#metrics, new FaultLog(log), accessLog]),
-      nextRequestId: requestIdSource(),
-      limiting: this.#limiting,
-      unlistedProxies,
-    });
-    this.#watcher =
-      source === undefined
-        ? null
-        : new ConfigWatcher({
-            ...source,
-            clock,
-            sink: {
-              take: loaded => this.#take(loaded),
-              refuse: problems => this.#reloads.refused(mistakesOf(problems)),
-              unchanged: () => this.#reloads.unchanged(),
-              unwatched: cause => this.#reloads.unwatched(cause),
-            },
-          });
-    // 3. The listeners, and those who look.
-    this.#http = new HttpListener({ ...snapshot, gateway: this.#gateway, clock });
-    const notReady = () => this.#notReady();
-    const clientConnections = () => this.#http.connections;
-    const upstreamConnections = () => this.#transports.connections;
-    const status = {
-      startedAtMs: clock.epochMs(),
-      record,
-      gateway: this.#gateway,
-      limiting: this.#limiting,
-      unlistedProxies,
-      generation: () => this.#generations.current,
-      restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
-      reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
-      notReady,
-      clientConnections,
-      upstreamConnections,
-    } as const;
-    this.#admin = new AdminListener({
-      metrics: () => this.#scrape(),
-      notReady,
-      status: () => gatherStatus(status),
-    });
-    this.#metrics.observe({ clientConnections, upstreamConnections });
   }
 
   async start(): Promise<void> {
-    const { listen } = this.#fixed;
-    this.#reloads.started(this.#eventOf(this.#generations.current.snapshot));
+    const { listen } = this.#first;
+    this.#observation.reloads.started(this.#eventOf(this.#first));
     try {
       const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin);
       const http = await this.#http.listen(listen.http);
@@ -191,29 +118,108 @@ class RunningApp implements App {
     return this.#drained;
   }
 
-  #take(loaded: LoadedConfig): void {
-    this.#reloads.warned(loaded.warnings.map(formatDiagnostic));
-    this.#generations.take(loaded.snapshot);
+  /** Hands a part, made with the first configuration, each generation that replaces another. */
+  #follows<Part>(part: Part, use: (part: Part, generation: Generation) => void): Part {
+    this.#followers.push(generation => use(part, generation));
+    return part;
   }
 
-  /** Another generation has taken the place of the last: from here on all that follows the configuration does so. */
-  #serve(generation: Generation): void {
-    const { snapshot } = generation;
-    this.#gateway.use(generation);
-    this.#limiting.use(snapshot.limits);
-    this.#shareMarks(generation);
-    this.#http.use(snapshot);
-    this.#logging.use(snapshot.log);
-    this.#reloads.applied(this.#eventOf(snapshot));
+  #makeObservation(): Observation {
+    const { clock, log } = this.#options;
+    const observation = new Observation({
+      clock,
+      log,
+      logging: this.#first.log,
+      sharesStore: this.#first.store.kind !== 'memory',
+      reloadRecord: this.#reloadRecord,
+    });
+    return this.#follows(observation, (part, { snapshot }) => part.use(snapshot.log));
   }
 
-  #shareMarks({ identity }: Generation): void {
-    if (identity !== null) this.#limiting.shareMarks(identity.marks);
+  #makeGenerations(): Generations {
+    const { reloads, identity: listener } = this.#observation;
+    return new Generations(this.#first, {
+      identity: { clock: this.#options.clock, random: systemRandom, listener },
+      transports: this.#transports,
+      serve: generation => {
+        for (const follow of this.#followers) follow(generation);
+        reloads.applied(this.#eventOf(generation.snapshot));
+      },
+      wait: ({ snapshot }) => reloads.waiting(snapshot),
+    });
+  }
+
+  #makeLimiting(): Limiting {
+    const { limits, store, caps } = this.#first;
+    const limiting = new Limiting(limits, store, {
+      clock: this.#options.clock,
+      limitKeys: caps.limitKeys,
+      listener: this.#observation.limits,
+      storeListener: this.#observation.store,
+    });
+    const shareMarks = ({ identity }: Generation) => {
+      if (identity !== null) limiting.shareMarks(identity.marks);
+    };
+    shareMarks(this.#generations.current);
+    return this.#follows(limiting, (part, generation) => {
+      part.use(generation.snapshot.limits);
+      shareMarks(generation);
+    });
+  }
+
+  #makeGateway(): Gateway {
+    const gateway = new Gateway({
+      generation: this.#generations.current,
+      clock: this.#options.clock,
+      listener: this.#observation.exchanges,
+      nextRequestId: requestIdSource(),
+      limiting: this.#limiting,
+      unlistedProxies: this.#unlistedProxies,
+    });
+    return this.#follows(gateway, (part, generation) => part.use(generation));
+  }
+
+  #makeWatcher(): ConfigWatcher | null {
+    const { source, clock } = this.#options;
+    if (source === undefined) return null;
+    const { reloads } = this.#observation;
+    const sink = {
+      take: (loaded: LoadedConfig) => {
+        reloads.warned(loaded.warnings.map(formatDiagnostic));
+        this.#generations.take(loaded.snapshot);
+      },
+      refuse: (errors: readonly Diagnostic[]) => reloads.refused(errors.map(formatDiagnostic)),
+      unchanged: () => reloads.unchanged(),
+      unwatched: (cause: unknown) => reloads.unwatched(cause),
+    };
+    return new ConfigWatcher({ ...source, clock, sink });
+  }
+
+  #makeAdmin(): AdminListener {
+    const notReady = () => this.#notReady();
+    const sources = {
+      startedAtMs: this.#options.clock.epochMs(),
+      record: this.#reloadRecord,
+      gateway: this.#gateway,
+      limiting: this.#limiting,
+      unlistedProxies: this.#unlistedProxies,
+      generation: () => this.#generations.current,
+      restartKeys: (latest: Snapshot) => restartKeys(this.#first, latest),
+      reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
+      notReady,
+      clientConnections: () => this.#http.connections,
+      upstreamConnections: () => this.#transports.connections,
+    } as const;
+    return new AdminListener({
+      metrics: () => this.#observation.scrape(),
+      notReady,
+      status: () => gatherStatus(sources),
+    });
   }
 
   #eventOf(snapshot: Snapshot): AppliedEvent {
     const { generation, hash } = snapshot;
-    return { generation, hash, needsRestart: restartKeys(this.#fixed, snapshot).map(({ key }) => key) };
+    return { generation, hash, needsRestart: restartKeys(this.#first, snapshot).map(({ key }) => key) };
   }
 
   async #drain(): Promise<boolean> {
@@ -239,15 +245,6 @@ class RunningApp implements App {
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
-
-  async #scrape(): Promise<{ contentType: string; text: string }> {
-    const { registry } = this.#metrics;
-    return { contentType: registry.contentType, text: await registry.metrics() };
-  }
-}
-
-function mistakesOf(problems: readonly Diagnostic[]): string[] {
-  return problems.map(formatDiagnostic);
 }
 
 function pause(ms: number): Promise<void> {

@@ -6,7 +6,7 @@ export interface RunningConfig extends ConfigEvent {
 }
 
 /** Remembers what became of the configuration, for those who look later. Moments are milliseconds since the epoch. */
-export class ReloadRecord implements ReloadListener {
+export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
   #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };
   #next: RunningConfig | null = null;
@@ -34,8 +34,6 @@ export class ReloadRecord implements ReloadListener {
     this.#running = this.#now(event);
   }
 
-  warned(): void {}
-
   applied(event: AppliedEvent): void {
     this.#running = this.#now(event);
     this.#next = null;
@@ -53,8 +51,6 @@ export class ReloadRecord implements ReloadListener {
   unchanged(): void {
     this.#mend();
   }
-
-  unwatched(): void {}
 
   #mend(): void {
     if (this.#failure !== null) this.#failure = { ...this.#failure, mended: true };

@@ -10,7 +10,7 @@ import type { Pseudonyms } from './pseudonyms.ts';
  * Lines are rendered here and go straight to where the logger writes, since there is one for each request: the logger
  * takes 5 microseconds for it, JSON.stringify 1.3, AccessLine 0.7.
  */
-export class AccessLog implements ExchangeListener {
+export class AccessLog implements Partial<ExchangeListener> {
   /** Whether lines are written. */
   on: boolean;
   readonly #output: DestinationStream;
@@ -22,27 +22,21 @@ export class AccessLog implements ExchangeListener {
     this.#line = new AccessLine(clock, pseudonyms);
   }
 
-  started(): void {}
-
   finished(record: ExchangeRecord): void {
     if (this.on) this.#output.write(this.#line.of(record));
   }
-
-  untrustedForwarding(): void {}
 }
 
 /**
  * Logs the faults among the exchanges with their cause, whether or not there is an access log. What a client did wrong, such
  * as sending a spent code, is no fault: its cause stands in the access log.
  */
-export class FaultLog implements ExchangeListener {
+export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
 
   constructor(log: Logger) {
     this.#log = log;
   }
-
-  started(): void {}
 
   finished(record: ExchangeRecord): void {
     if (record.error === null || record.error.cause === null || record.error.side === 'client') return;
@@ -51,6 +45,4 @@ export class FaultLog implements ExchangeListener {
     if (error.side === 'gateway') this.#log.error(line, error.message);
     else this.#log.warn(line, error.message);
   }
-
-  untrustedForwarding(): void {}
 }

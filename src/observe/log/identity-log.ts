@@ -26,7 +26,7 @@ interface Lack {
  * Logs what operations must know of the provider: changes of its state, not every attempt, and what the gateway itself
  * does wrong there. Refused tokens and codes are everyday events: metrics count them, and the access log says why.
  */
-export class IdentityLog implements AuthListener, SignInListener {
+export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #log: Logger;
   readonly #clock: Clock;
   /** By the claim, of which there are as many as are configured. */
@@ -40,12 +40,6 @@ export class IdentityLog implements AuthListener, SignInListener {
     this.#log = log;
     this.#clock = clock;
   }
-
-  tokenKnown(): void {}
-  signatureChecked(): void {}
-  tokenUndecided(): void {}
-  budgetSpent(): void {}
-  markEvicted(): void {}
 
   /** A lacking claim points to the provider's or our configuration, unless somebody makes up tokens. */
   tokenRefused(reason: string, claim: string | null): void {

@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
 /** Logs who is restricted and who is released; decisions are everyday events and counted only. */
-export class LimitLog implements LimitListener {
+export class LimitLog implements Partial<LimitListener> {
   readonly #log: Logger;
   readonly #pseudonyms: Pseudonyms;
 
@@ -11,9 +11,6 @@ export class LimitLog implements LimitListener {
     this.#log = log;
     this.#pseudonyms = pseudonyms;
   }
-
-  decided(): void {}
-  invalid(): void {}
 
   restricted(event: RestrictionEvent): void {
     this.#log.warn(this.#line(event), 'restricted');

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { type Clock, randomKey } from '../../core/index.ts';
 import { AccessLog } from './access-log.ts';
 import type { Logger } from './logger.ts';
 import { Pseudonyms } from './pseudonyms.ts';
@@ -17,13 +17,13 @@ export class Logging {
   readonly pseudonyms: Pseudonyms;
   readonly accessLog: AccessLog;
   readonly #log: Logger;
-  readonly #randomKey: Buffer;
+  /** Names callers while the configuration has no key. */
+  readonly #randomKey = randomKey();
 
   /** The level of `log` is left as it is. */
-  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, randomKey: Buffer, clock: Clock) {
+  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, clock: Clock) {
     this.#log = log;
-    this.#randomKey = randomKey;
-    this.pseudonyms = new Pseudonyms(pseudonymKey ?? randomKey);
+    this.pseudonyms = new Pseudonyms(pseudonymKey ?? this.#randomKey);
     this.accessLog = new AccessLog(log.destination, clock, this.pseudonyms, this.#writes(access));
   }
 

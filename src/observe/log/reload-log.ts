@@ -2,15 +2,12 @@ import type { AppliedEvent, ConfigEvent, ReloadListener } from '../../core/index
 import type { Logger } from './logger.ts';
 
 /** Logs what becomes of the configuration: one line an event, a bad file with all its mistakes. */
-export class ReloadLog implements ReloadListener {
+export class ReloadLog implements Partial<ReloadListener> {
   readonly #log: Logger;
 
   constructor(log: Logger) {
     this.#log = log;
   }
-
-  /** Whoever starts a gateway logs that. */
-  started(): void {}
 
   warned(warnings: readonly string[]): void {
     for (const problem of warnings) this.#log.warn({ type: 'reload', problem }, 'configuration');

@@ -5,16 +5,13 @@ import type { Logger } from './logger.ts';
 const FAR_APART_MS = 500;
 
 /** Logs each change of state of the shared store, once; its single failures are counted only. */
-export class StoreLog implements StoreListener {
+export class StoreLog implements Partial<StoreListener> {
   readonly #log: Logger;
   #farApart = false;
 
   constructor(log: Logger) {
     this.#log = log;
   }
-
-  decidedBy(): void {}
-  failed(): void {}
 
   lost(policy: string, cause: string): void {
     const line = { type: 'store', policy, cause };

@@ -1,5 +1,5 @@
 export { IdentityMetrics } from './identity-metrics.ts';
-export { LimitMetrics } from './limit-metrics.ts';
-export { Metrics } from './metrics.ts';
+export { LimitMetrics, type StoreView } from './limit-metrics.ts';
+export { type ConnectionGauges, Metrics } from './metrics.ts';
 export { ReloadMetrics } from './reload-metrics.ts';
-export { StoreMetrics } from './store-metrics.ts';
+export { type SharingView, StoreMetrics } from './store-metrics.ts';

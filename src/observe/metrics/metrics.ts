@@ -7,8 +7,8 @@ import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
 /** Seconds; from a cached answer next door to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** What is read at each scrape, since it is a state and no event. */
-export interface Gauges {
+/** Connections open now, read at each scrape. */
+export interface ConnectionGauges {
   clientConnections(): number;
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
 }
@@ -98,7 +98,7 @@ export class Metrics implements ExchangeListener {
   }
 
   /** Registers what is asked of others at each scrape. */
-  observe(gauges: Gauges): void {
+  observe(gauges: ConnectionGauges): void {
     const registers = [this.registry];
     new Gauge({
       name: 'weir_client_connections',

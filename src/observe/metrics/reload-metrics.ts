@@ -4,7 +4,7 @@ import type { AppliedEvent, Clock, ReloadListener } from '../../core/index.ts';
 type Outcome = 'applied' | 'waiting' | 'refused' | 'unchanged';
 
 /** The metrics of the configuration: what runs, and what became of the last change. */
-export class ReloadMetrics implements ReloadListener {
+export class ReloadMetrics implements Partial<ReloadListener> {
   readonly #clock: Clock;
   readonly #reloads: Counter<'outcome'>;
   readonly #successful: Gauge;
@@ -55,8 +55,6 @@ export class ReloadMetrics implements ReloadListener {
     this.#show(event);
     this.#note(true);
   }
-
-  warned(): void {}
 
   applied(event: AppliedEvent): void {
     this.#show(event);

@@ -8,9 +8,15 @@ import {
   Gateway,
   UnlistedProxies,
 } from '../../../src/gateway/index.ts';
-import { LimitListeners, StoreListeners } from '../../../src/observe/index.ts';
 import { Limiting } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
+
+const silent = () => {};
+const silentLimits = {
+  ...{ decided: silent, invalid: silent },
+  ...{ restricted: silent, released: silent, noRoom: silent },
+};
+const silentStore = { decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent };
 
 /** A gateway whose limits are decided when `decide` is called, and what it sends to its upstream. */
 async function slowlyLimited() {
@@ -20,7 +26,7 @@ async function slowlyLimited() {
   const { snapshot } = loaded;
   const limiting = new Limiting(snapshot.limits, snapshot.store, {
     ...{ clock: systemClock, limitKeys: 1_000 },
-    ...{ listener: new LimitListeners([]), storeListener: new StoreListeners([]) },
+    ...{ listener: silentLimits, storeListener: silentStore },
   });
   const decided = Promise.withResolvers<unknown>();
   Object.assign(limiting, { store: { decide: () => decided.promise } });

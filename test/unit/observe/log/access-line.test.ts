@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ExchangeRecord } from '../../../../src/core/index.ts';
-import { makeLogger } from '../../../../src/observe/index.ts';
 import { AccessLine } from '../../../../src/observe/log/access-line.ts';
+import { makeLogger } from '../../../../src/observe/log/index.ts';
 import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../exchange-record.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IdentityLog, makeLogger } from '../../../../src/observe/index.ts';
+import { IdentityLog, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 function room() {

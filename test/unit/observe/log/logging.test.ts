@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Logging, type LoggingOptions, makeLogger } from '../../../../src/observe/index.ts';
+import { Logging, type LoggingOptions, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
@@ -10,7 +10,7 @@ type Options = LoggingOptions & { readonly level: Parameters<typeof makeLogger>[
 function logging(options: Options) {
   const lines: string[] = [];
   const log = makeLogger(options.level, { write: line => lines.push(line) });
-  return { lines, log, logging: new Logging(log, options, KEY, new FrozenClock()) };
+  return { lines, log, logging: new Logging(log, options, new FrozenClock()) };
 }
 
 test.each([

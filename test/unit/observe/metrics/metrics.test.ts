@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Cap } from '../../../../src/core/index.ts';
-import { IdentityMetrics, LimitMetrics, Metrics, StoreMetrics } from '../../../../src/observe/index.ts';
+import {
+  IdentityMetrics,
+  LimitMetrics,
+  Metrics,
+  StoreMetrics,
+} from '../../../../src/observe/metrics/index.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
 /** The series of the gateway that a scrape shows, without those of the process and those in `before`. */

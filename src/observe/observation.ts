@@ -1,0 +1,129 @@
+import type {
+  AuthListener,
+  Clock,
+  ExchangeListener,
+  LimitListener,
+  ProxyListener,
+  ReloadListener,
+  SignInListener,
+  StoreListener,
+} from '../core/index.ts';
+import { fanOut, type Methods } from './fan-out.ts';
+import {
+  FaultLog,
+  IdentityLog,
+  LimitLog,
+  type Logger,
+  Logging,
+  type LoggingOptions,
+  ReloadLog,
+  StoreLog,
+} from './log/index.ts';
+import {
+  type ConnectionGauges,
+  IdentityMetrics,
+  LimitMetrics,
+  Metrics,
+  ReloadMetrics,
+  type SharingView,
+  StoreMetrics,
+  type StoreView,
+} from './metrics/index.ts';
+import { ProxyLog } from './proxy-log.ts';
+
+export interface ObservationOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly logging: LoggingOptions;
+  /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
+  readonly sharesStore: boolean;
+  /** Also hears of reloads, before metrics and the log. */
+  readonly reloadRecord: Partial<ReloadListener>;
+}
+
+/** States that are read at each scrape, as opposed to events. */
+export interface Gauges extends ConnectionGauges {
+  limitCounts(): StoreView;
+  sharing(): SharingView;
+}
+
+/** Everything that hears what a gateway does: metrics and the log, as one listener for each part that reports. */
+export class Observation {
+  readonly exchanges: ExchangeListener;
+  readonly identity: AuthListener & SignInListener;
+  readonly limits: LimitListener;
+  readonly store: StoreListener;
+  readonly reloads: ReloadListener;
+  readonly proxies: ProxyListener;
+  readonly #metrics = new Metrics();
+  readonly #limitMetrics: LimitMetrics;
+  readonly #storeMetrics: StoreMetrics | null;
+  readonly #logging: Logging;
+
+  constructor({ clock, log, logging, sharesStore, reloadRecord }: ObservationOptions) {
+    const { registry } = this.#metrics;
+    this.#logging = new Logging(log, logging, clock);
+    this.#limitMetrics = new LimitMetrics(registry);
+    this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
+    const { accessLog, pseudonyms } = this.#logging;
+    this.exchanges = fanOut(EXCHANGE, [this.#metrics, new FaultLog(log), accessLog]);
+    this.identity = fanOut(IDENTITY, [new IdentityMetrics(registry), new IdentityLog(log, clock)]);
+    this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);
+    this.store = fanOut(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log)]);
+    this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
+    this.proxies = new ProxyLog(log);
+  }
+
+  /** Follows the configuration. */
+  use(logging: LoggingOptions): void {
+    this.#logging.use(logging);
+  }
+
+  /** Registers what is read at each scrape. */
+  observe(gauges: Gauges): void {
+    this.#metrics.observe(gauges);
+    this.#limitMetrics.observe(() => gauges.limitCounts());
+    this.#storeMetrics?.observe(() => gauges.sharing());
+  }
+
+  /** All metrics in the text format of Prometheus. */
+  async scrape(): Promise<{ contentType: string; text: string }> {
+    const { registry } = this.#metrics;
+    return { contentType: registry.contentType, text: await registry.metrics() };
+  }
+}
+
+const EXCHANGE: Methods<ExchangeListener> = { started: true, finished: true, untrustedForwarding: true };
+
+const IDENTITY: Methods<AuthListener & SignInListener> = {
+  tokenKnown: true,
+  signatureChecked: true,
+  tokenRefused: true,
+  tokenUndecided: true,
+  budgetSpent: true,
+  keySetLoaded: true,
+  keySetFailed: true,
+  markEvicted: true,
+  redeemed: true,
+  discovered: true,
+};
+
+const LIMITS: Methods<LimitListener> = {
+  decided: true,
+  invalid: true,
+  restricted: true,
+  released: true,
+  noRoom: true,
+};
+
+const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
+
+const RELOADS: Methods<ReloadListener> = {
+  started: true,
+  warned: true,
+  applied: true,
+  waiting: true,
+  refused: true,
+  unchanged: true,
+  unwatched: true,
+};
