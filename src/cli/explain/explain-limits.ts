@@ -43,6 +43,22 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
   ];
 }
 
+/**
+ * Why a bucket refuses the request whoever sends it; null: it does not. Without the token that a route requires no bucket is
+ * looked at.
+ */
+export function whyBucketRefuses(
+  { method, path, route, as }: LimitedRequest,
+  { snapshot, limits }: LoadedConfig,
+): { readonly facts: ExplainedFact[]; readonly why: string } | null {
+  const match = snapshot.limits.routes.find(method, path);
+  const line = limits.routes.find(({ value }) => value === match?.value);
+  if (match === null || line === undefined || (route.authentication === 'required' && as === 'address'))
+    return null;
+  const { facts, value } = describeBucket(line, match.params, limits);
+  return value === null ? { facts, why: '400, the value of the main parameter is not UTF-8' } : null;
+}
+
 /** The global limit of those without a token, which is all that a request without a route meets. */
 export function describeAddressLimit({ snapshot, limits }: LoadedConfig): ExplainedFact {
   return [
@@ -84,7 +100,7 @@ function describeBucket(
   { value: { bucket, mainAt }, line, pattern, place }: LoadedLimitRoute,
   params: readonly string[],
   limits: LoadedLimits,
-): { readonly facts: ExplainedFact[]; readonly value: string } {
+): { readonly facts: ExplainedFact[]; readonly value: string | null } {
   const at = limits.placeOf(['buckets', bucket.name]);
   const facts: ExplainedFact[] = [
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
@@ -93,8 +109,8 @@ function describeBucket(
   const value = mainAt === null ? '' : mainValue(params[mainAt] ?? '');
   if (mainAt !== null) {
     const name = pattern.parameters[mainAt] ?? '';
-    const counted = value === null ? 'is not UTF-8: refused with 400' : `= ${value}`;
-    facts.push(['main parameter', `${name} ${counted}; each value has counters of its own`]);
+    const counted = value === null ? 'is not UTF-8' : `= ${value}; each value has counters of its own`;
+    facts.push(['main parameter', `${name} ${counted}`]);
   }
   const scope = limits.placeOf(['buckets', bucket.name, 'scope']);
   const why = bucket.scope === 'shared' ? 'several lines lead to the bucket' : 'one line leads to the bucket';
@@ -103,7 +119,7 @@ function describeBucket(
     'scope',
     `${bucket.scope}: ${scope === null ? why : `the bucket says so (${formatPlace(scope)})`}`,
   ]);
-  return { facts, value: value ?? '' };
+  return { facts, value };
 }
 
 const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;

@@ -15,7 +15,7 @@ import { CONFIG_HELP, configFile, configOption, readArguments } from '../argumen
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
 import { describeForwarding, routeFact } from './describe-route.ts';
-import { describeLimits } from './explain-limits.ts';
+import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
@@ -80,6 +80,9 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
     facts: [...facts, ['refused', why]],
     taken: false,
   });
+  const line = `${method} ${sent} HTTP/1.1`;
+  if (line.length > snapshot.caps.headBytes)
+    return refused('431, the request line alone is longer than "head" of "caps"');
   // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
   if (method === 'CONNECT' || method === 'TRACE') return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
@@ -104,6 +107,8 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
   const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
   if (refusal !== null) return { facts: [...facts, ['refused', refusal], ...rivals], taken: false };
   const limited = { method, path: target.path, route: value, as: caller.as };
+  const unread = whyBucketRefuses(limited, config);
+  if (unread !== null) return refused(unread.why, [...facts, ...unread.facts]);
   const key = caller.address === null ? null : addressKey(caller.address);
   return {
     facts: [
