@@ -21,6 +21,8 @@ export async function configFile(word: string | undefined, option: string | unde
   if (word !== undefined && option !== undefined)
     throw new UsageError(`"${word}" and --config both name the configuration: leave out one`);
   const named = word ?? option;
+  if (named === '')
+    throw new UsageError('the name of the configuration is empty: is a variable of the shell not set?');
   if (named !== undefined) return named;
   const exists = await access(DEFAULT_CONFIG).then(
     () => true,

@@ -8,10 +8,17 @@ import {
   readStore,
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
-import { ConfigFile, type Diagnostic, type Environment, type LimitsFiles, Readings } from './file/index.ts';
+import {
+  asMap,
+  ConfigFile,
+  type Diagnostic,
+  type Environment,
+  type LimitsFiles,
+  Readings,
+} from './file/index.ts';
 import { withLeanHeap } from './lean-heap.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
-import { gatewayJsonSchema, gatewaySchema, validate } from './schema/index.ts';
+import { gatewayJsonSchema, gatewaySchema, limitsSchema, validate } from './schema/index.ts';
 
 export interface LoadOptions {
   /** What `${NAME}` in the files stands for. */
@@ -78,6 +85,10 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings();
   const file = await ConfigFile.read(path, options.env, readings);
+  if (holdsLimits(file.value)) {
+    file.add([], 'these are limits: the file to name is the gateway.yaml that has them under "limits"');
+    return { ok: false, problems: file.problems, readings };
+  }
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
   const provider = await readProvider(file);
@@ -106,6 +117,13 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     warnings: problems.filter(({ severity }) => severity === 'warning'),
     hints: problems.filter(({ severity }) => severity === 'hint'),
   };
+}
+
+/** Whether this is limits.yaml, named in place of gateway.yaml: every key is one of its own, though both have "routes". */
+function holdsLimits(value: unknown): boolean {
+  const keys = Object.keys(asMap(value));
+  const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);
+  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(gatewaySchema.shape, key));
 }
 
 function loadedLimits(

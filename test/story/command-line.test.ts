@@ -106,6 +106,10 @@ describe('weir', () => {
     [['--config', 'x', 'check'], 'weir: unknown option "--config": options follow the command'],
     [['check', '--confg', 'x'], 'weir check: unknown option "--confg", did you mean "--config"?'],
     [['check', '-x'], 'weir check: unknown option "-x"'],
+    [
+      ['check', ''],
+      'weir check: the name of the configuration is empty: is a variable of the shell not set?',
+    ],
     [['check', 'x', 'y'], 'weir check: "y" is one word too many'],
     [['check', 'x', '-c', 'y'], 'weir check: "x" and --config both name the configuration: leave out one'],
     [['check', '-c', 'x', '--config', 'y'], 'weir check: --config is given twice'],

@@ -456,6 +456,11 @@ describe('an operator in a hurry who has another file in its place', () => {
       '[listen]\nhttp = "0.0.0.0:8080"\n',
       'gateway.yaml:2:6: write ":" and a space in place of this "="',
     ],
+    [
+      'limits.yaml',
+      LIMITS,
+      `gateway.yaml:${lineOf(LIMITS, '\nglobal:') + 1}:1: these are limits: the file to name is the gateway.yaml that has them under "limits"`,
+    ],
     ['a list', '- listen: {}\n', 'gateway.yaml:1:1: expected a map of keys, found a list'],
     [
       'UTF-16',
