@@ -1,12 +1,15 @@
 import type { SignInRoute } from '../config/index.ts';
-import { type BodySource, type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
+import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
 import type { BodyTerms } from '../http1/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
 import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from './answers/index.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A client sends this in one piece: however it does, it gets no longer. */
-const BODY_TERMS: BodyTerms = { maxBytes: MAX_REQUEST_BYTES, minBytesPerS: null, deadlineMs: 10_000 };
+/**
+ * A client sends this in one piece, and gets no longer than that takes. `readWhole` bounds its size, by its data alone: a
+ * client cannot know what its library adds to frame it, which the deadline bounds well enough.
+ */
+const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
@@ -35,7 +38,7 @@ function serveAuth(exchange: Exchange, method: string, signIn: SignIn): void {
     redeem(exchange, signIn, Buffer.alloc(0));
     return;
   }
-  readWhole(exchange.downstream.body(BODY_TERMS), body => redeem(exchange, signIn, body));
+  readWhole(exchange, body => redeem(exchange, signIn, body));
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
@@ -45,15 +48,19 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 }
 
 /** A client that leaves before the end has asked for nothing; one that leaves afterwards does not stop the redeeming. */
-function readWhole(body: BodySource, then: (body: Buffer) => void): void {
+function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
   const joined = new GrowingBytes(MAX_REQUEST_BYTES);
   let whole: Buffer = Buffer.alloc(0);
-  body.start({
+  exchange.downstream.body(BODY_TERMS).start({
     chunk: bytes => {
-      whole = joined.join(whole, bytes);
+      if (exchange.settled) return true;
+      if (whole.length + bytes.length > MAX_REQUEST_BYTES) exchange.answerError(bodyTooLarge());
+      else whole = joined.join(whole, bytes);
       return true;
     },
-    end: () => then(whole),
+    end: () => {
+      if (!exchange.settled) then(whole);
+    },
     fail: () => {},
   });
 }

@@ -160,6 +160,17 @@ describe('a good body', () => {
     expect((await gateway.ask(redeeming(padded(65_536)))).status).toBe(200);
     expectError(await gateway.ask(redeeming(padded(65_537))), 413, 3);
   });
+
+  test.each([1, 100, 65_536])(
+    'may be exactly 64 KiB in chunks of %i bytes, whatever frames them',
+    async size => {
+      const { gateway } = await front();
+      const chunks = (bytes: number) =>
+        inChunks(POST, `{${good}}`.padEnd(bytes, ' ').match(new RegExp(`.{1,${size}}`, 'g')) ?? []);
+      expect((await gateway.ask(chunks(65_536))).status).toBe(200);
+      expectError(await gateway.ask(chunks(65_537)), 413, 3);
+    },
+  );
 });
 
 describe('the media type', () => {
