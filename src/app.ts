@@ -48,7 +48,8 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 
 class RunningApp implements App {
   addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
-  readonly #first: Snapshot;
+  /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
+  readonly #fixed: FixedParts;
   readonly #options: AppOptions;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
@@ -68,13 +69,14 @@ class RunningApp implements App {
 
   constructor(snapshot: Snapshot, options: AppOptions) {
     const { clock } = options;
-    this.#first = snapshot;
+    const { listen, caps, store } = snapshot;
+    this.#fixed = { listen, caps, store };
     this.#options = options;
     this.#reloadRecord = new ReloadRecord(clock);
-    this.#observation = this.#makeObservation();
+    this.#observation = this.#makeObservation(snapshot);
     this.#transports = new Transports(upstream => new ConnectionPool(upstream, clock, systemRandom));
-    this.#generations = this.#makeGenerations();
-    this.#limiting = this.#makeLimiting();
+    this.#generations = this.#makeGenerations(snapshot);
+    this.#limiting = this.#makeLimiting(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway();
     this.#http = this.#follows(
@@ -92,8 +94,8 @@ class RunningApp implements App {
   }
 
   async start(): Promise<void> {
-    const { listen } = this.#first;
-    this.#observation.reloads.started(this.#eventOf(this.#first));
+    const { listen } = this.#fixed;
+    this.#observation.reloads.started(this.#eventOf(this.#generations.current.snapshot));
     try {
       const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin);
       const http = await this.#http.listen(listen.http);
@@ -124,21 +126,21 @@ class RunningApp implements App {
     return part;
   }
 
-  #makeObservation(): Observation {
+  #makeObservation(first: Snapshot): Observation {
     const { clock, log } = this.#options;
     const observation = new Observation({
       clock,
       log,
-      logging: this.#first.log,
-      sharesStore: this.#first.store.kind !== 'memory',
+      logging: first.log,
+      sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
     });
-    return this.#follows(observation, (part, { snapshot }) => part.use(snapshot.log));
+    return this.#follows(observation, (part, next) => part.use(next.snapshot.log));
   }
 
-  #makeGenerations(): Generations {
+  #makeGenerations(first: Snapshot): Generations {
     const { reloads, identity: listener } = this.#observation;
-    return new Generations(this.#first, {
+    return new Generations(first, {
       identity: { clock: this.#options.clock, random: systemRandom, listener },
       transports: this.#transports,
       serve: generation => {
@@ -149,8 +151,7 @@ class RunningApp implements App {
     });
   }
 
-  #makeLimiting(): Limiting {
-    const { limits, store, caps } = this.#first;
+  #makeLimiting({ limits, store, caps }: Snapshot): Limiting {
     const limiting = new Limiting(limits, store, {
       clock: this.#options.clock,
       limitKeys: caps.limitKeys,
@@ -204,7 +205,7 @@ class RunningApp implements App {
       limiting: this.#limiting,
       unlistedProxies: this.#unlistedProxies,
       generation: () => this.#generations.current,
-      restartKeys: (latest: Snapshot) => restartKeys(this.#first, latest),
+      restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
       clientConnections: () => this.#http.connections,
@@ -219,7 +220,7 @@ class RunningApp implements App {
 
   #eventOf(snapshot: Snapshot): AppliedEvent {
     const { generation, hash } = snapshot;
-    return { generation, hash, needsRestart: restartKeys(this.#first, snapshot).map(({ key }) => key) };
+    return { generation, hash, needsRestart: restartKeys(this.#fixed, snapshot).map(({ key }) => key) };
   }
 
   async #drain(): Promise<boolean> {

@@ -3,8 +3,6 @@ import { Logging, type LoggingOptions, makeLogger } from '../../../../src/observ
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
-const KEY = Buffer.alloc(32, 1);
-
 type Options = LoggingOptions & { readonly level: Parameters<typeof makeLogger>[0] };
 
 function logging(options: Options) {
