@@ -4,8 +4,10 @@ import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './event-counte
 
 /** A client may have had several requests on their way when the first was refused, milliseconds. */
 const IN_FLIGHT_MS = 1_000;
-/** Of windows that are no longer than that, so much: nothing else would stop the flood of a bucket with such windows. */
+/** Of waits that are no longer than that, so much: nothing else would stop the flood of a bucket with such waits. */
 const IN_FLIGHT_PART = 0.5;
+/** No smooth limit tells a shorter wait. */
+const MIN_STEP_MS = 2;
 
 /** Remembers for each key of a limit when it first refused and until when it told to wait. Bounded; forgets at random when full. */
 export class RefusalMemory {
@@ -19,30 +21,48 @@ export class RefusalMemory {
     this.#table = new CounterTable(maxKeys);
   }
 
-  /** Notes a refusal. True when an earlier one of the same key had told to wait longer, more than a second ago (see `inFlightMs`). */
+  /** Notes a refusal. True when the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
   note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
     const { number } = this.#spaces.bind(limit).space;
     const part = limit.role === 'global' ? '' : main;
     const row = this.#table.find(number, caller, part);
+    const stepMs = stepOf(limit);
     const refusal = this.#refusal;
+    let firstMs = nowMs;
     if (row >= 0) {
       this.#table.load(row, refusal);
-      // `markMs` is when the key first refused, `resetMs` until when it told to wait.
-      if (nowMs < refusal.resetMs) return nowMs - refusal.markMs > inFlightMs(limit);
+      // `markMs` is when the key first refused, `resetMs` one step after the wait that it told last, and `count` is 1 once
+      // that wait was ignored.
+      const { markMs, resetMs, count } = refusal;
+      if (nowMs < resetMs - stepMs) {
+        const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
+        if (nowMs - toldAtMs <= inFlightMs(limit)) return false;
+        refusal.count = 1;
+        this.#table.save(row, refusal);
+        return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
+      }
+      // A smooth limit admits one request a step, which does not make up for a wait that was ignored.
+      if (count === 1 && nowMs < resetMs) firstMs = markMs;
     }
-    refusal.markMs = nowMs;
+    refusal.markMs = firstMs;
     // Within the slack a client is not early.
-    refusal.resetMs = nowMs + waitMs - limit.slackMs;
+    refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
+    refusal.count = 0;
     const kept = row >= 0 ? row : this.#table.open(number, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }
 }
 
-/** How long after its first refusal a key's further ones are no fault. Global refusals count as invalid requests anyway. */
-function inFlightMs({ role, algorithm, periodMs }: Limit): number {
-  if (role !== 'caller' || algorithm !== 'window') return IN_FLIGHT_MS;
-  return Math.min(IN_FLIGHT_MS, periodMs * IN_FLIGHT_PART);
+/** How often a bucket's smooth limit admits when its burst is used up; 0 for other limits. */
+function stepOf({ role, algorithm, periodMs, units }: Limit): number {
+  return role === 'caller' && algorithm === 'smooth' ? Math.max(MIN_STEP_MS, periodMs / units) : 0;
+}
+
+/** How far into a wait further requests are no fault. Global refusals count as invalid requests anyway. */
+function inFlightMs(limit: Limit): number {
+  if (limit.role !== 'caller') return IN_FLIGHT_MS;
+  return Math.min(IN_FLIGHT_MS, (stepOf(limit) || limit.periodMs) * IN_FLIGHT_PART);
 }

@@ -3,12 +3,13 @@ import {
   EventCounter,
   IgnoredRefusals,
   InvalidRequests,
+  type Limit,
   parseQuota,
   Restrictions,
   WebhookNotFound,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
-import { limit } from './stores.ts';
+import { limit, limits, newStore } from './stores.ts';
 
 const quiet = { restricted: () => {}, released: () => {}, noRoom: () => {} };
 const A = '192.0.2.1';
@@ -231,6 +232,52 @@ describe('refusals that are ignored', () => {
     times(9, () => refuse('', 499, 'user:b', global));
     expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
     expect(restrictions.principalWaitMs('user:b')).toBe(0);
+  });
+
+  describe('by a smooth limit', () => {
+    const step100 = limit('100/10s', { algorithm: 'smooth' });
+
+    /** Whether a caller is restricted who asks every so often for so long, or waits as told where `waits` says. */
+    function restricts(by: Limit, everyMs: number, forMs: number, asks = 1, waits = false): boolean {
+      ignored.use({ ...rule('50/10m'), addresses: true });
+      const store = newStore(clock);
+      const set = limits({ caller: by });
+      for (let pastMs = 0; pastMs < forMs; ) {
+        let stepMs = everyMs;
+        for (let i = 0; i < asks; i++) {
+          const { admitted, retryAfterMs } = store.decide(set, 'user:a', '');
+          if (admitted) continue;
+          refuse('', retryAfterMs, 'user:a', by);
+          if (waits) stepMs = retryAfterMs;
+        }
+        clock.advance(stepMs);
+        pastMs += stepMs;
+      }
+      return restrictions.principalWaitMs('user:a') > 0;
+    }
+
+    test.each([
+      ['100/10s', 9, 9_000],
+      ['100/10s', 25, 20_000],
+      ['60/1m', 9, 9_000],
+      ['1000/1s', 0.5, 9_000],
+      ['5000/1s', 0.1, 9_000],
+      ['6/1m', 1_000, 120_000],
+    ])('of %s count in a flood with a request every %d ms', (quota, everyMs, forMs) => {
+      expect(restricts(limit(quota, { algorithm: 'smooth' }), everyMs, forMs)).toBe(true);
+    });
+
+    test.each([
+      ['who waits as told after each', 5, 1],
+      ['who sends eight at a time and then waits as told', 5, 8],
+      ['who comes a little more often than it may', 95, 1],
+    ])('do not count for a caller %s', (_, everyMs, asks) => {
+      expect(restricts(step100, everyMs, 600_000, asks, true)).toBe(false);
+    });
+
+    test('do not count within a second of the first: those were on their way already', () => {
+      expect(restricts(step100, 0.4, 1_000, 2)).toBe(false);
+    });
   });
 
   test('from an address on the allow list do not count', () => {
