@@ -20,10 +20,14 @@ export function readMaxForwards(fields: Fields): number | null | Rejection {
   return /^\d+$/.test(value) ? Math.min(Number(value), MAX) : NO_NUMBER;
 }
 
-/** Says in its place how often the request may be forwarded from here on. */
+/** Says how often the request may be forwarded from here on, in the place of what came; at the end if that is not there. */
 export function writeMaxForwards(fields: string[], maxForwards: number): void {
-  for (let i = 0; i + 1 < fields.length; i += 2)
-    if (isMaxForwards(fields[i] as string)) fields[i + 1] = String(maxForwards);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (!isMaxForwards(fields[i] as string)) continue;
+    fields[i + 1] = String(maxForwards);
+    return;
+  }
+  fields.push('Max-Forwards', String(maxForwards));
 }
 
 const TWICE: Rejection = { refused: 'the header field "max-forwards" came twice' };

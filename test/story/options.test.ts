@@ -93,6 +93,18 @@ describe('Max-Forwards on OPTIONS', () => {
     expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual([passed]);
   });
 
+  test('holds although Connection names it', async () => {
+    const { gateway, upstream } = await front();
+    const client = await gateway.connect();
+    const hop = 'Connection: max-forwards, keep-alive';
+    expect((await client.ask(head('OPTIONS /a', hop, 'Max-Forwards: 0'))).status).toBe(204);
+    expect(upstream.connections).toEqual([]);
+    expect((await client.ask(head('OPTIONS /a', hop, 'Max-Forwards: 2'))).status).toBe(200);
+    expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual(['1']);
+    await client.send(head('OPTIONS /a', hop, 'Max-Forwards: 2', 'Max-Forwards: 0'));
+    await expectRejected(client);
+  });
+
   test.each(['GET', 'POST', 'QUERY'])(
     'says nothing on another method, and passes as it came: %s',
     async method => {

@@ -6,7 +6,8 @@ import type { GateResult } from './gate.ts';
 /** RFC 9110, 7.6.2: how far an OPTIONS may go. Of other methods the field says nothing here, and passes as it came. */
 export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
-  const maxForwards = readMaxForwards(exchange.head?.kept ?? []);
+  // Of all fields that came: a client could switch it off by naming it in `Connection`, which nobody may (RFC 9110, 7.6.1).
+  const maxForwards = readMaxForwards(exchange.downstream.fields);
   if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.refused);
   exchange.maxForwards = maxForwards;
   return null;

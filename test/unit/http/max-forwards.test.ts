@@ -30,4 +30,10 @@ describe('Max-Forwards', () => {
     writeMaxForwards(fields, 7);
     expect(fields).toEqual(['A', 'b', 'max-Forwards', '7', 'C', 'd']);
   });
+
+  test('is written at the end where its field was taken out', () => {
+    const fields = ['A', 'b'];
+    writeMaxForwards(fields, 7);
+    expect(fields).toEqual(['A', 'b', 'Max-Forwards', '7']);
+  });
 });
