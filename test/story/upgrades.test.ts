@@ -57,14 +57,14 @@ test.each([
   expect(upstream.onlyRequest.bodyBytes).toBe(0);
 });
 
-test('behind a request for an upgrade another protocol is not spoken: 400', async () => {
+test('behind a request for an upgrade another protocol is not spoken: 505', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   for (const pause of [0, 50]) {
     const client = await gateway.connect();
     await client.sendSlowly([head('GET /a', ...H2C), 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'], pause);
     expect((await client.answer()).status).toBe(200);
-    expect((await client.answer()).status).toBe(400);
+    expect((await client.answer()).status).toBe(505);
     expect(await client.ended()).toBe('close');
   }
   expect(upstream.requests.map(request => request.target)).toEqual(['/a', '/a']);

@@ -1,0 +1,32 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Files that take long, longest first: started last, one of them would run alone while the other workers stand idle. */
+const LONG = [
+  'story/command-line',
+  'conformance/discordjs-rest',
+  'story/reload-under-load',
+  'unit/upstream/reader-fuzz',
+  'unit/server/request-fuzz',
+  'store/histories',
+  'unit/limits/histories',
+  'story/fuzz-requests',
+  'story/access-tokens',
+  'story/key-sets',
+  'story/redis-replication',
+  'story/serve',
+  'story/demo-flow',
+  'story/shutdown',
+];
+
+/** The order of test files: the long ones first, so that all workers end at about the same time. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const at = LONG.findIndex(name => moduleId.includes(`/test/${name}`));
+  return at < 0 ? LONG.length : at;
+}
