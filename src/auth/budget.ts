@@ -38,11 +38,6 @@ export class VerificationBudget implements CheckBudget {
     this.#clock = clock;
   }
 
-  /** Addresses that have an entry, those with a closed window included. */
-  get size(): number {
-    return this.#counting.size + this.#spent.size;
-  }
-
   /** These numbers from now on. What was counted stays, and windows that are open close when they were to. */
   use(options: BudgetOptions): void {
     this.#options = options;

@@ -36,11 +36,6 @@ export class NotBeforeMarks {
     this.#onEvicted = onEvicted;
   }
 
-  /** Subjects with a mark of their own. */
-  get size(): number {
-    return this.#subjects.size;
-  }
-
   /** From now on each mark that is learnt here is told to other gateways, which adopt it. */
   announceTo(announce: (mark: AnonymousMark) => void): void {
     this.#announce = announce;

@@ -21,10 +21,6 @@ export class Refusals {
     this.#refusals = new TwoGenerations(options.maxRefused);
   }
 
-  get size(): number {
-    return this.#refusals.size;
-  }
-
   find(tokenHash: string, nowMs: number, keySetVersion: number): Invalid | null {
     const found = this.#refusals.get(tokenHash);
     if (found === undefined) return null;

@@ -65,11 +65,6 @@ export class Verifier {
     this.#refusals = new Refusals(cache);
   }
 
-  /** Tokens remembered, good and bad. */
-  get size(): number {
-    return this.#callers.size + this.#refusals.size;
-  }
-
   /**
    * @param token what `readBearer` returned
    * @param address the key of the client's address, on whose budget failures draw

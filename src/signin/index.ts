@@ -4,7 +4,6 @@ export {
   PROVIDER_DEFAULTS,
   type ProviderOptions,
   type ProviderTls,
-  SIGN_IN_DEFAULTS,
   type SignInOptions,
 } from './options.ts';
 export { Provider } from './provider/index.ts';

@@ -97,9 +97,3 @@ export const PROVIDER_DEFAULTS: Omit<ProviderOptions, 'issuer'> = {
   maxAnswerBytes: 1_048_576,
   refreshMs: 600_000,
 };
-
-export const SIGN_IN_DEFAULTS: Omit<SignInOptions, 'clientId' | 'clientAuthentication' | 'redirectUri'> = {
-  scope: 'openid',
-  redirectAllowList: null,
-  maxInFlight: 100,
-};

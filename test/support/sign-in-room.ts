@@ -4,7 +4,6 @@ import {
   PROVIDER_DEFAULTS,
   Provider,
   type ProviderOptions,
-  SIGN_IN_DEFAULTS,
   SignIn,
   type SignInOptions,
 } from '../../src/signin/index.ts';
@@ -46,7 +45,9 @@ export function openSignInRoom(
     },
   );
   const options: SignInOptions = {
-    ...SIGN_IN_DEFAULTS,
+    scope: 'openid',
+    redirectAllowList: null,
+    maxInFlight: 100,
     clientId: 'gateway',
     clientAuthentication: { kind: 'client_secret_basic', secret: 'marker-secret' },
     ...signIn,

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
 import { signInMistakes } from '../../../src/signin/mistakes.ts';
-import {
-  PROVIDER_DEFAULTS,
-  type ProviderOptions,
-  SIGN_IN_DEFAULTS,
-  type SignInOptions,
-} from '../../../src/signin/options.ts';
+import { PROVIDER_DEFAULTS, type ProviderOptions, type SignInOptions } from '../../../src/signin/options.ts';
 
 const mistakes = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
   signInMistakes(
     { ...PROVIDER_DEFAULTS, issuer: 'https://id.example', ...provider },
     {
-      ...SIGN_IN_DEFAULTS,
+      scope: 'openid',
+      redirectAllowList: null,
+      maxInFlight: 100,
       clientId: 'gateway',
       clientAuthentication: { kind: 'none' },
       redirectUri: 'https://app.example/cb',
