@@ -6,30 +6,23 @@ import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from 
 import type { Exchange } from './exchange.ts';
 
 /**
- * A client sends this in one piece, and gets no longer than that takes. `readWhole` bounds its size, by its data alone: a
- * client cannot know what its library adds to frame it, which the deadline bounds well enough.
+ * Small enough to be sent at once, so the deadline holds for the whole body. `readWhole` bounds the size of the data alone:
+ * a client cannot know how much its library adds to frame it, and the deadline bounds that well enough.
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
-  const { method } = exchange.downstream;
   const signIn = exchange.generation.identity?.signIn;
   if (signIn === undefined) exchange.answerError(noRoute());
-  else if (route.endpoint === 'auth') serveAuth(exchange, method, signIn);
-  else serveAuthorizeUrl(exchange, method, signIn);
+  else if (!route.methods.includes(exchange.downstream.method))
+    exchange.answerError(wrongMethod(route.methods.join(', ')));
+  else if (route.endpoint === 'auth') serveAuth(exchange, signIn);
+  else reply(exchange, signIn.authorizeUrl());
 }
 
-function serveAuthorizeUrl(exchange: Exchange, method: string, signIn: SignIn): void {
-  if (method !== 'GET' && method !== 'HEAD') {
-    exchange.answerError(wrongMethod('GET, HEAD'));
-    return;
-  }
-  reply(exchange, signIn.authorizeUrl());
-}
-
-function serveAuth(exchange: Exchange, method: string, signIn: SignIn): void {
-  const refusal = method === 'POST' ? bodyRefusal(exchange) : wrongMethod('POST');
+function serveAuth(exchange: Exchange, signIn: SignIn): void {
+  const refusal = bodyRefusal(exchange);
   if (refusal !== null) {
     exchange.answerError(refusal);
     return;
@@ -47,7 +40,7 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
   return mediaTypeRefusal(firstValue(fields, 'content-type')) ?? null;
 }
 
-/** A client that leaves before the end has asked for nothing; one that leaves afterwards does not stop the redeeming. */
+/** A client that disconnects before the end has asked for nothing; later, that no longer stops the redeeming. */
 function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
   const joined = new GrowingBytes(MAX_REQUEST_BYTES);
   let whole: Buffer = Buffer.alloc(0);

@@ -3,19 +3,13 @@ import type { ExplainedFact } from './fact.ts';
 
 /** Why the gateway refuses a request to one of its own routes, or null when it serves it. */
 export function whySignInRefuses(
-  { endpoint }: SignInRoute,
+  { methods }: SignInRoute,
   method: string,
   identity: IdentityModel | null,
 ): string | null {
   if (identity === null) return '404, there is no identity_provider to sign users in with';
-  const methods = METHODS[endpoint];
   return methods.includes(method) ? null : `405, it is served for ${methods.join(' and ')} only`;
 }
-
-const METHODS: Readonly<Record<SignInRoute['endpoint'], readonly string[]>> = {
-  'authorize-url': ['GET', 'HEAD'],
-  auth: ['POST'],
-};
 
 /** What the gateway does with a request that it serves itself. */
 export function describeSignIn(

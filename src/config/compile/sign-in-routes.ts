@@ -2,27 +2,32 @@ import { parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
 import type { SignInRoute } from '../model/index.ts';
 
 /**
- * The anonymous endpoints (docs/contract.md, 1). They are the gateway's own whatever the configuration says, and for
- * every method: no route of an operator may come to serve what clients send their codes to.
+ * The anonymous endpoints (docs/contract.md, 1). They belong to the gateway whatever the configuration says, and for every
+ * method: no operator's route may ever receive the codes that clients send there.
  */
 export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
-  signInRoute('/v1/anonymous/authorize-url', 'authorize-url'),
-  signInRoute('/v1/anonymous/auth', 'auth'),
+  signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
+  signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
 ];
 
 /**
- * What else is under their prefix. No route takes it that does not name the prefix: a path with a slip of the pen
+ * Everything else under their prefix is served only by routes that name the prefix literally: a mistyped path
  * (`/v1/anonymous/auth%20`) must not carry a code to the service behind `/**`.
  */
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
-function signInRoute(path: string, endpoint: SignInRoute['endpoint']): RouteEntry<SignInRoute> {
+function signInRoute(
+  path: string,
+  endpoint: SignInRoute['endpoint'],
+  methods: readonly string[],
+): RouteEntry<SignInRoute> {
   return {
     pattern: parseRoutePattern(path, null),
     value: {
       kind: 'sign-in',
       id: path,
       endpoint,
+      methods,
       authentication: 'none',
       semicolons: 'refuse',
       parameters: [],

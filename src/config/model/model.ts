@@ -98,12 +98,14 @@ export interface ForwardRoute {
   readonly parameters: readonly string[];
 }
 
-/** One of the anonymous endpoints (docs/contract.md, 1), for every method. */
+/** One of the anonymous endpoints (docs/contract.md, 1). It takes every method, and answers 405 to most. */
 export interface SignInRoute {
   readonly kind: 'sign-in';
   /** Its path: the name in metrics and logs. */
   readonly id: string;
   readonly endpoint: 'authorize-url' | 'auth';
+  /** Those it is served for. */
+  readonly methods: readonly string[];
   readonly authentication: 'none';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
