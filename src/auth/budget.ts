@@ -2,9 +2,9 @@ import type { Clock } from '../core/index.ts';
 import { makeRoom } from './make-room.ts';
 import type { BudgetOptions } from './options.ts';
 
-/** Says whether an address may have one more token checked. */
+/** Decides whether an address may have one more token checked. */
 export interface CheckBudget {
-  /** 0: one check may be made now. Else how long the address has to wait, in milliseconds. */
+  /** Milliseconds that the address has to wait; 0 when a check may be made now. */
   waitMs(address: string): number;
   /** Draws on the address's budget. */
   failed(address: string, checks: number): void;
@@ -15,22 +15,22 @@ interface Window {
   /** Monotonic. */
   readonly closesAtMs: number;
   failures: number;
-  /** The running second in which checks of a spent budget are counted. */
+  /** Start of the second in which the checks of a spent budget are counted. */
   secondOpenedAtMs: number;
   checksInSecond: number;
 }
 
 /**
- * The budget of failed verifications: it bounds what an address can make the gateway spend on signatures of tokens that it
- * made up. An address that fails nothing has no entry here. Once its budget is spent, an address still gets a few checks a
- * second until its window closes, since others with new tokens may share it.
+ * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
+ * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
+ * because honest clients with new tokens may share it.
  */
 export class VerificationBudget implements CheckBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
-  /** In the order in which the windows opened, which is that in which they close. */
+  /** In the order in which the windows opened, which is also the order in which they close. */
   readonly #counting = new Map<string, Window>();
-  /** Apart from the others, so that a flood of new addresses cannot push them out. */
+  /** Kept apart, so that a flood of new addresses cannot push them out. */
   readonly #spent = new Map<string, Window>();
 
   constructor(options: BudgetOptions, clock: Clock) {
@@ -38,7 +38,7 @@ export class VerificationBudget implements CheckBudget {
     this.#clock = clock;
   }
 
-  /** These numbers from now on. What was counted stays, and windows that are open close when they were to. */
+  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
   use(options: BudgetOptions): void {
     this.#options = options;
     for (const [address, window] of this.#spent) {
@@ -76,7 +76,7 @@ export class VerificationBudget implements CheckBudget {
     const current = this.#spent.get(address) ?? this.#counting.get(address);
     if (current !== undefined && !this.#isClosed(current, nowMs)) return current;
     this.#spent.delete(address);
-    // A map keeps the place of a key that is set again: it has to go first to come last.
+    // A map keeps the place of a key that is set again, so delete it first to move it to the end.
     this.#counting.delete(address);
     const closesAtMs = nowMs + this.#options.periodMs;
     const window = { closesAtMs, failures: 0, secondOpenedAtMs: nowMs, checksInSecond: 0 };

@@ -12,29 +12,29 @@ import {
   type VerificationKey,
 } from './token/index.ts';
 
-/** Who sends, as a verified token says. */
+/** The sender of a request, according to a verified token. */
 export interface Caller {
   readonly kind: 'bot' | 'user';
   /**
-   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. A refreshed token gives
-   * the same one; different callers never share one.
+   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
+   * two callers never share one.
    */
   readonly principal: string;
   /** `sub`, or null. Not-before marks are kept per subject. */
   readonly subject: string | null;
-  /** From this moment on the token is refused: its `exp` and the leeway, since the epoch. */
+  /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /** `iat`. */
   readonly issuedAtS: number;
-  /** The key that signed it: when it leaves the key set, so does the token. */
+  /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
   readonly key: VerificationKey;
-  /** What the upstream is told: name, value, ... ready to be sent. */
+  /** Fields for the upstream: name, value, ... ready to be sent. */
   readonly identityFields: Fields;
 }
 
 const MAX_PRINCIPAL_LENGTH = 256;
 
-/** The caller behind a verified token, or why there is none: a claim of its principal is missing. */
+/** The caller behind a verified token, or the refusal when a claim that identifies it is missing. */
 export function callerOf(
   claims: JsonObject,
   options: AccessTokenOptions,
@@ -74,21 +74,21 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** No encoded part holds a blank, so the blanks between them cannot be forged; `#` marks the form that is a hash. */
+/** Encoded parts hold no blanks, so the separators cannot be forged. `#` marks the hashed form. */
 function principalOf(kind: 'bot' | 'user', parts: readonly string[]): string {
   const principal = `${kind}:${parts.map(percentEncode).join(' ')}`;
   if (principal.length <= MAX_PRINCIPAL_LENGTH) return principal;
   return `${kind}#${hash('sha256', principal, 'hex')}`;
 }
 
-/** Strings, numbers and booleans are told; anything else has no one spelling and is left out. */
+/** Sends strings, numbers and booleans; leaves out everything else, which has more than one spelling. */
 function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
     const value = member(claims, claim);
     if (!isScalar(value)) continue;
     const text = String(value);
-    // Half a surrogate pair has no UTF-8.
+    // A lone surrogate has no UTF-8 form.
     if (text.isWellFormed()) fields.push(name, percentEncode(text));
   }
   return fields;

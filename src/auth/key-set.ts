@@ -2,7 +2,7 @@ import type { AuthListener, Clock } from '../core/index.ts';
 import type { KeySetOptions } from './options.ts';
 import { type Algorithm, KeySetError, readKeySet, type VerificationKey } from './token/index.ts';
 
-/** Gets the issuer's key set; rejects when it cannot. It should give up when the signal says so. */
+/** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
 
 export interface KeySetDependencies {
@@ -13,15 +13,15 @@ export interface KeySetDependencies {
   readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
 }
 
-/** After failed fetches the next is tried after the cooldown, then twice and four times that. */
+/** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
 const MAX_RETRY_DOUBLINGS = 2;
 
-/** A token without `kid` is checked with at most so many keys. */
+/** How many keys are tried on a token without `kid`. */
 const MAX_CANDIDATES = 4;
 
 /**
- * The issuer's keys. They are fetched in the background; when that fails, the last good set stays in use for as long as it
- * takes, since keys do not go bad because the issuer is away. All fetches, whoever asked, are one at a time.
+ * The issuer's keys, fetched in the background. When a fetch fails, the last good set stays in use without limit: an
+ * unreachable issuer does not invalidate its keys. There is never more than one fetch at a time.
  */
 export class KeySet {
   readonly #options: KeySetOptions;
@@ -39,32 +39,32 @@ export class KeySet {
   #retired = false;
   #closed = false;
 
-  /** @param before keys of the same issuer that are known already: they are used until the first fetch is good */
+  /** @param before keys already known of the same issuer, used until the first fetch succeeds */
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;
     if (before?.loaded !== true) return;
     this.#replace(before.#keys, before.#asOfMs);
-    // Counted on, since refusals are remembered by it.
+    // Count on from there: remembered refusals depend on the version.
     this.#version = before.#version;
   }
 
-  /** Whether a key set was ever loaded: the gateway is not ready before. */
+  /** Whether a key set was ever loaded; the gateway is not ready until then. */
   get loaded(): boolean {
     return this.#version > 0;
   }
 
-  /** Counts the sets loaded. A change may turn a bad signature into a good one. */
+  /** Counts the sets loaded. A new set may make a rejected signature valid. */
   get version(): number {
     return this.#version;
   }
 
-  /** When the fetch of the present set began, since the epoch: keys younger than that may be missing in it. */
+  /** When the fetch of the current set began, since the epoch; it may lack keys that are newer. */
   get asOfMs(): number {
     return this.#asOfMs;
   }
 
-  /** Keys in the present set. */
+  /** Number of keys in the current set. */
   get size(): number {
     return this.#keys.length;
   }
@@ -73,31 +73,31 @@ export class KeySet {
     return this.#flight !== null;
   }
 
-  /** How long no unknown key causes a fetch; 0: one may begin. */
+  /** How long until an unknown key may cause a fetch again; 0: now. */
   cooldownMs(): number {
     return Math.max(0, this.#cooledDownAtMs - this.#dependencies.clock.monotonicMs());
   }
 
-  /** Whether this key is in the present set. */
+  /** Whether this key is in the current set. */
   holds(key: VerificationKey): boolean {
     return this.#held.has(key);
   }
 
-  /** Whether a key of that name is in the present set, whatever its type. */
+  /** Whether the current set has a key with this id, of any type. */
   knows(keyId: string): boolean {
     return this.#byId.has(keyId);
   }
 
-  /** The keys that may have made such a signature: those of that name, or where the token names none, all that fit. */
+  /** The keys that may have made the signature: those with this id, or all that fit when the token names none. */
   candidates(algorithm: Algorithm, keyId: string | null): readonly VerificationKey[] {
     const keys = keyId === null ? this.#keys : (this.#byId.get(keyId) ?? []);
     return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
   }
 
   /**
-   * Fetches the keys, or joins the fetch that is under way, and plans the next one. Call it once at start.
+   * Fetches the keys, or joins the fetch in progress, and schedules the next one. Call it once at start.
    *
-   * @returns whether a good set came; never rejects
+   * @returns whether a usable set came; never rejects
    */
   refresh(): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
@@ -111,13 +111,13 @@ export class KeySet {
     return this.#flight;
   }
 
-  /** Another set takes its place: it fetches only what exchanges under way still ask for. */
+  /** Ends background fetches because another set takes over. Exchanges in progress can still cause one. */
   retire(): void {
     this.#retired = true;
     clearTimeout(this.#timer);
   }
 
-  /** Fetches no more. The keys held stay usable. */
+  /** Stops fetching. The keys stay usable. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -141,7 +141,7 @@ export class KeySet {
     }
   }
 
-  /** The answer, or a rejection when time is over, also where the fetcher does not heed its signal. */
+  /** Enforces the timeout even when the fetcher ignores its signal. */
   async #fetch(): Promise<Uint8Array | string> {
     const abort = new AbortController();
     this.#abort = abort;
@@ -179,7 +179,7 @@ export class KeySet {
     const { refreshMs, cooldownMs } = this.#options;
     const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
     const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);
-    // By chance a little earlier, so that the replicas of a gateway do not all ask at once.
+    // Randomly up to a tenth earlier, so that replicas do not all ask at once.
     this.#timer = setTimeout(() => void this.refresh(), delayMs * (1 - 0.1 * this.#dependencies.random()));
     this.#timer.unref();
   }

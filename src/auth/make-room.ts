@@ -1,8 +1,8 @@
 /**
- * Makes room for one more entry in a map whose oldest entries are over first: drops those that are over from the front,
- * and where that is not enough, the oldest.
+ * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
+ * that is not enough, the oldest.
  *
- * @returns how many entries were dropped though they were not over
+ * @returns how many entries were dropped before they expired
  */
 export function makeRoom<V>(
   entries: Map<string, V>,

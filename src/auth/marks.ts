@@ -2,19 +2,19 @@ import { type Clock, digestOf } from '../core/index.ts';
 import { makeRoom } from './make-room.ts';
 import type { MarkOptions } from './options.ts';
 
-/** A mark as it is told to other gateways: whose it is stays here. */
+/** A mark as other gateways receive it, without the name of its subject. */
 export interface AnonymousMark {
   /** Of the subject. */
   readonly digest: string;
   /** Seconds since the epoch. */
   readonly markS: number;
-  /** For so long a token may live that it refuses. Milliseconds. */
+  /** How long a token that it refuses may still live, in milliseconds. */
   readonly forMs: number;
 }
 
 /**
- * Not-before marks: a token issued before a mark is refused, one issued in the same second passes, as at the provider that
- * sets it. There is one mark for all tokens of the issuer, and one for each subject of whom one was learnt. They are to
+ * Not-before marks: a token issued before its mark is refused; one issued in the same second passes, as it does at the
+ * provider. There is one mark for all tokens of the issuer, and one per subject for which the gateway learnt one. Marks
  * outlive a reload.
  */
 export class NotBeforeMarks {
@@ -23,20 +23,20 @@ export class NotBeforeMarks {
   readonly #onEvicted: () => void;
   #issuerMarkS = 0;
   #maxLifetimeS = 0;
-  /** In the order learnt. Marks name the moment they were set at, so the oldest is over first. */
+  /** In the order learnt. A mark is the moment at which it was set, so the oldest expires first. */
   readonly #subjects = new Map<string, number>();
-  /** What other gateways learnt, by the digest of the subject. */
+  /** Learnt by other gateways, by the digest of the subject. */
   readonly #adopted = new Map<string, number>();
   #announce: ((mark: AnonymousMark) => void) | null = null;
 
-  /** @param onEvicted told when a subject's mark is forgotten for want of room */
+  /** @param onEvicted called when a subject's mark is dropped for lack of room */
   constructor(options: MarkOptions, clock: Clock, onEvicted: () => void) {
     this.#options = options;
     this.#clock = clock;
     this.#onEvicted = onEvicted;
   }
 
-  /** From now on each mark that is learnt here is told to other gateways, which adopt it. */
+  /** Announces each mark learnt from now on, for other gateways to adopt. */
   announceTo(announce: (mark: AnonymousMark) => void): void {
     this.#announce = announce;
   }
@@ -47,31 +47,31 @@ export class NotBeforeMarks {
   }
 
   /**
-   * Takes in the mark that came with a redeemed code. It is the largest of several, perhaps this subject's alone, so it
-   * counts for the subject alone. 0 says nothing, and an answer that was long on its way must not lower a newer mark.
+   * Takes in the mark that came with a redeemed code. The provider sends the largest of several, which may be this subject's
+   * own, so it applies to this subject only. 0 means none, and a late answer must not lower a newer mark.
    */
   learn(subject: string, markS: number): void {
     if (!this.#raise(this.#subjects, subject, markS) || this.#announce === null) return;
     this.#announce(this.#anonymous(digestOf(subject), markS));
   }
 
-  /** Takes in a mark that another gateway learnt. Only ever raises one. */
+  /** Takes in a mark that another gateway learnt. Never lowers one. */
   adopt(digest: string, markS: number): void {
     this.#raise(this.#adopted, digest, markS);
   }
 
-  /** All marks that still refuse anything, as they would be announced now. */
+  /** All marks, as they would be announced now. */
   *running(): Generator<AnonymousMark> {
     for (const [subject, markS] of this.#subjects) yield this.#anonymous(digestOf(subject), markS);
     for (const [digest, markS] of this.#adopted) yield this.#anonymous(digest, markS);
   }
 
-  /** Says how long a verified token lives in all: a mark has to be kept as long as any token that it refuses. */
+  /** Notes the lifetime of a verified token: a mark must be kept as long as any token that it refuses. */
   observeLife(lifeS: number): void {
     if (lifeS > this.#maxLifetimeS) this.#maxLifetimeS = lifeS;
   }
 
-  /** Whether a token of this subject (null: it names none), issued then, came before a mark. */
+  /** Whether a token issued at that time predates a mark. `subject` is null when the token names none. */
   refuse(subject: string | null, issuedAtS: number): boolean {
     if (issuedAtS < this.#issuerMarkS) return true;
     if (subject === null) return false;

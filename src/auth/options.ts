@@ -1,25 +1,25 @@
-/** Which access tokens are accepted, and what their claims say about the sender. */
+/** Which access tokens are accepted, and which of their claims identify the caller. */
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
-  /** What `aud` must name; null: any audience, the operator said so. */
+  /** What `aud` must name; null: the operator allows any audience. */
   readonly audience: string | null;
   /** The gateway's own client id at the provider; null: it has none. ID tokens made for it carry this as `aud`. */
   readonly clientId: string | null;
   /** Claims that together are a user's principal. Default `azp` and `sub`. */
   readonly principal: readonly string[];
-  /** Which callers are bots; null: nobody is. */
+  /** Which callers are bots; null: none. */
   readonly bots: BotRule | null;
-  /** Header fields that tell the upstream who calls, in the order they are sent. */
+  /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
-  /** How far the issuer's clock may be from ours, in both directions. Default 30 s. */
+  /** How far the issuer's clock may be ahead of or behind ours. Default 30 s. */
   readonly leewayMs: number;
 }
 
 /** A caller is a bot when its token has this claim, or has it with this value. */
 export interface BotRule {
   readonly claim: string;
-  /** What the claim must equal, or hold where it is a list; null: that it is there (not null, false or empty). */
+  /** What the claim must equal, or contain if it is a list; null: it must be present (not null, false or empty). */
   readonly value: string | null;
   /** Claims that together are a bot's principal. Default `azp`: all tokens of a client are one bot. */
   readonly principal: readonly string[];
@@ -33,25 +33,25 @@ export interface IdentityHeader {
 
 /** How the issuer's keys are kept. */
 export interface KeySetOptions {
-  /** Between two background fetches, less up to a tenth by chance. Default 10 min. */
+  /** Between two background fetches, less up to a random tenth. Default 10 min. */
   readonly refreshMs: number;
-  /** After any fetch no unknown key causes another for so long. Default 5 s. */
+  /** How long after any fetch no unknown key causes another. Default 5 s. */
   readonly cooldownMs: number;
-  /** For one fetch in all. Default 5 s. */
+  /** For one whole fetch. Default 5 s. */
   readonly fetchTimeoutMs: number;
   /** Largest answer. Default 256 KiB. */
   readonly maxBytes: number;
-  /** Most keys in an answer, those for other uses included. Default 100. */
+  /** Maximum number of keys in an answer, including those for other uses. Default 100. */
   readonly maxKeys: number;
 }
 
 /** What the verifier remembers. */
 export interface CacheOptions {
-  /** Tokens found good. Default 50,000. */
+  /** Tokens found valid. Default 50,000. */
   readonly maxTokens: number;
-  /** Tokens found bad. Default 10,000. */
+  /** Tokens found invalid. Default 10,000. */
   readonly maxRefused: number;
-  /** How long a bad token is refused unchecked. Default 10 s. */
+  /** How long an invalid token is refused without another check. Default 10 s. */
   readonly refusedForMs: number;
 }
 
@@ -61,11 +61,11 @@ export interface BudgetOptions {
   readonly limit: number;
   /** Default 1 min. */
   readonly periodMs: number;
-  /** Checks that an address still gets per second once its budget is spent. Default 10. */
+  /** Checks that an address still gets each second once its budget is spent. Default 10. */
   readonly checksPerSecond: number;
   /** A window counts as closed this much before its announced end. Default 20 ms. */
   readonly slackMs: number;
-  /** Addresses whose failures are counted, and as many whose budget is spent. Default 100,000. */
+  /** Maximum number of addresses being counted, and the same again with a spent budget. Default 100,000. */
   readonly maxAddresses: number;
 }
 
@@ -73,7 +73,7 @@ export interface BudgetOptions {
 export interface MarkOptions {
   /** Subjects with a mark of their own. Default 100,000. */
   readonly maxSubjects: number;
-  /** A subject's mark is kept at least so long after the moment it names. Default 24 h. */
+  /** Minimum time a subject's mark is kept, from the moment it names. Default 24 h. */
   readonly keepMs: number;
 }
 

@@ -9,8 +9,8 @@ interface Refusal {
 }
 
 /**
- * Tokens that failed their check, for a short while: a client that repeats one costs a look-up, not a signature. What may
- * become valid (a key not known yet) is never kept here, and another key set makes all of it void.
+ * Remembers for a short while tokens that failed their check, so that a repeated one costs a lookup and not a signature.
+ * Never remembers a token that may become valid (its key is not known yet), and forgets everything when the key set changes.
  */
 export class Refusals {
   readonly #refusedForMs: number;

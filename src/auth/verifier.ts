@@ -22,26 +22,26 @@ import type { Unavailable, Verdict } from './verdict.ts';
 export interface VerifierDependencies {
   readonly keys: KeySet;
   readonly marks: NotBeforeMarks;
-  /** Null: no address is ever put off. */
+  /** Null: failures are not limited. */
   readonly budget: CheckBudget | null;
   readonly clock: Clock;
   readonly listener: AuthListener;
 }
 
-/** How the keys came to be fetched for the token at hand, if they were. */
+/** What came of fetching the keys for this token. */
 type Fetched =
-  /** They were not. */
+  /** Not fetched. */
   | 'no'
-  /** The fetch began after the token had come, and was good: what it lacks does not exist. */
+  /** The fetch began after the token arrived and succeeded: a key that it lacks does not exist. */
   | 'good'
-  /** The fetch was good, but under way already: the key may be younger than its answer. */
+  /** The fetch succeeded but had begun earlier: the key may be newer than its answer. */
   | 'joined'
   | 'failed';
 
 /**
- * Turns tokens into callers. The answer comes at once, without a promise, unless the token's key has to be fetched.
+ * Turns tokens into callers, without a promise unless the token's key has to be fetched.
  *
- * What is asked of a token, the cheapest first: known, refused lately, readable, claims, key, budget, signature.
+ * Checks the cheapest things first: known, recently refused, well-formed, claims, key, budget, signature.
  */
 export class Verifier {
   readonly #options: AccessTokenOptions;
@@ -50,7 +50,7 @@ export class Verifier {
   readonly #budget: CheckBudget | null;
   readonly #clock: Clock;
   readonly #listener: AuthListener;
-  /** By the hash of the token: the token itself is a secret, and longer. */
+  /** Keyed by the token's hash: the token itself is a secret, and longer. */
   readonly #callers: TwoGenerations<Caller>;
   readonly #refusals: Refusals;
 
@@ -67,29 +67,29 @@ export class Verifier {
 
   /**
    * @param token what `readBearer` returned
-   * @param address the key of the client's address, on whose budget failures draw
+   * @param address the key of the client's address, whose budget pays for failures
    */
   verify(token: string, address: string): Verdict | Promise<Verdict> {
     const tokenHash = hash('sha256', token, 'base64url');
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {
       if (this.accepts(known)) return known;
-      // Why it is not is found out anew below.
+      // Verify it again below to learn the reason.
       this.#callers.delete(tokenHash);
     }
     const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
     return refusal === null ? this.#judge(token, tokenHash, address, 'no') : this.refuse(refusal);
   }
 
-  /** Announces the refusal and returns it; also for what `readBearer` refuses, of which there is nothing to verify. */
+  /** Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify. */
   refuse(refusal: Invalid): Invalid {
     this.#listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
   }
 
   /**
-   * Whether the token that this caller was found by is accepted again now, which is announced: for those who remember a
-   * caller with its token.
+   * Whether this caller's token is still accepted, which is announced. For code that remembers a caller together with its
+   * token.
    */
   accepts(caller: Caller): boolean {
     const accepted =
@@ -98,24 +98,24 @@ export class Verifier {
     return accepted;
   }
 
-  /** Whether the caller's token came before a not-before mark, which also ends streams that outlive their token. */
+  /** Whether the caller's token predates a not-before mark. Also used to end streams in progress. */
   isRevoked(caller: Caller): boolean {
     return this.#marks.refuse(caller.subject, caller.issuedAtS);
   }
 
   #judge(token: string, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
-    // 1. What needs no key: malformed and expired tokens are refused without drawing on the budget.
+    // 1. Whatever needs no key: malformed and expired tokens are refused without drawing on the budget.
     const jwt = parseJwt(token);
     if (jwt.kind === 'invalid') return this.refuse(jwt);
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs()) ?? this.#refuseByMark(jwt);
     if (refusal !== null) return this.refuse(refusal);
 
-    // 2. The key. A name that is known for another algorithm is a forgery, not a new key.
+    // 2. The key. A known key id with another algorithm is a forgery, not a new key.
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
     if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
       return this.refuse(invalid('algorithm'));
 
-    // 3. The budget, once per token: who waited for a fetch was admitted before.
+    // 3. The budget, once per token: one that waited for a fetch was admitted before it.
     const waitMs = fetched === 'no' ? (this.#budget?.waitMs(address) ?? 0) : 0;
     if (waitMs > 0) {
       this.#listener.budgetSpent();
@@ -156,11 +156,11 @@ export class Verifier {
   }
 
   /**
-   * The key is not among those held. 401 makes clients drop their token for good, so it is said only when the key cannot
-   * be a new one. Neither answer is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
+   * Answers when no key is found. A 401 makes clients drop their token for good, so it is given only when the key cannot be
+   * a new one. Neither answer is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
    */
   #answerUnknownKey(jwt: Jwt, address: string, fetched: Fetched): Invalid | Unavailable {
-    // Before the first key set nothing is looked up or checked, and every honest caller would spend the budget.
+    // Before the first key set every honest caller fails here, so nothing is charged.
     if (this.#keys.loaded) this.#budget?.failed(address, 1);
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
     const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;

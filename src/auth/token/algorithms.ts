@@ -1,24 +1,24 @@
 import { constants, type KeyObject, type SigningOptions, verify } from 'node:crypto';
 
 /**
- * The signature algorithms that are accepted: asymmetric ones only (RFC 7518 section 3.1, RFC 8037, RFC 9864). With HS256
- * in the list, whoever knows the public key could sign with it as the secret (RFC 8725 section 2.1).
+ * The accepted signature algorithms, asymmetric ones only (RFC 7518, 3.1; RFC 8037; RFC 9864). If HS256 were accepted,
+ * anyone could sign with the public key as the secret (RFC 8725, 2.1).
  */
 export type Algorithm = keyof typeof ALGORITHMS;
 
 interface Scheme {
-  /** Null where the signature scheme has its own digest. */
+  /** Null when the signature scheme has its own digest. */
   readonly digest: string | null;
   readonly keyType: 'RSA' | 'EC' | 'OKP';
   /** The curves of its keys (JWK `crv`); empty for RSA. */
   readonly curves: readonly string[];
-  /** What `verify` has to know beside the key; null: nothing. */
+  /** What `verify` needs in addition to the key, or null. */
   readonly parameters: SigningOptions | null;
 }
 
 const pkcs1 = (digest: string): Scheme => ({ digest, keyType: 'RSA', curves: [], parameters: null });
 
-/** The salt is as long as the digest (RFC 7518 section 3.5): any other length is refused. */
+/** Requires a salt as long as the digest (RFC 7518, 3.5). */
 const pss = (digest: string): Scheme => ({
   digest,
   keyType: 'RSA',
@@ -26,7 +26,7 @@ const pss = (digest: string): Scheme => ({
   parameters: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
 });
 
-/** JWS carries r and s side by side (RFC 7518 section 3.4), not in DER. */
+/** JWS concatenates r and s (RFC 7518, 3.4) instead of using DER. */
 const ecdsa = (digest: string, curve: string): Scheme => ({
   digest,
   keyType: 'EC',
@@ -51,12 +51,12 @@ const ALGORITHMS = {
   Ed448: eddsa('Ed448'),
 };
 
-/** Exact names only: `RS256` is case-sensitive (RFC 7515 section 4.1.1). */
+/** Names are case-sensitive (RFC 7515, 4.1.1). */
 export function isAlgorithm(name: unknown): name is Algorithm {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name);
 }
 
-/** The algorithms that a key of this type and curve can verify; empty where there are none. */
+/** The algorithms that a key of this type and curve can verify; may be empty. */
 export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algorithm[] {
   return Object.keys(ALGORITHMS)
     .filter(isAlgorithm)
@@ -69,16 +69,16 @@ export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algori
 }
 
 /**
- * Whether the signature is the key's. Synchronous on purpose: for RSA the check (20 us) is cheaper than the way through
- * the thread pool, and for the others it is no dearer.
+ * Whether the key made the signature. Synchronous on purpose: for RSA the check (20 us) costs less than a trip through the
+ * thread pool, and for the others no more.
  */
 export function isSignature(algorithm: Algorithm, key: KeyObject, data: Buffer, signature: Buffer): boolean {
   const { digest, parameters } = ALGORITHMS[algorithm];
   try {
-    // An object around the key costs 12 us more (Node 24.21), so RS256 and EdDSA do without.
+    // Wrapping the key in an object costs 12 us (Node 24.21), so RS256 and EdDSA pass it bare.
     return verify(digest, data, parameters === null ? key : { key, ...parameters }, signature);
   } catch {
-    // OpenSSL throws rather than says no where key and algorithm do not belong together.
+    // OpenSSL throws when key and algorithm do not fit.
     return false;
   }
 }

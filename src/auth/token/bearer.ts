@@ -1,15 +1,15 @@
 import { type Invalid, invalid } from './invalid.ts';
 
-/** Tokens are at most so long: the header section that carries them is capped at about the same. */
+/** The header section that carries a token is capped at about the same length. */
 const MAX_TOKEN_LENGTH = 16_384;
 
 /**
- * Reads the value of an Authorization field: a scheme, blanks and one token (RFC 9110 section 11.4), which is returned.
+ * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
  *
- * The characters of the token are not looked at here: a token that was verified before is found by its hash, and any other
- * meets the strict reading of `parseJwt`, which takes fewer characters than `b64token` of RFC 6750 has.
+ * Does not check the token's characters: a known token is found by its hash, and every other one is parsed by `parseJwt`,
+ * which is stricter than `b64token` of RFC 6750.
  *
- * @param schemes the words that stand for a bearer token, in lower case; the one sent may be in any case
+ * @param schemes the accepted scheme names, in lower case; clients may use any case
  */
 export function readBearer(value: string, schemes: readonly string[]): string | Invalid {
   const blank = value.indexOf(' ');

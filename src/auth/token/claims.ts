@@ -4,8 +4,8 @@ import { type JsonObject, member } from './json.ts';
 import type { Jwt } from './jwt.ts';
 
 /**
- * Why this token is not an access token that is valid now, or null when nothing speaks against it but perhaps its
- * signature. Asked before the signature is checked: a wrong claim is found for a hundredth of the cost.
+ * Why this is not a valid access token now, or null when only the signature remains to be checked. Runs before the
+ * signature check because it costs a hundredth of it.
  */
 export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: number): Invalid | null {
   return (
@@ -16,13 +16,13 @@ export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: numbe
   );
 }
 
-/** A claim that is a date (RFC 7519 section 2: seconds since the epoch, fractions allowed), or null. */
+/** A claim that is a date (RFC 7519, 2: seconds since the epoch, fractions allowed), or null. */
 export function dateClaim(claims: JsonObject, name: string): number | null {
   const value = member(claims, name);
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** A claim that is text with something in it, or null. Half a surrogate pair has no UTF-8: such text is none. */
+/** A claim that is non-empty text, or null. Text with a lone surrogate has no UTF-8 form and does not count. */
 export function textClaim(claims: JsonObject, name: string): string | null {
   const value = member(claims, name);
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
@@ -38,7 +38,7 @@ function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Inval
   const expiresAtS = dateClaim(claims, 'exp');
   const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  // Optional in RFC 7519, but without it no not-before mark could be applied.
+  // Optional in RFC 7519, but not-before marks need it.
   if (issuedAtS === null) return lacking('iat');
   if (nowMs >= expiresAtS * 1_000 + leewayMs) return invalid('expired');
   if (nowMs < issuedAtS * 1_000 - leewayMs) return invalid('not_yet_valid');
@@ -57,9 +57,9 @@ function refuseAudience(claims: JsonObject, audience: string | null): Invalid | 
 }
 
 /**
- * All tokens of an issuer are signed with the same keys, so an ID, refresh or logout token has to be told by its marks:
- * the payload's `typ` (Keycloak), the header's `typ` (RFC 9068 section 4; OpenID Connect Back-Channel Logout section 2.4),
- * and members that only those tokens have.
+ * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's
+ * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), and members that only they
+ * have.
  */
 function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
@@ -71,7 +71,7 @@ function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
     return invalid('token_kind');
   if (payloadType === 'Bearer' || headerType === 'at+jwt') return null;
-  // Nothing marks it as an access token. An ID token of a provider that writes no `typ` looks the same; its audience is
-  // the client that signed in, so only an audience that is no such client tells the two apart.
+  // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the
+  // client that signed in, so only an audience other than that client tells them apart.
   return options.audience !== null && options.audience !== options.clientId ? null : invalid('token_kind');
 }

@@ -1,26 +1,26 @@
-/** Not a token that is valid now: 401 where one is required. */
+/** The token is not valid now: 401 on routes that require one. */
 export interface Invalid {
   readonly kind: 'invalid';
   readonly reason: InvalidReason;
-  /** The claim that is missing or of the wrong type, where the reason is `claim`; a name from the rules, never from the token. */
+  /** With the reason `claim`, the claim that is missing or of the wrong type. Named by our rules, never by the token. */
   readonly claim: string | null;
 }
 
-/** Why a token is refused: a closed list, fit for a metric's label. Never shown to the client. */
+/** Why a token is refused: a closed list, so it can be a metric label. Never shown to the client. */
 export type InvalidReason =
-  /** Another scheme than those configured. */
+  /** The scheme is not one of those configured. */
   | 'scheme'
-  /** After the scheme comes nothing. */
+  /** Nothing follows the scheme. */
   | 'credentials'
   /** Longer than any token may be. */
   | 'length'
-  /** Not a compact JWS of JSON objects (RFC 7515 section 7.1). */
+  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
   | 'malformed'
-  /** `alg` is none of the asymmetric ones, or not one of the key that `kid` names. */
+  /** `alg` is not asymmetric, or does not fit the key that `kid` names. */
   | 'algorithm'
-  /** It has a `crit` header: an extension that must be understood, and none is. */
+  /** Has a `crit` header, which demands an extension; the gateway supports none. */
   | 'critical'
-  /** A claim that is needed is missing or of the wrong type. */
+  /** A required claim is missing or of the wrong type. */
   | 'claim'
   | 'issuer'
   | 'audience'
@@ -28,15 +28,15 @@ export type InvalidReason =
   | 'not_yet_valid'
   /** Issued before a not-before mark. */
   | 'not_before'
-  /** Another kind of token than an access token: ID, refresh, logout. */
+  /** An ID, refresh or logout token. */
   | 'token_kind'
-  /** Signed by a key that the issuer does not show. */
+  /** Signed by a key that is not in the issuer's key set. */
   | 'unknown_key'
   | 'signature';
 
 const made = new Map<InvalidReason, Invalid>();
 
-/** The refusal for that reason; one object per reason, since floods of them must be cheap. */
+/** The refusal for that reason. One shared object per reason keeps floods cheap. */
 export function invalid(reason: Exclude<InvalidReason, 'claim'>): Invalid {
   const known = made.get(reason);
   if (known !== undefined) return known;

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A JSON object as `JSON.parse` makes it. Members are read by `member` only. */
+/** A JSON object as `JSON.parse` makes it. Read its members with `member` only. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON object in these bytes (UTF-8), or null when they hold something else. Of doubled members the last counts.
- * `JSON.parse` makes a member `__proto__` an ordinary one, which harms nobody as long as objects are not merged.
+ * The JSON object in these bytes (UTF-8), or null when they hold something else. Of duplicate members the last counts.
+ * `JSON.parse` treats `__proto__` as an ordinary member, which is harmless as long as objects are not merged.
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   if (!isUtf8(bytes)) return null;
@@ -15,7 +15,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
     );
     return isJsonObject(value) ? value : null;
   } catch {
-    // The error's message quotes the text, which may be a secret: it goes nowhere.
+    // Drop the error: its message quotes the text, which may be a secret.
     return null;
   }
 }
@@ -24,7 +24,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object's own member of that name: an operator may name a claim `constructor`. */
+/** Reads own members only: an operator may name a claim `constructor`. */
 export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

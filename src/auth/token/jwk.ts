@@ -8,39 +8,39 @@ import { flawOf } from './key-flaws.ts';
 export interface VerificationKey {
   /** `kid`, or null. */
   readonly id: string | null;
-  /** What it may verify: what its type can, narrowed by its `alg`. Never empty. */
+  /** The algorithms of its type, narrowed by its `alg`. Never empty. */
   readonly algorithms: readonly Algorithm[];
   readonly keyObject: KeyObject;
-  /** Everything that makes this key this key, as one string. */
+  /** Identifies the key: all of its public members as one string. */
   readonly fingerprint: string;
 }
 
-/** What came from the issuer is no key set that can be used. */
+/** The issuer's answer is not a usable key set. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
 
-/** The members that a public key consists of. A private part, should one be published, is not touched. */
+/** The members of a public key. A private part, should one be published, is never read. */
 const PUBLIC_MEMBERS = ['kty', 'crv', 'n', 'e', 'x', 'y'];
 
 export interface ReadKeySet {
   /** Never empty. */
   readonly keys: readonly VerificationKey[];
-  /** How many others there are. */
+  /** How many others the set has. */
   readonly unusable: number;
-  /** Those of the others that are for verifying signatures and must not. */
+  /** Those of the others that are meant to verify signatures but are too weak to. */
   readonly flawed: readonly FlawedKey[];
 }
 
-/** Longer names are cut where they are told. */
+/** Longer key ids are cut in messages. */
 const MAX_TOLD = 100;
 
 /**
- * The usable keys of a JWK set (RFC 7517 section 5). Keys for other uses or of other types are left out: section 5 asks
- * that what is not understood is ignored, and Keycloak lists an encryption key beside the others.
+ * The usable keys of a JWK set. Ignores keys for other uses or of other types, as RFC 7517, 5 asks: Keycloak lists an
+ * encryption key beside the others.
  *
- * @param known keys held already, which are reused
- * @throws KeySetError when this is no key set, has too many keys, or none that is usable
+ * @param known keys already imported, which are reused
+ * @throws KeySetError when this is not a key set, has too many keys, or no usable one
  */
 export function readKeySet(
   bytes: Uint8Array,
@@ -59,13 +59,13 @@ export function readKeySet(
     if ('flaw' in key) flawed.push(key);
     else keys.push(key);
   }
-  // An issuer that signs has a key; an empty set comes from something half started in its place.
+  // An issuer that signs has a key; an empty set comes from one that has not fully started.
   if (keys.length === 0)
     throw new KeySetError(`the key set has no key that can verify tokens${tell(flawed)}`);
   return { keys, unusable: entries.length - keys.length, flawed };
 }
 
-/** The first of them, for a message. */
+/** The first flaw, for a message. */
 function tell([first]: readonly FlawedKey[]): string {
   return first === undefined ? '' : `: the key ${JSON.stringify(first.keyId)} has ${first.flaw}`;
 }
@@ -88,7 +88,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   return { id, algorithms, keyObject: imported, fingerprint };
 }
 
-/** RFC 7517 sections 4.2 and 4.3: both members are optional. */
+/** Both members are optional (RFC 7517, 4.2 and 4.3). */
 function isForSignatures(jwk: JsonObject): boolean {
   const use = member(jwk, 'use');
   const operations = member(jwk, 'key_ops');
@@ -104,6 +104,6 @@ function importKey(jwk: JsonObject): KeyObject | string {
     const keyObject = createPublicKey({ key, format: 'jwk' });
     return flawOf(keyObject) ?? keyObject;
   } catch {
-    return 'members that make no key';
+    return 'members that do not form a key';
   }
 }

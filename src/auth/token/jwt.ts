@@ -2,28 +2,27 @@ import { type Algorithm, isAlgorithm } from './algorithms.ts';
 import { type Invalid, invalid } from './invalid.ts';
 import { type JsonObject, member, parseJsonObject } from './json.ts';
 
-/** A token taken apart. Nothing in it is proved before its signature was checked. */
+/** A parsed token. Nothing in it can be trusted before its signature is checked. */
 export interface Jwt {
   readonly kind: 'jwt';
   readonly algorithm: Algorithm;
-  /** Names the key that signed it; null: the token does not say. */
+  /** `kid`, or null. */
   readonly keyId: string | null;
   /** The header's `typ`, or null. */
   readonly type: string | null;
   readonly claims: JsonObject;
-  /** What was signed: header and payload as they came. */
+  /** The signed text: header and payload as received. */
   readonly signingInput: string;
   readonly signature: Buffer;
 }
 
-/** No longer ones are looked up; the token as a whole is bounded by `readBearer`. */
+/** Longer ones are malformed. `readBearer` bounds the token as a whole. */
 const MAX_KEY_ID_LENGTH = 256;
 
 /**
- * Reads a compact JWS (RFC 7515 section 7.1), strictly: every token has exactly one spelling that is accepted.
+ * Parses a compact JWS (RFC 7515, 7.1) strictly: every token has exactly one accepted spelling.
  *
- * The header parameters `jwk`, `jku`, `x5u` and `x5c` are not looked at: a token must not say which key to trust
- * (RFC 8725 section 3.10).
+ * Ignores the header parameters `jwk`, `jku`, `x5u` and `x5c`: a token must not choose the key to trust (RFC 8725, 3.10).
  */
 export function parseJwt(token: string): Jwt | Invalid {
   const first = token.indexOf('.');
@@ -41,7 +40,7 @@ export function parseJwt(token: string): Jwt | Invalid {
   if (keyId !== null && (keyId === '' || keyId.length > MAX_KEY_ID_LENGTH)) return invalid('malformed');
 
   const claims = decodeObject(token.slice(first + 1, second));
-  // A third dot is no base64url, so a fourth segment fails here.
+  // A dot is not base64url, so a fourth segment fails here.
   const signature = decodeBase64Url(token.slice(second + 1));
   if (claims === null || signature === null) return invalid('malformed');
   return { kind: 'jwt', algorithm, keyId, type, claims, signingInput: token.slice(0, second), signature };
@@ -53,8 +52,8 @@ function decodeObject(segment: string): JsonObject | null {
 }
 
 /**
- * Node's decoder skips what is not base64url and takes padding, the other alphabet and stray bits in the last character.
- * Encoding the result again shows whether any of that happened.
+ * Decodes strictly. Node's decoder tolerates foreign characters, padding, the other alphabet and stray bits in the last
+ * character; encoding the result again reveals any of these.
  */
 function decodeBase64Url(segment: string): Buffer | null {
   if (segment === '') return null;
@@ -62,7 +61,7 @@ function decodeBase64Url(segment: string): Buffer | null {
   return bytes.toString('base64url') === segment ? bytes : null;
 }
 
-/** Null when it is not there, undefined when it is something else than a string. */
+/** Null when absent, undefined when not a string. */
 function optionalString(header: JsonObject, name: string): string | null | undefined {
   const value = member(header, name);
   if (value === undefined) return null;

@@ -2,8 +2,8 @@
 const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
 
 /**
- * Text as bytes that fit a header field: everything outside 0x21-0x7e and the percent sign itself becomes `%XX` of its
- * UTF-8. Different texts stay different.
+ * Encodes text for a header field: the percent sign and everything outside 0x21-0x7e become `%XX` of their UTF-8 bytes.
+ * Different texts stay different.
  */
 export function percentEncode(text: string): string {
   if (PLAIN.test(text)) return text;

@@ -1,6 +1,6 @@
 /**
- * The odd primes up to 167. The faulty generator takes its candidates modulo the product of these and more, so one test
- * serves every length of key.
+ * The odd primes up to 167. The faulty generator uses the product of these and more for every key length, so one test
+ * serves all lengths.
  */
 const PRIMES = [
   ...[3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97],
@@ -13,11 +13,11 @@ const GENERATOR = 65_537;
 interface Subgroup {
   readonly prime: bigint;
   readonly order: number;
-  /** The exponent that makes a power, by the power. */
+  /** Maps each power to its exponent. */
   readonly logs: ReadonlyMap<number, number>;
 }
 
-/** Of an exponent, all that one prime tells: what it is modulo the order. */
+/** An exponent modulo the order of one subgroup: all that one prime reveals of it. */
 interface Residue {
   readonly log: number;
   readonly order: number;
@@ -26,10 +26,10 @@ interface Residue {
 const SUBGROUPS = PRIMES.map(subgroupOf);
 
 /**
- * Whether an RSA modulus came from the faulty generator of Infineon's chips (ROCA, CVE-2017-15361), so that it can be
- * factored. Its primes are k * M + (65537^a mod M), M being a product of small primes, and so is their product: a power of
- * 65537 modulo each of them, by one and the same exponent. Nemec et al., "The Return of Coppersmith's Attack", section 3. An
- * honest modulus passes for one with a chance of 2^-154; without the common exponent it would be 2^-28.
+ * Whether an RSA modulus came from the faulty generator in Infineon's chips (ROCA, CVE-2017-15361) and can be factored.
+ * Its primes have the form k * M + (65537^a mod M) with M a product of small primes, so the modulus is a power of 65537
+ * modulo each of these, with one common exponent (Nemec et al., "The Return of Coppersmith's Attack", 3). A sound modulus is
+ * mistaken for a faulty one with a probability of 2^-154; without checking for the common exponent it would be 2^-28.
  */
 export function hasRocaFingerprint(modulus: bigint): boolean {
   const residues: Residue[] = [];
@@ -41,7 +41,7 @@ export function hasRocaFingerprint(modulus: bigint): boolean {
   return residues.every((one, i) => residues.slice(i + 1).every(other => agree(one, other)));
 }
 
-/** Some number has both residues (Chinese remainder theorem; where all pairs agree, some number has all of them). */
+/** Whether some exponent has both residues. If all pairs agree, one has them all (Chinese remainder theorem). */
 function agree(one: Residue, other: Residue): boolean {
   return (one.log - other.log) % greatestCommonDivisor(one.order, other.order) === 0;
 }
