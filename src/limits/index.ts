@@ -11,6 +11,7 @@ export {
   type LimitStore,
   MemoryStore,
   NO_LIMITS,
+  OTHER_PARTS,
   parseQuota,
   type Quota,
   QuotaError,

@@ -111,6 +111,25 @@ describe('what two gateways see of one offender is added up', () => {
       expect((await askOnce(front, 'GET /a', issuer.bearer({ sub: 'bob' }))).status).toBe(200);
     }
   });
+
+  test('refusals of main values past those that a caller may hold', async () => {
+    const limits = {
+      ...everything,
+      keys_per_caller: 1,
+      buckets: { things: { main: 'id', user: '1/60s' } },
+      routes: { '/things/{id}': 'things' },
+      ignored_refusals: { limit: '6/60s', restrict_for: '60s' },
+    };
+    const fronts = [await startReplica(limits), await startReplica(limits)];
+    const alice = issuer.bearer({ sub: 'alice' });
+    let id = 0;
+    for (const front of fronts)
+      for (let i = 0; i < 3; i++) await askOnce(front, `GET /things/${id++}`, alice);
+    await sleep(1_050);
+    for (const front of fronts)
+      for (let i = 0; i < 4; i++) await askOnce(front, `GET /things/${id++}`, alice);
+    await expectRestricted(fronts, 'GET /a', alice);
+  });
 });
 
 describe('a restriction', () => {

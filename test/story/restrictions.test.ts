@@ -12,7 +12,7 @@ import {
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import type { Script } from '../support/wire/index.ts';
+import type { Answer, Script } from '../support/wire/index.ts';
 
 const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 
@@ -280,6 +280,27 @@ describe('a caller who ignores refusals', () => {
     );
     expect(refusalOf(answers[4])).toMatchObject({ code: 8, global: true });
     expect((await askOnce(front, 'GET /open/other')).status).toBe(200);
+  });
+
+  test('is restricted for the flood of main values past those that it may hold', async () => {
+    const front = await startLimited({
+      global: 'off',
+      keys_per_caller: 2,
+      buckets: { things: { main: 'id', user: '1/60s' } },
+      routes: { 'GET /things/{id}': 'things' },
+      ignored_refusals: { limit: '3/60s' },
+      invalid_requests: 'off',
+    });
+    const bearer = front.issuer.bearer();
+    const asked: Answer[] = [];
+    for (let id = 0; id < 9; id++) {
+      asked.push(await askOnce(front, `GET /things/${id}`, bearer));
+      if (id === 3) await sleep(1_100);
+    }
+    expect(statusesOf(asked)).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429]);
+    expect(asked.slice(3).map(answer => refusalOf(answer)['code'])).toEqual([
+      ...[undefined, undefined, undefined, undefined, undefined, 8],
+    ]);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import type { BucketModel, CallerClass } from '../../config/index.ts';
 import { mainValue } from '../../http/index.ts';
-import { type Decision, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
+import { type Decision, type LimitSet, NO_LIMITS, OTHER_PARTS } from '../../limits/index.ts';
 import { badRequest, bucketRefused, globallyRefused, reportOf, storeUnreachable } from '../answers/index.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -91,7 +91,7 @@ function noteRefusal(
     address: exchange.addressKey,
     principal: exchange.caller?.principal ?? null,
     limit: refused,
-    main: decision.role === 'global' ? '' : main,
+    main: decision.otherParts ? OTHER_PARTS : main,
     waitMs: decision.retryAfterMs,
   });
 }

@@ -30,6 +30,8 @@ export interface Decision {
    * them is not to blame for what the others drew.
    */
   readonly sharedKey: boolean;
+  /** The refusing key is the one that all main values share past those that the caller may hold: see `OTHER_PARTS`. */
+  readonly otherParts: boolean;
   /** Names the window that the unit of the resource limit was taken from, for `refund`; 0 when none was taken. */
   readonly resourceWindow: number;
 }
@@ -44,6 +46,7 @@ export const UNLIMITED: Decision = {
   resetAfterMs: 0,
   retryAfterMs: 0,
   sharedKey: false,
+  otherParts: false,
   resourceWindow: 0,
 };
 

@@ -4,7 +4,7 @@ import type { Moment } from './moment.ts';
 import type { BoundLimit } from './spaces.ts';
 
 /** The part of a key that stands for all main values of a caller that holds too many. No path holds it. */
-const OTHER_PARTS = '\0';
+export const OTHER_PARTS = '\0';
 
 const NO_ROW = -1;
 const OVERFLOW = -2;

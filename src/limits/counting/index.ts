@@ -2,6 +2,7 @@ export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts'
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
 export { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
+export { OTHER_PARTS } from './draw.ts';
 export {
   type Algorithm,
   defineLimit,

@@ -136,6 +136,7 @@ export class MemoryStore implements LimitStore {
       draw = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
     const decision = this.#describe(draw, false);
     decision.sharedKey = draw === this.#resource || draw.isOverflow;
+    decision.otherParts = draw.isOtherParts;
     return decision;
   }
 
@@ -164,6 +165,7 @@ export class MemoryStore implements LimitStore {
     decision.resetAfterMs = bound === null ? 0 : bound.rule.resetInMs(counter, bound.limit, nowMs);
     decision.retryAfterMs = draw.waitMs;
     decision.sharedKey = false;
+    decision.otherParts = false;
     decision.resourceWindow = 0;
     return decision;
   }

@@ -9,7 +9,7 @@ export interface Refusal {
   readonly address: string;
   /** Null when the caller counts as its address. */
   readonly principal: string | null;
-  /** The limit that refused, and the main value that it was asked for. */
+  /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
   readonly limit: Limit;
   readonly main: string;
   /** What the answer told to wait. */

@@ -33,6 +33,7 @@ export function readAnswer(reply: unknown, plan: Plan): Answer | null {
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
       retryAfterMs: waitMs,
       sharedKey: !admitted && limit?.role === 'resource',
+      otherParts: !admitted && limit?.role === 'caller' && code >= 2,
       resourceWindow: admitted && plan.endsInResource ? (windows.at(-1) ?? 0) : 0,
     },
     refusedBy: admitted ? -1 : place - 1,

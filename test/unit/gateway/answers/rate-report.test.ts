@@ -11,6 +11,7 @@ const decision = (change: Partial<Decision> = {}): Decision => ({
   resetAfterMs: 4_999,
   retryAfterMs: 0,
   sharedKey: false,
+  otherParts: false,
   resourceWindow: 0,
   ...change,
 });

@@ -24,6 +24,7 @@ test('the first request opens a window that closes one period later', () => {
     resetAfterMs: 5_000,
     retryAfterMs: 0,
     sharedKey: false,
+    otherParts: false,
     resourceWindow: 0,
   });
 });

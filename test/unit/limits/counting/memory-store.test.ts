@@ -51,6 +51,7 @@ describe('one request on several limits', () => {
       admitted: false,
       role: 'caller',
       sharedKey: false,
+      otherParts: false,
     });
     expect(remaining({ caller: global }, 'user:a')).toBe(3);
     expect(remaining({ resource }, '', 'c1')).toBe(1);
@@ -349,7 +350,11 @@ describe('a caller with too many main values', () => {
   test('is alone to blame for that key, and nobody else draws on it', () => {
     const set = limits({ caller: own });
     admittedOf(3, () => store.decide(set, 'user:a', 'c4'));
-    expect(store.decide(set, 'user:a', 'c5')).toMatchObject({ admitted: false, sharedKey: false });
+    const refused = { admitted: false, sharedKey: false, otherParts: true };
+    expect(store.decide(set, 'user:a', 'c5')).toMatchObject(refused);
+    expect(store.peek(set, 'user:a', 'c6')).toMatchObject(refused);
+    admittedOf(3, () => store.decide(set, 'user:a', 'c1'));
+    expect(store.decide(set, 'user:a', 'c1')).toMatchObject({ ...refused, otherParts: false });
     expect(admittedOf(5, () => store.decide(set, 'user:b', 'c4'))).toBe(3);
   });
 
