@@ -26,6 +26,9 @@ const NOTHING: Fields = [];
 /** Caches must not give the answer for one origin to another. */
 const VARY: Fields = ['Vary', 'Origin'];
 
+/** Names of fields (RFC 9110, 5.6.2: tokens), with commas and blanks between them. What is echoed holds nothing else. */
+const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
+
 /** The fields that let a script of this origin read an answer. Without an origin, or with one that may not, there are none but `Vary`. */
 export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
@@ -43,17 +46,21 @@ export function askedMethod(fields: Fields): string | null {
   return origin === '' || method === '' ? null : method;
 }
 
-/** The answer's fields to a preflight. An origin that may not use the gateway gets none that say yes. */
-export function preflightFields(rules: CorsRules, fields: Fields): Fields {
+/**
+ * The answer's fields to a preflight that asks for this method; null: one that is not served. None of them says yes to that,
+ * to an origin that may not use the gateway, or to fields whose names are none.
+ */
+export function preflightFields(rules: CorsRules, fields: Fields, method: string | null): Fields {
   const origin = firstValue(fields, 'origin') ?? '';
   const vary = ['Vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'];
-  if (!mayUse(rules, origin)) return vary;
-  const asked = rules.allowHeaders?.join(', ') ?? firstValue(fields, 'access-control-request-headers') ?? '';
+  const asked = firstValue(fields, 'access-control-request-headers') ?? '';
+  if (method === null || !mayUse(rules, origin) || !FIELD_NAMES.test(asked)) return vary;
+  const allowed = rules.allowHeaders?.join(', ') ?? asked;
   return [
     ...originFields(rules, origin),
     'Access-Control-Allow-Methods',
-    firstValue(fields, 'access-control-request-method') ?? '',
-    ...(asked === '' ? [] : ['Access-Control-Allow-Headers', asked]),
+    method,
+    ...(allowed === '' ? [] : ['Access-Control-Allow-Headers', allowed]),
     'Access-Control-Max-Age',
     String(rules.maxAgeS),
     ...vary,

@@ -1,6 +1,6 @@
 export { findConflicts } from './conflicts.ts';
 export { findHidden } from './hidden.ts';
-export { ROUTABLE_METHODS } from './methods.ts';
+export { isRoutable, ROUTABLE_METHODS } from './methods.ts';
 export { parseRoutePattern, type RoutePattern } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
 export { Reach } from './reach.ts';

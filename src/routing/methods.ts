@@ -9,6 +9,11 @@ export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEV
 
 const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
 
+/** Whether a route without a list of methods serves this one: any other is refused before it has a route. */
+export function isRoutable(method: string): boolean {
+  return ROUTABLE.has(method);
+}
+
 /** Throws a PatternError when a route could not be meant to name these methods. */
 export function checkMethods(methods: readonly string[]): void {
   if (methods.length === 0)

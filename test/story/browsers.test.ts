@@ -72,6 +72,55 @@ describe('a preflight', () => {
     expect(front.upstream.requests).toHaveLength(0);
   });
 
+  test.each(['FOO', 'put', 'PUT<', 'TRACE', 'CONNECT', 'DELETE'])(
+    'for a method that its route does not serve gets no leave: %s',
+    async method => {
+      const upstream = await startUpstream();
+      const routes = [
+        { path: '/all/**', upstream: 'api', authentication: 'none' },
+        { path: '/two/**', upstream: 'api', authentication: 'none', methods: ['GET', 'OPTIONS'] },
+      ];
+      const gateway = await startGateway({ upstreamPort: upstream.port, config: { cors, routes } });
+      const path = method === 'DELETE' ? '/two/1' : '/all/1';
+      const answer = await gateway.ask(
+        head(`OPTIONS ${path}`, ORIGIN, `Access-Control-Request-Method: ${method}`),
+      );
+      expect(answer.status).toBe(204);
+      expect(names(answer.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
+      expect(upstream.requests).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['POST /v1/anonymous/auth', true],
+    ['DELETE /v1/anonymous/auth', false],
+    ['GET /v1/anonymous/authorize-url', true],
+    ['POST /v1/anonymous/authorize-url', false],
+  ])('to an anonymous endpoint is told its own method: %s', async (methodAndPath, leave) => {
+    const [method, path] = methodAndPath.split(' ');
+    const front = await start();
+    const answer = await askOnce(
+      front,
+      `OPTIONS ${path}`,
+      ORIGIN,
+      `Access-Control-Request-Method: ${method}`,
+    );
+    expect(answer.status).toBe(204);
+    expect(fieldOf(answer, 'access-control-allow-methods')).toBe(leave ? method : undefined);
+  });
+
+  test('repeats nothing but names of fields', async () => {
+    const front = await start();
+    const answer = await askOnce(
+      front,
+      'OPTIONS /things/1',
+      ...PREFLIGHT.slice(0, 2),
+      'Access-Control-Request-Headers: x y"<>',
+    );
+    expect(answer.status).toBe(204);
+    expect(names(answer.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
+  });
+
   test('is an ordinary request where no rules are set', async () => {
     const front = await startLimited(limits);
     const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT, front.issuer.bearer());

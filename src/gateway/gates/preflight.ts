@@ -1,6 +1,6 @@
 import type { RouteModel } from '../../config/index.ts';
 import { askedMethod, preflightFields } from '../../http/index.ts';
-import type { RouteMatch } from '../../routing/index.ts';
+import { isRoutable, type RouteMatch } from '../../routing/index.ts';
 import type { Exchange } from '../exchange.ts';
 
 /**
@@ -29,12 +29,14 @@ export function answersPreflights(route: RouteModel): boolean {
   return route.kind === 'sign-in' || route.cors;
 }
 
-/** The terminal of a preflight. */
+/** The terminal of a preflight. One for a method that the route does not serve is told of no method at all. */
 export function servePreflight(exchange: Exchange): void {
   const { snapshot, head } = exchange;
   if (snapshot.cors === null || head === null) return;
+  const asked = askedMethod(head.kept);
+  const served = asked !== null && serves(exchange, asked) ? asked : null;
   const fields = [
-    ...preflightFields(snapshot.cors, head.kept),
+    ...preflightFields(snapshot.cors, head.kept, served),
     'Via',
     '1.1 weir',
     'X-Request-Id',
@@ -42,4 +44,9 @@ export function servePreflight(exchange: Exchange): void {
   ];
   exchange.outcome = 'answered';
   exchange.sendWhole(204, 'No Content', fields, '', false);
+}
+
+function serves({ snapshot, path, route }: Exchange, method: string): boolean {
+  if (route?.kind === 'sign-in') return route.methods.includes(method);
+  return isRoutable(method) && snapshot.routes.find(method, path)?.value === route;
 }

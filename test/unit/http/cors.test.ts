@@ -60,7 +60,11 @@ describe('a preflight', () => {
   });
 
   test('is told that its method and fields may be sent, and for how long that holds', () => {
-    const fields = preflightFields(rules(), asked('Access-Control-Request-Headers', 'authorization, x-a'));
+    const fields = preflightFields(
+      rules(),
+      asked('Access-Control-Request-Headers', 'authorization, x-a'),
+      'PUT',
+    );
     expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(fieldOf(fields, 'Access-Control-Allow-Methods')).toBe('PUT');
     expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('authorization, x-a');
@@ -69,17 +73,20 @@ describe('a preflight', () => {
 
   test('is told of the fields on the list where there is one', () => {
     const listed = rules({ allowHeaders: ['Authorization'] });
-    const fields = preflightFields(listed, asked('Access-Control-Request-Headers', 'x-secret'));
+    const fields = preflightFields(listed, asked('Access-Control-Request-Headers', 'x-secret'), 'PUT');
     expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('Authorization');
   });
 
-  test('of an origin that may not is told nothing', () => {
-    const fields = preflightFields(rules(), [
-      'Origin',
-      'https://evil.example',
-      'Access-Control-Request-Method',
+  const evil = ['Origin', 'https://evil.example', 'Access-Control-Request-Method', 'PUT'];
+  test.each<[string, string[], string | null]>([
+    ['of an origin that may not', evil, 'PUT'],
+    ['for a method that is not served', asked(), null],
+    ...['x y"<>', 'a(b)', 'a;b', 'a\x80', '\u212aey'].map((names): [string, string[], string] => [
+      'for no field names',
+      asked('Access-Control-Request-Headers', names),
       'PUT',
-    ]);
-    expect(fields.filter((_, i) => i % 2 === 0)).toEqual(['Vary']);
+    ]),
+  ])('%s is told nothing: %j', (_, fields, method) => {
+    expect(preflightFields(rules(), fields, method).filter((_, i) => i % 2 === 0)).toEqual(['Vary']);
   });
 });
