@@ -76,6 +76,13 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'codec-without-sockets',
+      comment: 'http1/ turns bytes into messages and back. Sockets and timers are in server/ and upstream/.',
+      severity: 'error',
+      from: { path: '^src/http1/' },
+      to: { path: '^(node:)?(net|tls|stream|timers)(/|$)' },
+    },
+    {
       name: 'src-stands-alone',
       comment: 'What is published needs neither tests nor tools.',
       severity: 'error',

@@ -81,6 +81,14 @@ describe('the floors', () => {
         'src/http/b/two.ts': `import '../a/one.ts';\n`,
       },
     ],
+    ['codec-without-sockets', 'a socket', { 'src/http1/socket.ts': `import 'node:net';\n` }],
+    [
+      'codec-without-sockets',
+      'the type of one',
+      {
+        'src/http1/type.ts': `import type { Socket } from 'node:net';\n\nexport type Wire = Socket;\n`,
+      },
+    ],
     ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],
     ['runtime-dependencies', 'a development package', { 'src/core/dev.ts': `import 'autocannon';\n` }],
     ['resolvable', 'a file that is not there', { 'src/core/gone.ts': `import './lost.ts';\n` }],
