@@ -14,13 +14,13 @@ export class ConnectionCaps {
     this.#trusted = trusted;
   }
 
-  /** These from now on; what is open stays, and is counted. */
+  /** Sets other caps. Open connections stay and are counted. */
   use(caps: CapsModel, trusted: AddressSet): void {
     this.#caps = caps;
     this.#trusted = trusted;
   }
 
-  /** The cap that is met, so that nothing was taken; null: none is. */
+  /** Counts a connection and returns null; or returns the cap that it would exceed. */
   take(address: string): Cap | null {
     const key = addressKey(address);
     const count = this.#byAddress.get(key) ?? 0;

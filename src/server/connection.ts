@@ -25,17 +25,17 @@ import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 import { SocketProgress } from './socket-progress.ts';
 
-/** Requests that came in one read are answered so many at a time; in between, other connections have their turn. */
+/** So many requests of one read are answered before other connections have their turn. */
 const ANSWERS_AT_A_TIME = 16;
-/** After an answer that closes the connection, what the client still sends is thrown away until it pauses for this long. */
+/** After the last answer, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
-/** And for no longer than this in all. */
+/** Lingering ends after this, even if the client goes on sending. */
 const LINGER_MAX_MS = 5_000;
-/** After a client has closed its side, an exchange may stand still for this long: it may have half-closed only. */
+/** How long an exchange may stand still after the client closed its side: it may only have half-closed. */
 const HALF_CLOSED_MS = 1_000;
-/** While draining, an idle connection is kept for this long: its client may just have sent a request. */
+/** How long an idle connection is kept while draining: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
-/** An idle connection is kept for longer than was announced: a request sent in the last moment is served. */
+/** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
 
 const NO_BYTES = Buffer.alloc(0);
@@ -43,8 +43,8 @@ const NO_BYTES = Buffer.alloc(0);
 /** What a connection is doing. */
 type Phase =
   /**
-   * Waiting for a request, or inside its head, which began at `sinceMs`. For the first one that is when the connection was
-   * made: a client that says nothing is slow, too.
+   * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
+   * accepted: a client that sends nothing is slow, too.
    */
   | { readonly name: 'head'; readonly sinceMs: number | null }
   /** A request is being answered. Its body may still be coming in. */
@@ -60,7 +60,7 @@ const BETWEEN_REQUESTS: Phase = { name: 'head', sinceMs: null };
 const REST_OF_BODY: Phase = { name: 'rest of body' };
 const CLOSED: Phase = { name: 'closed' };
 
-/** A client's connection: serves one request after the other, and knows how long it has been waiting for what. */
+/** A client's connection: serves one request after the other, and times every wait. */
 export class Connection implements ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
   readonly peer: string;
@@ -84,7 +84,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
     socket.on('drain', () => this.#onDrain());
-    // 'close' follows, and says all there is to say.
+    // 'close' follows and is handled.
     socket.on('error', () => {});
     socket.on('close', () => this.#onClose());
   }
@@ -101,7 +101,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     return this.#state.date.at(this.#state.clock.epochMs());
   }
 
-  /** Answers what is not a request, or not one in time, with an error, and closes. */
+  /** Answers with an error and closes: what came is not a request, or did not come in time. */
   refuse(error: GatewayError): void {
     if (this.#reader.over) return;
     this.#reader.giveUp();
@@ -110,14 +110,16 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     else this.#linger();
   }
 
-  /** From here on no answer keeps the connection. Its idle time counts anew. */
+  /** No answer keeps the connection from here on. Its idle time begins anew. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'rest of body') this.#stall.begin();
   }
 
   answered(): void {
-    // Later: whoever gave the answer has yet to say how it ended. A write with a callback costs more, and mostly all is
-    // written by now.
+    // Deferred to the next tick: the gateway has yet to note how the exchange ended, and the upstream connection that brought
+    // the answer is idle only after this call. Ending the exchange here, 200 pipelined requests used two upstream connections
+    // in turns; deferred, they use one. CPU per answer: 8.9 µs without deferring, 9.0 with a tick, 9.4 with the callback of
+    // the write, 10.3 with an immediate.
     if (this.socket.writableLength > 0)
       this.socket.write(NO_BYTES, error => (error ? undefined : this.#endExchange(true)));
     else if (++this.#answers % ANSWERS_AT_A_TIME === 0) setImmediate(answerGone, this);
@@ -139,7 +141,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   }
 
   bodyStarted(): void {
-    // RFC 9110, 10.1.1: a client that has begun to send the body does not wait for the 100.
+    // RFC 9110, 10.1.1: a client that already sends the body does not wait for the 100.
     if (
       this.#phase.name === 'exchange' &&
       this.#phase.downstream.awaitsContinue &&
@@ -158,7 +160,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     this.refuse(bodyTooLarge());
   }
 
-  /** Checks whether something has taken too long. Called every second or so. */
+  /** Checks whether something has taken too long. */
   sweep(nowMs: number): void {
     const { body } = this.#reader;
     const phase = this.#phase;
@@ -212,7 +214,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     this.#read();
   }
 
-  /** A client that sends its last request and closes its side may still want the answer: `sweep` gives it a moment. */
+  /** A client may close its side after its last request and still want the answer: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
     this.#stall.begin();
@@ -229,22 +231,22 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     this.#phase = CLOSED;
   }
 
-  /** Reads what waits, as far as it is wanted. */
+  /** Reads waiting bytes as far as they are wanted. */
   #read(): void {
     try {
-      // From within: the call that is under way goes on.
+      // Called from within a read, which goes on.
       if (!this.#reader.read(this.#state.headBytes)) return;
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
       this.refuse(errorFor(error));
     }
-    this.#settleBetweenRequests();
+    this.#followReader();
     this.#regulate();
     if (this.#halfClosed) this.#readToEnd();
   }
 
-  /** Where no request was found: whether the rest of a body has gone, and whether a head has begun. */
-  #settleBetweenRequests(): void {
+  /** Keeps the phase in step with the reader where no exchange is under way. */
+  #followReader(): void {
     if (this.#phase.name === 'rest of body' && this.#reader.body === null && !this.#reader.over) {
       this.#phase = BETWEEN_REQUESTS;
       this.#stall.begin();
@@ -253,13 +255,13 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
       this.#phase = { name: 'head', sinceMs: this.#state.clock.monotonicMs() };
   }
 
-  /** No further byte will come. */
+  /** The client has closed its side: no further byte will come. */
   #readToEnd(): void {
     if (this.#reader.atEnd === 'inside a request') this.refuse(notValid());
     else if (this.#reader.atEnd === 'between requests') this.socket.end();
   }
 
-  /** Lets the socket read on, or stop. */
+  /** Pauses or resumes reading from the socket. */
   #regulate(): void {
     const wanted = this.#reader.wantsMore;
     if (wanted === this.socket.isPaused()) {
@@ -280,7 +282,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
 
   #nextRequest(): void {
     this.#stall.begin();
-    // The next request would have its fields in another array.
+    // A repeated head would not be recognised: its fields would be another array.
     if (!this.#reader.remembersFields) this.memory.head = null;
     this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : REST_OF_BODY;
     this.#reader.next();
@@ -288,7 +290,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   }
 
   #close(lingers: boolean): void {
-    // A close with bytes that nobody has read resets the connection.
+    // Closing with unread bytes would reset the connection.
     const unread = this.#reader.waiting > 0;
     this.#reader.giveUp();
     if (lingers || unread) this.#linger();

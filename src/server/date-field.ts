@@ -1,4 +1,4 @@
-/** Value of `Date` on the gateway's own answers (RFC 9110, 6.6.1): made once a second, not once an answer. */
+/** The value of `Date` on answers (RFC 9110, 6.6.1), made once a second rather than for each answer. */
 export class DateField {
   #second = Number.NaN;
   #text = '';

@@ -43,11 +43,11 @@ export class HttpListener {
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
     this.#maxConnections = caps.connections;
-    // Half-open: else Node would close its side as soon as the client has closed his, and take the answer from him.
+    // Half-open: otherwise Node closes our side as soon as the client closes its own, and the answer is lost.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onConnection(socket));
   }
 
-  /** Timeouts and the cap of a head count at once, caps of connections for further ones. */
+  /** Applies a reload: timeouts and the cap of heads at once, caps of connections to further ones. */
   use({ timeouts, caps, trustedProxies }: HttpListenerLimits): void {
     this.#state.timeouts = timeouts;
     this.#state.keepAliveHint = hintOf(timeouts);
@@ -65,7 +65,7 @@ export class HttpListener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 4096 }, () => resolve());
     });
-    // From here on an error is that of one connection which could not be accepted, and must not end the process.
+    // From here on, an error means that one connection could not be accepted, and must not end the process.
     this.#server.on('error', () => {});
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
     const bound = this.#server.address() as AddressInfo;
@@ -73,18 +73,18 @@ export class HttpListener {
   }
 
   /**
-   * Accepts no further connection and ends each kept one with its next answer, or when it has been idle for a moment.
-   * Resolves when no connection is left.
+   * Accepts no further connection, and closes each open one after its next answer or when it has been idle for a moment.
+   * Resolves when none is left.
    */
   async drain(): Promise<void> {
     this.#state.draining = true;
     for (const connection of this.#connections) connection.drain();
-    // Idle connections stay for a moment: a client may just have sent a request on one. Our sweep ends them.
+    // Idle connections stay for a moment, since a client may just have sent a request on one. The sweep closes them.
     await new Promise<void>(resolve => this.#server.close(() => resolve()));
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
   }
 
-  /** Breaks off what is left. */
+  /** Breaks off the connections that are left. */
   destroy(): void {
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
     this.#server.close();
@@ -101,7 +101,7 @@ export class HttpListener {
       if (cap === null) this.#caps.giveBack(peer);
     });
     if (cap === null) return;
-    // A refused connection lingers for a moment. In a flood there are too many for that.
+    // A refused connection lingers for a moment, unless a flood brings too many.
     if (this.#connections.size > 2 * this.#maxConnections) socket.destroy();
     else connection.refuse(overloaded(cap));
   }

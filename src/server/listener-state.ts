@@ -10,7 +10,7 @@ export interface ListenerState {
   readonly date: DateField;
   /** A reload may change them. */
   timeouts: TimeoutsModel;
-  /** Bytes of a request's head, its line included, at most. */
+  /** Maximum bytes of a request's head, with its request line. */
   headBytes: number;
   /** Value of `Keep-Alive` on answers that keep their connection. */
   keepAliveHint: string;

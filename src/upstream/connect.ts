@@ -2,12 +2,12 @@ import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { UpstreamOptions } from './options.ts';
 
 /**
- * Makes a connection; the socket is returned at once and emits `connect` or `error`. Each read goes into the buffer that
- * `onread.buffer` has returned last, and then to `onread.callback`.
+ * Makes a connection. Returns the socket at once; it emits `connect` or `error`. Each read fills the buffer that
+ * `onread.buffer` returned last, then calls `onread.callback`.
  */
 export type Connect = (options: UpstreamOptions, onread: OnReadOpts) => Socket;
 
-/** How long a connection that carries nothing keeps quiet before the system asks whether the other side is alive. */
+/** How long a connection is silent before the system probes whether the other side is alive. */
 const PROBE_AFTER_MS = 60_000;
 
 /** Names are resolved at each connect, and all addresses are tried (RFC 8305, as Node does it). */

@@ -7,15 +7,15 @@ import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
 import type { CallSink, Transport, TransportCall } from './transport.ts';
 
-/** How often the connections are looked through: all timeouts are as exact as this. */
+/** How often connections are swept: timeouts are as exact as this. */
 const SWEEP_MS = 250;
 
 /**
- * A transport over HTTP/1.1. One request at a time on a connection, no pipelining: a request never waits behind the
- * answer to another. Last in, first out, so that connections that are not needed grow idle and close.
+ * A transport over HTTP/1.1. Each connection carries one request at a time, so that none waits behind the answer to another.
+ * The connection used last is used first, so that those not needed grow idle and close.
  *
- * It opens a connection whenever none is idle: how many requests may be in flight is decided before they come here. A
- * connection that rests gives way where it would be one too many.
+ * Opens a connection whenever none is idle: how many requests may be in flight is decided before they come here. A resting
+ * connection gives way where one more would be too many.
  */
 export class ConnectionPool implements Transport, ConnectionShare {
   readonly options: UpstreamOptions;
@@ -24,7 +24,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
   readonly connect: Connect;
   readonly #random: Random;
   readonly #connections = new Set<Connection>();
-  /** The one used last stands last. */
+  /** The connection used last stands last. */
   #idle: Connection[] = [];
   readonly #resting: RestingConnections;
   #sweeper: NodeJS.Timeout | null = null;
@@ -72,7 +72,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
     if (this.#closing && this.#connections.size === 0) this.#closed.resolve();
   }
 
-  /** What closed one idle connection, such as a restart, has mostly closed all, and the others just do not know yet. */
+  /** Closes all idle connections: what closed one, such as a restart, has probably closed all of them. */
   stale(): void {
     const idle = this.#idle;
     this.#idle = [];
@@ -81,7 +81,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
   }
 
   #open(): Connection {
-    // The upstream has no more connections for those that rest: some servers give each of them a process.
+    // Resting connections count towards the upstream's limit: some servers have a process for each.
     if (this.#connections.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
     const connection = new Connection(this, this.#random());
     this.#connections.add(connection);

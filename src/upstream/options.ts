@@ -1,14 +1,14 @@
-/** How an upstream is reached. Times in milliseconds. */
+/** How to reach an upstream. Times in milliseconds. */
 export interface UpstreamOptions {
   readonly host: string;
   readonly port: number;
-  /** For a connection to be made, name resolution included. */
+  /** Longest time to connect, name resolution included. */
   readonly connectTimeoutMs: number;
   /** An idle connection is closed after this, or 1 s before the upstream's own `Keep-Alive: timeout`. */
   readonly keepAliveMs: number;
-  /** A connection takes no further request at this age (less up to a fifth, by chance, so that not all go at once). */
+  /** At this age, less a random part of up to a fifth, a connection takes no further request. */
   readonly maxAgeMs: number;
-  /** A resting connection is closed where a new one would be more than this: as many as requests may be in flight. */
+  /** As many as requests may be in flight. A resting connection is closed where a new one would exceed this. */
   readonly maxConnections: number;
   /** Largest header section of an answer, in bytes. */
   readonly maxHeadBytes: number;

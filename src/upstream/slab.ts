@@ -1,19 +1,19 @@
 import type { LendingBytes, Release } from '../core/index.ts';
 
 /**
- * Bytes of a slab: what one read can bring at most. An answer of 64 KiB and its head come in one read and leave in one
- * write; and memory of this size goes back to the system when it is freed.
+ * Size of a slab, and so the most that one read brings. An answer of 64 KiB with its head comes in one read and leaves in
+ * one write, and memory of this size returns to the system when it is freed.
  */
 export const SLAB_BYTES = 131_072;
 
 /**
- * Memory that a connection reads into. Pieces of a body are handed on as views of it, without a copy; the slab is filled
- * again only when all of them have been taken.
+ * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is filled again only
+ * when all of them were given back.
  */
 export class Slab implements LendingBytes {
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
   readonly #store: SlabStore;
-  /** Views whose bytes are still needed. */
+  /** Views that were not given back yet. */
   #lent = 0;
   /** A connection reads into it. */
   #held = true;
@@ -26,15 +26,15 @@ export class Slab implements LendingBytes {
     return this.#lent > 0;
   }
 
-  /** A view that must be given back by `release`. */
+  /** Lends out a view. The borrower gives it back by `release`. */
   lend(from: number, to: number): Buffer {
     this.#lent++;
     return this.bytes.subarray(from, to);
   }
 
   /**
-   * Takes a view back. After a failed write it is not: the collector gets the slab when nobody knows it any more, and
-   * needs no proof that nobody reads its bytes.
+   * Takes a view back. After a failed write it stays lent: the slab is left to the garbage collector, since the socket may
+   * still be reading it.
    */
   readonly release: Release = error => {
     if (error) return;
@@ -47,7 +47,7 @@ export class Slab implements LendingBytes {
     return this;
   }
 
-  /** The connection reads into another one from now on. */
+  /** The connection reads into another slab from now on. */
   letGo(): void {
     this.#held = false;
     this.#giveBack();
@@ -58,11 +58,11 @@ export class Slab implements LendingBytes {
   }
 }
 
-/** Slabs that nobody uses at the moment. It holds no more of them than were needed since the last `trim`. */
+/** Slabs not in use, no more of them than were needed since the last `trim`. */
 export class SlabStore {
   readonly #free: Slab[] = [];
-  /** The fewest that were free since the last trim: so many were not needed. */
-  #leastFree = 0;
+  /** The minimum that was free since the last trim: so many were not needed. */
+  #minFree = 0;
 
   get size(): number {
     return this.#free.length;
@@ -70,7 +70,7 @@ export class SlabStore {
 
   take(): Slab {
     const slab = this.#free.pop();
-    if (this.#free.length < this.#leastFree) this.#leastFree = this.#free.length;
+    if (this.#free.length < this.#minFree) this.#minFree = this.#free.length;
     return slab === undefined ? new Slab(this) : slab.hold();
   }
 
@@ -78,9 +78,9 @@ export class SlabStore {
     this.#free.push(slab);
   }
 
-  /** Lets go of what was not needed since the last time. */
+  /** Lets go of the slabs that were not needed since the last trim. */
   trim(): void {
-    this.#free.splice(0, this.#leastFree);
-    this.#leastFree = this.#free.length;
+    this.#free.splice(0, this.#minFree);
+    this.#minFree = this.#free.length;
   }
 }

@@ -15,8 +15,8 @@ export type TransportMap = ReadonlyMap<
 >;
 
 /**
- * Keeps the transports through all configurations: an upstream that did not change keeps its connections, and one that is gone, or
- * is reached in another way now, finishes what runs.
+ * Keeps the transports across reloads. An upstream that did not change keeps its connections; one that is gone or reached
+ * differently now finishes what is in flight.
  */
 export class Transports {
   readonly #open: (options: UpstreamOptions) => Transport;
@@ -32,7 +32,7 @@ export class Transports {
     this.#open = open;
   }
 
-  /** The transports that these upstreams need: those in use where they fit, and new ones. Changes nothing yet. */
+  /** The transports for these upstreams: those in use where they fit, else new ones. Changes nothing yet. */
   plan(upstreams: readonly UpstreamAddress[]): TransportMap {
     return new Map(
       upstreams.map(({ name, options }) => {
@@ -43,7 +43,7 @@ export class Transports {
     );
   }
 
-  /** Takes planned ones into use and lets those drain that are not among them. */
+  /** Takes the planned transports into use and drains the others. */
   use(planned: TransportMap): void {
     for (const [name, { transport }] of this.#current) {
       if (planned.get(name)?.transport !== transport) this.#drain(name, transport);

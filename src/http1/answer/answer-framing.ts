@@ -2,43 +2,42 @@ import type { Fields } from '../../core/index.ts';
 import { hasOption, MalformedMessage } from '../message/index.ts';
 import type { AnswerHead } from './answer-head.ts';
 
-/** What the fields of an answer say of its body and of the connection. */
+/** What an answer says about the bytes behind its head. The only reading of it. */
 export interface AnswerFraming {
-  /** The body's length; `chunked`; `until close`: all that comes before the connection ends. */
+  /** The body's length; `until close`: everything up to the end of the connection. */
   readonly length: number | 'chunked' | 'until close';
   /** The connection carries no further request. */
   readonly close: boolean;
-  /** For how long the server keeps an idle connection, in milliseconds; null where it does not say. */
+  /** How long the server keeps an idle connection, in milliseconds; null where it does not say. */
   readonly keepAliveMs: number | null;
-  /** The fields without `Transfer-Encoding`, which is undone here. */
+  /** The fields without `Transfer-Encoding`, which is decoded here. */
   readonly fields: string[];
 }
 
-/** Fields that matter here, by length, so that most names are told apart without a look at their letters. */
+/** The fields read here, by length: most names are told apart without comparing letters. */
 const CONNECTION_BYTES = 10;
 const CONTENT_LENGTH_BYTES = 14;
 const TRANSFER_ENCODING_BYTES = 17;
 
 /**
- * Decides how the body of the answer to a request with this method is framed, by the rules of RFC 9112, 6.3 in their
- * order. Wherever that lets a recipient repair what a server got wrong, this throws MalformedMessage instead: what is
- * repaired here could be read another way by the next.
+ * Decides how the answer to a request with this method is framed, by the rules of RFC 9112, 6.3 in their order. Where those
+ * let a recipient repair a server's mistake, this throws MalformedMessage: the next recipient might repair it differently.
  */
 export function answerFraming(method: string, head: AnswerHead): AnswerFraming {
   const said = new FramingFields(head);
   const fields = said.fields;
   const { keepAliveMs } = said;
-  // Persistence, RFC 9112, 9.3: HTTP/1.0 closes where nothing else was agreed, and we never offer that.
+  // RFC 9112, 9.3: HTTP/1.0 closes unless both sides agree otherwise, which is never offered here.
   const close = said.close || head.httpMinor === 0;
-  // Rule 1. A HEAD or 304 may tell the framing that a GET would have had.
+  // Rule 1. The answer to a HEAD and a 304 may state the framing that a GET would have had.
   if (method === 'HEAD' || head.status === 304) return { length: 0, close, keepAliveMs, fields };
-  // A 204 must not even tell (RFC 9110, 8.6; RFC 9112, 6.1): a server that does may send that body after all, which
-  // the next request on the connection would take for its answer.
+  // A 204 must not (RFC 9110, 8.6; RFC 9112, 6.1). A server that does may send that body after all, which would be taken
+  // for the answer to the next request.
   if (head.status < 200 || head.status === 204) {
     const announced = said.chunked || (said.contentLength ?? 0) > 0;
     return { length: 0, close: close || announced, keepAliveMs, fields };
   }
-  // Rules 3 and 4 have been decided in the making; 5 and 6.
+  // Rules 3 and 4 were decided while reading the fields; 5 and 6.
   if (said.chunked) return { length: 'chunked', close, keepAliveMs, fields };
   if (said.contentLength !== null) return { length: said.contentLength, close, keepAliveMs, fields };
   // Rule 8.
@@ -65,8 +64,7 @@ class FramingFields {
         this.#read((fields[i] as string).toLowerCase(), fields[i + 1] as string, httpMinor);
     }
     if (!this.chunked) return;
-    // RFC 9112, 6.3, rule 3: a message with both may be an attempt at smuggling; who believes the one and who believes
-    // the other see different answers.
+    // RFC 9112, 6.3, rule 3: both fields may be an attempt at smuggling, since recipients disagree on which one counts.
     if (this.contentLength !== null) throw new MalformedMessage('both Content-Length and Transfer-Encoding');
     this.fields = withoutTransferEncoding(fields);
   }
@@ -74,12 +72,12 @@ class FramingFields {
   #read(name: string, value: string, httpMinor: number): void {
     switch (name) {
       case 'content-length':
-        // RFC 9112, 6.3, rule 5 would let "5, 5" pass for 5, and two equal lines as well.
+        // RFC 9112, 6.3, rule 5 would accept "5, 5" as 5, and two equal lines as well.
         if (this.contentLength !== null) throw new MalformedMessage('Content-Length came twice');
         this.contentLength = readLength(value);
         break;
       case 'transfer-encoding':
-        // RFC 9112, 7: the only coding that every recipient knows, and that we undo. 6.1: from HTTP/1.0 it is a fault.
+        // RFC 9112, 7: the only coding that every recipient knows. 6.1: in HTTP/1.0 it is an error.
         if (this.chunked || httpMinor === 0 || value.toLowerCase() !== 'chunked')
           throw new MalformedMessage('the only transfer coding accepted is chunked');
         this.chunked = true;
@@ -94,7 +92,7 @@ class FramingFields {
   }
 }
 
-/** RFC 9110, 8.6: `1*DIGIT`. A zero in front is refused, since some read that as octal; so is more than 15 digits. */
+/** RFC 9110, 8.6: `1*DIGIT`. Rejects a leading zero, which some parsers take for octal, and more than 15 digits. */
 function readLength(value: string): number {
   if (!/^(?:0|[1-9]\d{0,14})$/.test(value))
     throw new MalformedMessage('Content-Length is not a plain number');

@@ -6,13 +6,13 @@ export interface AnswerTerms {
   readonly date: string;
   /** Value of `Keep-Alive`; null: the connection closes behind the answer. */
   readonly keepAliveHint: string | null;
-  /** The body goes out in chunks. */
+  /** Whether the body goes out in chunks. */
   readonly chunked: boolean;
 }
 
 const DATE_BYTES = 4;
 
-/** The head of an answer as it goes over the wire, in latin-1. RFC 9112, 4 and 6; always our own version (RFC 9110, 2.5). */
+/** The head of an answer as it is written, in latin-1. RFC 9112, 4 and 6; the version is always ours (RFC 9110, 2.5). */
 export function answerHead(status: number, reason: string, fields: Fields, terms: AnswerTerms): string {
   let head = `HTTP/1.1 ${status} ${reason}\r\n`;
   let dated = false;
@@ -27,7 +27,7 @@ export function answerHead(status: number, reason: string, fields: Fields, terms
   return `${head}Connection: keep-alive\r\nKeep-Alive: ${terms.keepAliveHint}\r\n\r\n`;
 }
 
-/** An interim answer (RFC 9110, 15.2) as it goes over the wire. */
+/** An interim answer (RFC 9110, 15.2) as it is written. */
 export function interimAnswer(status: number, reason: string, fields: Fields): string {
   let head = `HTTP/1.1 ${status} ${reason}\r\n`;
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;

@@ -15,15 +15,15 @@ export interface AnswerHead {
 }
 
 const VERSION = Buffer.from('HTTP/1.');
-/** Fields of a head; more are no answer but an attack on whoever has to look through them. */
+/** Fields of a head. A server that sends more only makes work. */
 const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
 /** `HTTP/1.1 200` and the byte behind it. */
 const STATUS_END = 12;
 
 /**
- * Reads the head of an answer from the first `end` bytes; null: they are the beginning of one. Throws MalformedMessage as
- * soon as no further byte could make it one.
+ * Reads the head of an answer from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage as
+ * soon as no further byte could mend it.
  *
  * RFC 9112, 4: `status-line = HTTP-version SP status-code SP [ reason-phrase ]`.
  *
@@ -37,10 +37,10 @@ export function readAnswerHead(bytes: Uint8Array, end: number, text: string): An
   if (end <= STATUS_END) return null;
   const httpMinor = digit(bytes, 7);
   if (httpMinor > 1 || bytes[8] !== SPACE) throw new MalformedMessage('a version that is not 1.0 or 1.1');
-  // RFC 9112, 4: `status-code = 3DIGIT`; RFC 9110, 15: below 100 there is no class that it could belong to.
+  // RFC 9112, 4: `status-code = 3DIGIT`; RFC 9110, 15: no class of status is below 100.
   const status = 100 * digit(bytes, 9) + 10 * digit(bytes, 10) + digit(bytes, 11);
   if (status < 100) throw new MalformedMessage('a status below 100');
-  // Servers leave out the blank before an empty reason, though the grammar demands it: there is one way to read that.
+  // The grammar requires a space before an empty reason. Servers leave it out, and that can be read in one way only.
   let at = STATUS_END;
   if (bytes[at] === SPACE) at++;
   const reason = at;

@@ -7,18 +7,17 @@ import {
   type PieceTaker,
   UntilCloseBody,
 } from '../body/index.ts';
-import { MalformedMessage, PartialHead } from '../message/index.ts';
+import { MalformedMessage, PartialHead, sectionEnd } from '../message/index.ts';
 import { answerFraming } from './answer-framing.ts';
 import { type AnswerHead, readAnswerHead } from './answer-head.ts';
 import type { AnswerSink } from './answer-sink.ts';
 
-/** An answer that comes in one read and is no longer than this, head included, is handed on whole. */
+/** An answer up to this size, head included, is handed on whole when it comes in one read. */
 const WHOLE_MAX_BYTES = 16_384;
-/** A smaller piece of a body is copied, so that it does not keep a slab from being filled again. */
+/** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
-/** Interim answers before the final one; a server that sends more is not going to come to the point. */
+/** Interim answers before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
-const HEAD_END = Buffer.from('\r\n\r\n');
 const NO_BYTES = Buffer.alloc(0);
 
 /** Where in an answer the next byte belongs. */
@@ -30,7 +29,7 @@ type Phase =
   /** Nowhere: the answer is complete, or was given up. */
   | 'over';
 
-/** Reads the answers of one connection, one after the other, and hands each on to its sink. Knows nothing of sockets. */
+/** Reads the answers of one connection, one after the other, and hands each to its sink. Knows nothing of sockets. */
 export class AnswerReader {
   readonly #maxHeadBytes: number;
   #phase: Phase = 'over';
@@ -42,12 +41,12 @@ export class AnswerReader {
   readonly #partialHead = new PartialHead();
   #interim = 0;
   #body: BodyDecoder | null = null;
-  /** What of the bytes at hand is of the body. */
+  /** The body's part of the bytes at hand. */
   readonly #found = new JoinedPieces();
-  /** While an answer may still turn out to be whole: its bytes as a string, and what of its body has been found. */
+  /** While an answer may still be handed on whole: its bytes as a string, and its body as far as it was found. */
   #text: string | null = null;
   #gathered = '';
-  /** The slab that is being read from, null for bytes that nobody will overwrite. */
+  /** The slab that is being read; null for bytes of our own, which are not overwritten. */
   #slab: LendingBytes | null = null;
   #wantsMore = true;
   #begun = false;
@@ -84,7 +83,7 @@ export class AnswerReader {
     return this.#close;
   }
 
-  /** For how long the server keeps the connection, as its last answer said. */
+  /** How long the server keeps the connection, as its last answer said. */
   get keepAliveMs(): number | null {
     return this.#keepAliveMs;
   }
@@ -118,8 +117,8 @@ export class AnswerReader {
   }
 
   /**
-   * Takes what a read brought: the first `end` bytes of the slab. False: the sink has enough for now. Throws
-   * MalformedMessage; the sink is not told.
+   * Reads the first `end` bytes of the slab. False: the sink has enough for now. Throws MalformedMessage and leaves it to the
+   * caller to tell the sink.
    */
   read(slab: LendingBytes, end: number): boolean {
     this.#begun = true;
@@ -150,7 +149,8 @@ export class AnswerReader {
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
-      const text = bytes.toString('latin1', 0, textEnd(bytes, end, headEnd));
+      // Larger answers are not handed on whole: only the head of those is needed as a string.
+      const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
       const head = readAnswerHead(bytes, headEnd, text);
       if (head === null) {
         this.#keepHead(bytes, end);
@@ -163,7 +163,7 @@ export class AnswerReader {
       this.#passInterim(head);
       bytes = bytes.subarray(head.bytes, end);
       end = bytes.length;
-      // From here on positions are not those of the slab.
+      // From here on, positions are no longer those of the slab.
       this.#slab = null;
       if (end > 0) bytes = Buffer.from(bytes);
     }
@@ -172,7 +172,7 @@ export class AnswerReader {
   #keepHead(bytes: Buffer, end: number): void {
     if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
     this.#partialHead.incomplete(end);
-    // A slab is about to be filled again; what is none is our own already.
+    // A slab is about to be filled again, so its bytes are copied; others are our own already.
     const head = bytes.subarray(0, end);
     this.#headBytes = this.#slab === null ? head : this.#headJoined.join(NO_BYTES, head);
   }
@@ -193,7 +193,7 @@ export class AnswerReader {
     this.#forgetHead();
     const { close, fields } = answerFraming(this.#method, head);
     if (close) this.#close = true;
-    // 100 asks for a body that is on its way already, or comes when the client sends it.
+    // A 100 asks for a body that is already on its way, or comes when the client sends it.
     if (head.status === 100) return;
     this.#sink?.info(head.status, fields);
   }
@@ -237,7 +237,7 @@ export class AnswerReader {
     try {
       behind = this.#body.decode(bytes, at, end);
     } finally {
-      // Also what came before a mistake: it was whole.
+      // Hands on even what came before a mistake.
       if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
     }
     this.#endIfDone(behind, end);
@@ -249,7 +249,7 @@ export class AnswerReader {
     this.#finish(at, end)?.end(trailers);
   }
 
-  /** The answer is complete; bytes behind it belong to nothing that was asked for (RFC 9112, 9.2). */
+  /** The answer is complete. Bytes behind it answer no request (RFC 9112, 9.2). */
   #finish(at: number, end: number): AnswerSink | null {
     const sink = this.#sink;
     if (at < end) this.#close = true;
@@ -278,11 +278,4 @@ export class AnswerReader {
 function decoderOf(length: number | 'chunked' | 'until close', take: PieceTaker): BodyDecoder {
   if (length === 'chunked') return new ChunkedBody(take);
   return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
-}
-
-/** How much of the bytes is wanted as a string: all that may be a whole answer, else no more than the head. */
-function textEnd(bytes: Buffer, end: number, headEnd: number): number {
-  if (end <= WHOLE_MAX_BYTES) return end;
-  const at = bytes.indexOf(HEAD_END);
-  return at < 0 ? headEnd : Math.min(headEnd, at + HEAD_END.length);
 }

@@ -10,8 +10,8 @@ export interface BodyDecoder {
   /** The fields behind the body. */
   readonly trailers: Fields;
   /**
-   * Takes what belongs to the body from `bytes` between `at` and `end`. Returns the position behind that: `end`, unless
-   * the body is done. Throws MalformedMessage.
+   * Takes the body's bytes from `at` up to `end`. Returns the position behind them: `end`, unless the body is done. Throws
+   * MalformedMessage.
    */
   decode(bytes: Uint8Array, at: number, end: number): number;
 }

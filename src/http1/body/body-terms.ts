@@ -1,10 +1,10 @@
-/** What the sender of a request's body has to keep to. */
+/** Limits on how a request's body is sent. */
 export interface BodyTerms {
-  /** Largest body on the wire, what frames its chunks included; null: any. */
+  /** Largest body on the wire, chunk framing included; null: any. */
   readonly maxBytes: number | null;
-  /** Bytes of the body a second, on average over the time in which it was read, once that is 30 s; null: any rate. */
+  /** Bytes of the body a second, averaged over the time in which it was read, once that is 30 s; null: any rate. */
   readonly minBytesPerS: number | null;
-  /** Longest time in which it is read; null: as long as it takes. */
+  /** Longest time that reading it may take; null: any. */
   readonly deadlineMs: number | null;
 }
 

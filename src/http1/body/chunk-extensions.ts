@@ -2,15 +2,15 @@ import { CR, MalformedMessage, SEMICOLON, TEXT, TOKEN } from '../message/index.t
 
 /** Of one chunk. */
 const MAX_LINE_BYTES = 256;
-/** Of all chunks of a body together: nobody reads them, so that they are nothing but work. */
+/** Of all chunks of a body together. They mean nothing here, so they are only work. */
 const MAX_BODY_BYTES = 16_384;
 
 const QUOTE = 0x22;
 const EQUALS = 0x3d;
 const BACKSLASH = 0x5c;
 
-// Where in the extensions of a chunk the next byte stands. RFC 9112, 7.1.1, without the "bad" blanks that a sender must not
-// make: `*( ";" chunk-ext-name [ "=" chunk-ext-val ] )`, the value a token or a quoted string (RFC 9110, 5.6.4).
+// Where in a chunk's extensions the next byte stands. RFC 9112, 7.1.1, without the "bad" blanks, which a sender must not
+// generate: `*( ";" chunk-ext-name [ "=" chunk-ext-val ] )`, the value a token or a quoted string (RFC 9110, 5.6.4).
 const NAME_START = 0;
 const NAME = 1;
 const VALUE_START = 2;
@@ -39,20 +39,20 @@ for (const place of [NAME, VALUE, QUOTED_END]) {
   STEPS[place * 256 + CR] = END;
 }
 
-/** Reads the extensions of a body's chunks, which mean nothing here and have to be such all the same. */
+/** Checks and skips the extensions of a body's chunks. */
 export class ChunkExtensions {
   #place = NAME_START;
   #lineBytes = 0;
   #bodyBytes = 0;
 
-  /** Those of the chunk at hand have been read, with the CR behind them. */
+  /** The extensions of the present chunk have been read, with the CR behind them. */
   get over(): boolean {
     return this.#place === END;
   }
 
   /**
-   * Reads those of a chunk from behind their first semicolon; once they are over, those of the next. Returns the position
-   * behind what belongs to them. Throws MalformedMessage.
+   * Reads a chunk's extensions from behind their first semicolon; once they are over, those of the next chunk. Returns the
+   * position behind them. Throws MalformedMessage.
    */
   read(bytes: Uint8Array, at: number, end: number): number {
     if (this.over) {
@@ -65,7 +65,7 @@ export class ChunkExtensions {
     this.#place = place;
     this.#lineBytes += at - from;
     this.#bodyBytes += at - from;
-    if (place === WRONG) throw new MalformedMessage('a chunk extension that is none');
+    if (place === WRONG) throw new MalformedMessage('a malformed chunk extension');
     if (this.#lineBytes > MAX_LINE_BYTES || this.#bodyBytes > MAX_BODY_BYTES)
       throw new MalformedMessage('chunk extensions that are too long');
     return at;

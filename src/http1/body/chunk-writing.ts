@@ -1,7 +1,7 @@
-/** The line before a chunk of so many bytes, at least one: none would be the last chunk. RFC 9112, 7.1. */
+/** The line before a chunk of so many bytes. At least one: a chunk of 0 would be the last. RFC 9112, 7.1. */
 export function chunkSize(bytes: number): string {
   return `${bytes.toString(16)}\r\n`;
 }
 
-/** What ends a body in chunks, its trailer section left out. RFC 9112, 7.1. */
+/** The last chunk, without the trailer section that follows it. RFC 9112, 7.1. */
 export const LAST_CHUNK = '0\r\n';

@@ -4,7 +4,7 @@ import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts'
 import { ChunkExtensions } from './chunk-extensions.ts';
 import { TrailerSection } from './trailer-section.ts';
 
-/** Digits of a chunk size, zeros in front included: RFC 9112, 7.1 demands that a recipient guards against overflow. */
+/** Digits of a chunk size, leading zeros included: RFC 9112, 7.1 makes the recipient guard against overflow. */
 const MAX_SIZE_DIGITS = 12;
 
 /** Where in the grammar of RFC 9112, 7.1 the next byte stands. */
@@ -24,15 +24,15 @@ type Place =
   | 'trailers'
   | 'done';
 
-/** A body in chunks (RFC 9112, 7.1). Extensions are ignored, as 7.1.1 demands, but must be such. */
+/** A body in chunks (RFC 9112, 7.1). Extensions are ignored, as 7.1.1 requires, but must be well-formed. */
 export class ChunkedBody implements BodyDecoder {
   trailers: Fields = NO_FIELDS;
   readonly #take: PieceTaker;
   #place: Place = 'size';
   #digits = 0;
-  /** What the size line has said so far; then the bytes left of the chunk. */
+  /** The size as far as its digits were read; then the bytes left of the chunk. */
   #size = 0;
-  /** Nearly nobody sends them. */
+  /** Null until one comes: they are rare. */
   #extensions: ChunkExtensions | null = null;
   #trailers: TrailerSection | null = null;
 
@@ -90,10 +90,10 @@ export class ChunkedBody implements BodyDecoder {
     return at;
   }
 
-  /** A size needs a digit; behind it stand the end of the line or extensions, nothing else. */
+  /** A size needs a digit; behind it comes the end of the line or an extension. */
   #endSize(byte: number | undefined): void {
     if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
-      throw new MalformedMessage('a chunk size that is none');
+      throw new MalformedMessage('a malformed chunk size');
     this.#place = byte === CR ? 'size LF' : 'extensions';
   }
 

@@ -1,12 +1,12 @@
-/** Fewer bytes are moved one by one, which is cheaper than a call that moves them all. */
+/** Up to so many bytes are moved one by one, which is cheaper than a call. */
 const FEW_BYTES = 32;
 
 /**
- * Moves the data of all chunks that one read brought together, over what framed them: a chunk may hold a single byte, and if each
- * went on by itself, its sender could have a write of ours for six bytes of its own.
+ * Joins the data of all chunks that one read brought, overwriting what framed them. A chunk may hold a single byte: handed
+ * on one by one, each six bytes of a sender would cost a write.
  */
 export class JoinedPieces {
-  /** Where in the bytes at hand that stands which has been found. */
+  /** Where the joined data stands in the bytes at hand. */
   from = 0;
   to = 0;
 
@@ -14,13 +14,13 @@ export class JoinedPieces {
     return this.to === this.from;
   }
 
-  /** Other bytes are at hand. */
+  /** Begins with other bytes. */
   reset(): void {
     this.from = 0;
     this.to = 0;
   }
 
-  /** Takes the bytes from `from` up to `to`, which stand behind those that were found. */
+  /** Adds the bytes from `from` up to `to`, which stand behind those already found. */
   add(bytes: Uint8Array, from: number, to: number): void {
     if (this.isEmpty) {
       this.from = from;

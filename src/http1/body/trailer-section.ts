@@ -5,12 +5,12 @@ const MAX_BYTES = 8_192;
 const MAX_FIELDS = 500;
 
 /**
- * Framing behind the body that it would have framed (RFC 9110, 6.5.1): somebody is confused, or at mischief. Other fields
- * that are no trailers are the gateway's to leave out.
+ * Framing fields behind the body that they would have framed (RFC 9110, 6.5.1) are an error or an attack. Leaving out other
+ * fields that must not be trailers is up to the gateway.
  */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/** Reads the fields behind the last chunk of a body, in whatever pieces they come. */
+/** Reads the fields behind the last chunk of a body, however they are split. */
 export class TrailerSection {
   /** Null until the whole section has been read. */
   fields: Fields | null = null;
@@ -18,7 +18,7 @@ export class TrailerSection {
   readonly #joined = new GrowingBytes(MAX_BYTES);
   readonly #pieces = new PartialHead();
 
-  /** Returns the position behind what belongs to it. Throws MalformedMessage. */
+  /** Returns the position behind the section's bytes. Throws MalformedMessage. */
   read(bytes: Uint8Array, at: number, end: number): number {
     const before = this.#bytes.length;
     const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));
@@ -34,7 +34,7 @@ export class TrailerSection {
     }
     for (let i = 0; i < fields.length; i += 2) {
       if (NEVER_TRAILERS.has((fields[i] as string).toLowerCase()))
-        throw new MalformedMessage('a field that is no trailer');
+        throw new MalformedMessage('a framing field among the trailers');
     }
     this.fields = fields;
     return at + behind - before;

@@ -1,6 +1,6 @@
 import { type BodyDecoder, NO_FIELDS, type PieceTaker } from './body-decoder.ts';
 
-/** A body that ends where the connection does (RFC 9112, 6.3, rule 8): never done by itself. */
+/** A body that ends with the connection (RFC 9112, 6.3, rule 8): never done by itself. */
 export class UntilCloseBody implements BodyDecoder {
   readonly done = false;
   readonly trailers = NO_FIELDS;

@@ -1,4 +1,4 @@
-/** The classes of bytes that the grammar of HTTP knows, as tables: one look a byte. */
+/** The byte classes of HTTP's grammar as tables: one lookup a byte. */
 
 const TAB = 9;
 export const LF = 10;
@@ -9,18 +9,18 @@ export const SEMICOLON = 59;
 
 const TOKEN_PUNCTUATION = "!#$%&'*+-.^_`|~";
 
-/** 1 for the bytes of a token, of which field names are made. RFC 9110, 5.6.2: `tchar`. */
+/** 1 for the bytes of a token, such as a field name. RFC 9110, 5.6.2: `tchar`. */
 export const TOKEN = tableOf(
   byte => TOKEN_PUNCTUATION.includes(String.fromCharCode(byte)) || isDigit(byte) || isLetter(byte),
 );
 
 /**
  * 1 for the bytes of a field value or a reason phrase. RFC 9110, 5.5 and RFC 9112, 4: visible characters, blanks, and
- * the bytes from 0x80 on that nobody has given a meaning; no control byte but the tab.
+ * the bytes from 0x80 on, which have no meaning; the tab is the only control byte.
  */
 export const TEXT = tableOf(byte => byte === TAB || (byte >= SPACE && byte !== 0x7f));
 
-/** The value of a hexadecimal digit, -1 for every other byte. RFC 5234, B.1: `HEXDIG`, in either case as strings are. */
+/** The value of a hexadecimal digit, in either case; -1 for every other byte. RFC 5234, B.1: `HEXDIG`. */
 export const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   const value = Number.parseInt(String.fromCharCode(byte), 16);
   return Number.isNaN(value) ? -1 : value;

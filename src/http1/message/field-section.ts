@@ -1,18 +1,18 @@
 import { COLON, CR, isBlank, LF, TEXT, TOKEN } from './byte-classes.ts';
 import { MalformedMessage } from './malformed-message.ts';
 
-/** What `readFields` and `lineEnd` return when the bytes at hand are in order so far and do not reach the end. */
+/** Returned by `readFields` and `lineEnd` when the bytes are well-formed so far but do not reach the end. */
 export const INCOMPLETE = -1;
 
 /**
- * Reads header or trailer fields from `at` up to the empty line behind them, and adds a name and a value for each to
- * `fields`. Returns the position behind the empty line, or `INCOMPLETE`; then `fields` holds a part and is to be thrown
- * away. Refuses a section as soon as a byte is there that no section can have.
+ * Reads header or trailer fields from `at` up to the empty line behind them and adds each name and value to `fields`.
+ * Returns the position behind the empty line, or `INCOMPLETE`: then `fields` holds a part and must be thrown away. Throws
+ * MalformedMessage at the first byte that no section can have.
  *
  * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
  *
  * @param text the same bytes as a latin-1 string, from which names and values are cut
- * @param maxFields more are refused
+ * @param maxFields more are rejected
  */
 export function readFields(
   bytes: Uint8Array,
@@ -24,14 +24,14 @@ export function readFields(
 ): number {
   for (;;) {
     if (bytes[at] === CR && at < end) return lineEnd(bytes, at, end);
-    // RFC 9112, 5.1: no whitespace between the name and the colon, or readers disagree which field it is. A line that
-    // begins with a blank would continue the one before (5.2, obs-fold); its first byte is no part of a name either.
+    // RFC 9112, 5.1: no blank before the colon, or parsers disagree on the name. A line that begins with a blank would
+    // continue the one before (5.2, obs-fold); it is rejected here too, since a name cannot begin with one.
     const name = at;
     while (at < end && TOKEN[bytes[at] as number] === 1) at++;
     if (at === end) return INCOMPLETE;
     const colon = at;
-    if (colon === name || bytes[colon] !== COLON) throw new MalformedMessage('a field name that is none');
-    // RFC 9112, 5.1: blanks around the value are no part of it.
+    if (colon === name || bytes[colon] !== COLON) throw new MalformedMessage('a malformed field name');
+    // RFC 9112, 5.1: blanks around the value do not belong to it.
     at++;
     while (at < end && isBlank(bytes[at])) at++;
     const value = at;
@@ -46,8 +46,8 @@ export function readFields(
 }
 
 /**
- * The position behind the CRLF at `at`. RFC 9112, 2.2 lets a recipient take a lone LF for the end of a line; who does
- * sees other lines than who does not, so it is refused here, and so is a CR without LF.
+ * The position behind the CRLF at `at`. RFC 9112, 2.2 lets a recipient accept a bare LF. Parsers that do disagree with
+ * those that do not, so it is rejected, and so is a CR without LF.
  */
 export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   if (at < end && bytes[at] !== CR)

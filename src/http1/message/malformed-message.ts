@@ -1,4 +1,4 @@
-/** What came is no message of HTTP/1.1, or stopped being one. The text is for the log. */
+/** The bytes are not, or no longer, a message of HTTP/1.1. The text is for the log. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }

@@ -1,33 +1,39 @@
-/** A head shorter than this costs little to read, so that its faults are found as soon as they are there. */
+/** Reading a shorter head costs little, so its faults are found at once. */
 const SHORT_BYTES = 1_024;
 const SECTION_END = Buffer.from('\r\n\r\n');
 
+/** The position behind the first empty line from `at` on, or `end` if that comes first or there is none. */
+export function sectionEnd(bytes: Buffer, at: number, end: number): number {
+  const found = bytes.indexOf(SECTION_END, at);
+  return found < 0 ? end : Math.min(end, found + SECTION_END.length);
+}
+
 /**
- * Decides when a head or trailer section that comes in pieces is read again, which begins at its first byte: when it may be
- * complete, or is twice as long as the last time. If it were read with each piece, one byte could cost a look at a megabyte.
+ * Decides when to read again a head or trailer section that comes in pieces; each reading begins at its first byte. That is
+ * when it may be complete, or is twice as long as last time: reading on each piece, one byte could cost a look at a megabyte.
  */
 export class PartialHead {
-  /** Bytes of the head when it was last read and not complete. */
+  /** Bytes of the head when it was last read. */
   #bytes = 0;
-  /** Among so many its end was looked for. */
+  /** Bytes of it that were searched for its end. */
   #searched = 0;
 
-  /** Whether the head has another answer now. `most`: a head that is as long is too long. */
-  worthReading(bytes: Buffer, most: number): boolean {
+  /** Whether reading these bytes may come to another result than last time. A head of `maxBytes` without an end is too long. */
+  worthReading(bytes: Buffer, maxBytes: number): boolean {
     const { length } = bytes;
-    if (length < SHORT_BYTES || length >= 2 * this.#bytes || length >= most) return true;
+    if (length < SHORT_BYTES || length >= 2 * this.#bytes || length >= maxBytes) return true;
     const from = Math.max(0, this.#searched - SECTION_END.length);
     this.#searched = length;
     return bytes.indexOf(SECTION_END, from) >= 0;
   }
 
-  /** It was read and is not complete. */
+  /** The head was read and is not complete. */
   incomplete(bytes: number): void {
     this.#bytes = bytes;
     this.#searched = bytes;
   }
 
-  /** The next head is another one. */
+  /** The head is complete: the next bytes begin another. */
   complete(): void {
     this.#bytes = 0;
     this.#searched = 0;

@@ -8,6 +8,7 @@ import {
   MalformedMessage,
   readFields,
   SPACE,
+  sectionEnd,
   TEXT,
   TOKEN,
 } from '../message/index.ts';
@@ -29,15 +30,14 @@ export interface IncomingHead {
 }
 
 /**
- * Reads the head of a request from the first `end` bytes; null: they are the beginning of one. Throws MalformedMessage, or
- * the OtherVersion among them, as soon as no further byte could make it one.
+ * Reads the head of a request from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage, or its
+ * subclass OtherVersion, as soon as no further byte could mend it.
  *
- * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, and the line ends in CRLF. Section 3 lets a reader
- * take other blanks for the two spaces, and section 2.2 a lone LF for the end of the line: who does so can be made to see
- * another request than who does not.
+ * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, ended by CRLF. RFC 9112 also lets a reader accept
+ * other blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so both are rejected.
  *
- * @param before the last request of the same connection: clients repeat their fields to the byte, and the same bytes are the
- *   same fields, the very same array
+ * @param before the last head on the same connection. Clients repeat their fields to the byte; the same bytes then give the
+ *   same array of fields
  */
 export function readIncomingHead(
   bytes: Buffer,
@@ -47,10 +47,10 @@ export function readIncomingHead(
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
-  if (methodEnd > MAX_METHOD_BYTES) throw new MalformedMessage('a method that there is not');
+  if (methodEnd > MAX_METHOD_BYTES) throw new MalformedMessage('an unknown method');
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
-  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line that is none');
-  // What a target may hold is decided where it is read, in words that help its sender.
+  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line without a space behind its method');
+  // What a target may hold is checked by the parser of targets, with an error message that helps.
   const target = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
   const targetEnd = at;
@@ -61,9 +61,9 @@ export function readIncomingHead(
   const line = lineEnd(bytes, versionEnd, end);
   if (line === INCOMPLETE) return null;
   const httpMinor = minorOf(bytes, versionEnd);
-  // Behind the version, for another one may have methods of its own, as HTTP/2 has in its preface (RFC 9113, 3.4).
+  // Checked after the version: another version may have its own methods, as the preface of HTTP/2 does (RFC 9113, 3.4).
   const method = KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd));
-  if (method === undefined) throw new MalformedMessage('a method that there is not');
+  if (method === undefined) throw new MalformedMessage('an unknown method');
   const start = { method, target: bytes.toString('latin1', target, targetEnd), httpMinor };
   const section = before?.section ?? null;
   if (before !== null && section !== null && isAt(bytes, line, end, section)) {
@@ -72,14 +72,18 @@ export function readIncomingHead(
     return { ...start, fields, framing, section, bytes: line + section.length };
   }
   const fields: string[] = [];
-  const text = bytes.toString('latin1', 0, textEnd(bytes, line, end));
+  const text = bytes.toString(
+    'latin1',
+    0,
+    end - line <= WHOLE_TEXT_BYTES ? end : sectionEnd(bytes, line, end),
+  );
   at = readFields(bytes, line, end, text, fields, Number.POSITIVE_INFINITY);
   if (at === INCOMPLETE) return null;
   const framing = requestFraming(fields, httpMinor);
   return { ...start, fields, framing, section: sectionOf(bytes, line, at), bytes: at };
 }
 
-/** A connection may be idle for long with what is remembered of it: no more than that, and nothing that came with it. */
+/** Limits what an idle connection keeps in memory: no long section, and no larger buffer behind a short one. */
 function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
   if (to - from > MAX_REMEMBERED_BYTES) return null;
   const section = bytes.subarray(from, to);
@@ -89,7 +93,7 @@ function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
   return own;
 }
 
-/** Whether these bytes stand at `from`. The empty line among them is the end of what they are compared with, too. */
+/** Whether these bytes stand at `from`. They include the empty line, so the sections end at the same place, too. */
 function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolean {
   const to = from + section.length;
   return to <= end && bytes.compare(section, 0, section.length, from, to) === 0;
@@ -99,8 +103,8 @@ function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolea
 export class OtherVersion extends MalformedMessage {}
 
 /**
- * The bytes behind empty lines before a request: RFC 9112, 2.2, since clients have sent such behind a body. An empty line is
- * CRLF: a reader in front who takes a bare CR or LF for something else would see another request.
+ * Skips empty lines before a request (RFC 9112, 2.2): some clients send them behind a body. Only CRLF is an empty line: a
+ * parser in front may take a bare CR or LF for something else.
  */
 export function withoutEmptyLines(bytes: Buffer): Buffer {
   let at = 0;
@@ -108,36 +112,35 @@ export function withoutEmptyLines(bytes: Buffer): Buffer {
   return at === 0 ? bytes : bytes.subarray(at);
 }
 
-/** Whether there is a CR alone, whose LF may still come. */
+/** Whether there is only a CR, whose LF may still come. */
 function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
   return end === 1 && bytes[0] === CR;
 }
 
-/** The methods that Node knows, which are those that routes can name: by themselves, so that a request keeps no copy of one. */
+/** The methods that Node knows, which are those that routes can name. Requests share these strings and keep no copies. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
 const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
 /** More than most clients send, and little enough for tens of thousands of idle connections. */
 const MAX_REMEMBERED_BYTES = 4_096;
-/** What stands behind a target; for each 1 another digit may. */
+/** What follows a target; each 1 stands for any digit. */
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;
 const DIGIT_9 = 0x39;
-const HEAD_END = Buffer.from('\r\n\r\n');
-/** Behind a head that is as long stands a body, or there is none: nobody wants that as a string. */
-const MAY_HAVE_BODY_BYTES = 4_096;
+/** Up to so many bytes are made a string as they are; of more, only the head, since a body may follow. */
+const WHOLE_TEXT_BYTES = 4_096;
 
 /** The position behind the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
 function readVersion(bytes: Buffer, at: number, end: number): number {
   for (let i = 0; i < VERSION.length; i++, at++) {
     if (at === end) return INCOMPLETE;
     if (bytes[at] !== VERSION[i] && !(VERSION[i] === DIGIT_1 && isDigit(bytes[at] as number)))
-      throw new MalformedMessage('a version that is none');
+      throw new MalformedMessage('a malformed version');
   }
   return at;
 }
 
-/** RFC 9110, 15.6.6: 505 for a version that is not spoken here. */
+/** RFC 9110, 15.6.6: a well-formed version that is not supported is answered 505. */
 function minorOf(bytes: Buffer, versionEnd: number): number {
   const major = bytes[versionEnd - 3];
   const minor = bytes[versionEnd - 1];
@@ -148,10 +151,4 @@ function minorOf(bytes: Buffer, versionEnd: number): number {
 
 function isDigit(byte: number): boolean {
   return byte >= DIGIT_0 && byte <= DIGIT_9;
-}
-
-function textEnd(bytes: Buffer, at: number, end: number): number {
-  if (end - at <= MAY_HAVE_BODY_BYTES) return end;
-  const headEnd = bytes.indexOf(HEAD_END, at);
-  return headEnd < 0 ? end : Math.min(end, headEnd + HEAD_END.length);
 }

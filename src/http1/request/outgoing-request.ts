@@ -1,14 +1,14 @@
 import type { BodyLength, BodySource, Fields } from '../../core/index.ts';
 
-/** A request as it goes to the upstream. */
+/** A request as it goes upstream. */
 export interface UpstreamRequest {
   readonly method: string;
   /** Origin-form: path and query. */
   readonly target: string;
   /**
    * Every field but the framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the transport writes.
-   * They go out as they are: whoever makes a value from something else than a parsed field sees to it that it holds no
-   * control byte and no character above 0xff, of which latin-1 would make another (U+010A a line feed).
+   * They go out as they are. A value that was not parsed from a field must hold no control byte and no character above 0xff:
+   * latin-1 would turn U+010A into a line feed.
    */
   readonly fields: Fields;
   readonly bodyLength: BodyLength;

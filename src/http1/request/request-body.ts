@@ -8,33 +8,33 @@ import {
   NO_TERMS,
 } from '../body/index.ts';
 
-/** For the rest of a body that nobody wants, so that its connection can serve again. */
+/** Terms for the rest of an unwanted body, read so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
 export interface RequestBodyOwner {
-  /** Somebody takes the body from now on. */
+  /** The body has a sink from now on. */
   bodyStarted(): void;
-  /** More of the body is wanted, or no more for now. */
+  /** The body began or ceased to flow. */
   bodyFlowChanged(): void;
-  /** It outgrew what the route accepts, after its framing had let it in. */
+  /** The body outgrew its terms, though its framing had not said so. */
   bodyTooLarge(): void;
 }
 
-/** The body of a request: found in the bytes that its connection reads, counted, bounded, and read only when someone takes it. */
+/** The body of a request, found in the bytes that its connection reads: counted, bounded, and read only when it has a sink. */
 export class RequestBody implements BodySource {
   readonly #decoder: BodyDecoder;
   readonly #owner: RequestBodyOwner;
   #terms = NO_TERMS;
   #sink: BodySink | null = null;
-  /** What of the bytes at hand is of the body. */
+  /** The body's part of the bytes at hand. */
   readonly #found = new JoinedPieces();
   started = false;
   paused = false;
-  /** What is still to come goes nowhere. */
+  /** The rest goes nowhere. */
   discarded = false;
-  /** Of its data, that were wanted. */
+  /** Bytes of data that were handed on. */
   bytes = 0;
-  /** With what frames its chunks. */
+  /** Bytes of data and of chunk framing. */
   #wireBytes = 0;
 
   constructor(length: BodyLength, owner: RequestBodyOwner) {
@@ -48,12 +48,12 @@ export class RequestBody implements BodySource {
     return this.#decoder.done;
   }
 
-  /** The bytes of the body are wanted now. */
+  /** Whether its bytes are read now. */
   get flows(): boolean {
     return (this.started && !this.paused) || this.discarded;
   }
 
-  /** What its sender has to keep to. */
+  /** The limits on how it is sent. */
   get terms(): BodyTerms {
     return this.#terms;
   }
@@ -64,7 +64,7 @@ export class RequestBody implements BodySource {
     return this;
   }
 
-  /** Takes what of the bytes belongs to the body; returns the position behind that. Throws MalformedMessage. */
+  /** Takes the body's bytes from the beginning; returns the position behind them. Throws MalformedMessage. */
   read(bytes: Buffer): number {
     this.#found.reset();
     const at = this.#decoder.decode(bytes, 0, bytes.length);
@@ -89,7 +89,7 @@ export class RequestBody implements BodySource {
     this.#owner.bodyFlowChanged();
   }
 
-  /** Lets what is still to come go nowhere. */
+  /** Throws away what is still to come. */
   discard(): void {
     this.under(DISCARDING);
     this.#sink = null;
@@ -107,7 +107,7 @@ export class RequestBody implements BodySource {
       return;
     }
     if (!isEmpty && !sink.chunk(bytes.subarray(from, to))) this.pause();
-    // The sink may have let go of it. Trailers of a request are dropped: nobody has asked for them (RFC 9110, 6.5.1).
+    // The sink may have let go meanwhile. A request's trailers are dropped: no one asked for them (RFC 9110, 6.5.1).
     if (this.#decoder.done) this.#sink?.end();
   }
 }

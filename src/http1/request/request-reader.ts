@@ -3,10 +3,7 @@ import { MalformedMessage, PartialHead } from '../message/index.ts';
 import { type IncomingHead, readIncomingHead, withoutEmptyLines } from './incoming-head.ts';
 import { RequestBody, type RequestBodyOwner } from './request-body.ts';
 
-/**
- * While so many bytes wait behind a request, no more are wanted. With fewer there are: only a read shows that a client has
- * gone.
- */
+/** Reading stops while so many bytes wait behind a request. Below this it goes on: it is the only way to notice a disconnect. */
 const MAX_WAITING_BYTES = 65_536;
 
 const NO_BYTES = Buffer.alloc(0);
@@ -15,7 +12,7 @@ const NO_BYTES = Buffer.alloc(0);
 export class OversizedHead extends MalformedMessage {}
 
 export interface RequestReaderOwner extends RequestBodyOwner {
-  /** A head is complete. Its body, if it has one, is read when somebody starts it. */
+  /** A head is complete. The body, if there is one, is read once it is started. */
   requestBegun(head: IncomingHead, body: RequestBody | null): void;
 }
 
@@ -25,7 +22,7 @@ type Phase =
   | 'head'
   /** In a body, which is read while it flows. */
   | 'body'
-  /** Behind a request that is still being answered: it has to wait. */
+  /** Behind a request that is still being answered: there it waits. */
   | 'behind'
   /** Nowhere: nothing more is read. */
   | 'over';
@@ -34,7 +31,7 @@ type Phase =
 export class RequestReader {
   readonly #owner: RequestReaderOwner;
   #phase: Phase = 'head';
-  /** Bytes that were not read yet, or begin a head. */
+  /** Bytes not read yet, or the beginning of a head. */
   #waiting: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes(2 * MAX_WAITING_BYTES);
   readonly #partialHead = new PartialHead();
@@ -72,12 +69,12 @@ export class RequestReader {
     return this.#phase === 'over';
   }
 
-  /** Whether the next request, with the same fields to the byte, will have them as the same array. */
+  /** Whether a next request with the same fields, to the byte, will have the same array of them. */
   get remembersFields(): boolean {
     return this.#before !== null;
   }
 
-  /** What it means if no further byte comes. `unread`: not known before what waits was read, and answered. */
+  /** What it means if no further byte comes. `unread`: unknown until the waiting bytes are read, and requests answered. */
   get atEnd(): 'between requests' | 'inside a request' | 'unread' {
     const waits = this.#waiting.length > 0;
     if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';
@@ -90,7 +87,7 @@ export class RequestReader {
   }
 
   /**
-   * Reads what waits, as far as it is wanted. What it finds may lead to another call from within, which does nothing and
+   * Reads waiting bytes as far as they are wanted. Its owner may call it again from within: that call does nothing and
    * returns false. Throws MalformedMessage.
    */
   read(maxHeadBytes: number): boolean {
@@ -105,7 +102,7 @@ export class RequestReader {
     return true;
   }
 
-  /** The last request was answered: what is left of its body goes nowhere, and another head may follow. */
+  /** The last request was answered: discards the rest of its body, and reads the next head. */
   next(): void {
     if (this.#phase === 'behind') this.#phase = 'head';
     this.#body?.discard();
@@ -118,7 +115,7 @@ export class RequestReader {
     this.#waiting = NO_BYTES;
   }
 
-  /** False: nothing more is to be found for now. */
+  /** False: nothing more can be read for now. */
   #readPart(maxHeadBytes: number): boolean {
     if (this.#phase === 'head') return this.#readHead(maxHeadBytes);
     return this.#body?.flows === true && this.#readBody(this.#body);
@@ -149,7 +146,7 @@ export class RequestReader {
     const bytes = this.#waiting;
     this.#waiting = NO_BYTES;
     const at = body.read(bytes);
-    // Who got a piece of it may have given up.
+    // The sink may have given up inside `read`.
     if (!body.done || this.#phase === 'over') return false;
     this.#body = null;
     this.#phase = body.discarded ? 'head' : 'behind';
@@ -157,7 +154,7 @@ export class RequestReader {
     return true;
   }
 
-  /** An empty piece would keep the memory alive that it was cut from. */
+  /** An empty view would keep the whole buffer behind it alive. */
   #keep(bytes: Buffer): void {
     this.#waiting = bytes.length === 0 ? NO_BYTES : bytes;
   }

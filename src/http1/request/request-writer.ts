@@ -4,23 +4,23 @@ import type { Wire } from '../message/index.ts';
 import type { UpstreamRequest } from './outgoing-request.ts';
 import { requestHead } from './request-head-text.ts';
 
-/** Pieces up to this size are written as a string, together with what frames them: one write, one system call. */
+/** Pieces up to this size are written as a string together with their framing: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;
 
 export interface RequestWriterOwner {
   /** The last byte of the request is written. */
   requestSent(): void;
-  /** The body broke off: what the upstream has got must not look like a whole request. */
+  /** The body broke off: what the upstream got must not look like a whole request. */
   requestBroken(): void;
 }
 
-/** Writes a request with a body, as its pieces come. */
+/** Writes a request with a body as its pieces come. */
 export class RequestWriter implements BodySink {
   readonly #wire: Wire;
   readonly #source: BodySource;
   readonly #length: BodyLength;
   readonly #owner: RequestWriterOwner;
-  /** The head while it waits for the first piece of the body, else ''. */
+  /** The head while it waits for the first piece of the body, then ''. */
   #head: string;
   #written = 0;
   #blocked = false;
@@ -44,7 +44,7 @@ export class RequestWriter implements BodySink {
     if (!this.#over && this.#head !== '') this.#wire.write(this.#takeHead(), 'latin1');
   }
 
-  /** Nothing more is to be written: the answer is complete, or the connection is gone. */
+  /** Writes nothing more: the answer is complete, or the connection gone. */
   stop(): void {
     this.#over = true;
   }
@@ -57,12 +57,12 @@ export class RequestWriter implements BodySink {
   }
 
   chunk(bytes: Buffer): boolean {
-    // Nobody takes it; whoever has it stops sending.
+    // Pauses the source: no one takes this any more.
     if (this.#over) return false;
     // An empty chunk would be the last one (RFC 9112, 7.1).
     if (bytes.length === 0) return true;
     this.#written += bytes.length;
-    // RFC 9112, 6.3: bytes beyond the announced length would be read as another request.
+    // RFC 9112, 6.3: bytes beyond the stated length would be read as another request.
     if (this.#length !== 'chunked' && this.#written > this.#length) {
       this.fail();
       return false;
