@@ -4,8 +4,8 @@ import type { SignInOptions } from './options.ts';
 import type { ProviderMetadata } from './provider/index.ts';
 
 /**
- * The page where a user signs in: `client_id`, `redirect_uri`, `response_type=code` and `scope` are in it. There is no
- * `state`, no `nonce` and no `code_challenge`: the url is the same for everyone, and a client that wants them adds them.
+ * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the
+ * same for everyone, so it has no `state`, `nonce` or `code_challenge`: a client that wants them adds them.
  */
 export function authorizeUrl(
   metadata: ProviderMetadata,

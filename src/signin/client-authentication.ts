@@ -15,7 +15,7 @@ const CURVES: Readonly<Record<string, { curve: string; algorithm: AssertionAlgor
   secp521r1: { curve: 'P-521', algorithm: 'ES512' },
 };
 
-/** The library's form of a way to authenticate. Throws a `TypeError`, fit for the operator, where a key cannot be used. */
+/** Translates the options for openid-client. Throws a `TypeError` with a message for the operator when a key is unusable. */
 export function clientAuth(authentication: ClientAuthentication): ClientAuth {
   switch (authentication.kind) {
     case 'client_secret_basic':
@@ -44,7 +44,7 @@ function readKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The cause is left out: nothing that has seen a private key goes near a log.
+    // Drop the cause: nothing that has seen a private key may get near a log.
     throw new TypeError('the key is not an unencrypted private key in PEM form');
   }
 }

@@ -1,7 +1,7 @@
 import { allowInsecureRequests, type ClientAuth, Configuration } from 'openid-client';
 import type { ProviderMetadata } from './provider/index.ts';
 
-/** The provider and its client as openid-client wants them. A fresh one for every use: they are cheap and mutable. */
+/** The provider and its client in the form that openid-client takes. Mutable and cheap, so made anew for each use. */
 export function libraryConfiguration(
   metadata: ProviderMetadata,
   clientId: string,
@@ -17,7 +17,7 @@ export function libraryConfiguration(
     undefined,
     authentication,
   );
-  // Which addresses may be plain http was decided when they were learnt: see address.ts.
+  // address.ts already decided which addresses may be plain http.
   allowInsecureRequests(configuration);
   return configuration;
 }

@@ -3,7 +3,7 @@ import { clientAuth } from './client-authentication.ts';
 import type { ProviderOptions, ProviderTls, SignInOptions } from './options.ts';
 import { addressMistake, discoveryAddress } from './provider/index.ts';
 
-/** An option that cannot work. The message continues a sentence that begins with the option: "must begin with https://". */
+/** An option that cannot work. The message continues a sentence that begins with its name: "must begin with https://". */
 export interface OptionMistake {
   readonly option:
     | 'issuer'
@@ -17,7 +17,7 @@ export interface OptionMistake {
   readonly message: string;
 }
 
-/** Everything that is wrong with the options, for the operator to read before anything runs with them. */
+/** Everything that is wrong with the options, for the operator to see before anything runs. */
 export function signInMistakes(provider: ProviderOptions, signIn: SignInOptions): readonly OptionMistake[] {
   const found: [OptionMistake['option'], string | undefined][] = [
     ...addressMistakes(provider),
@@ -32,7 +32,7 @@ function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], s
   const check = (text: string | null) =>
     text === null ? undefined : (noScheme(text) ?? addressMistake(text, provider.allowHttp));
   return [
-    // The issuer is a name; it is spoken to only where no other address is given for the discovery document.
+    // The issuer is a name. It is also an address only when none is configured for the discovery document.
     ['issuer', provider.discoveryUrl === null ? issuerMistake(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ['endpoints.authorization', check(provider.endpoints.authorization)],
@@ -41,7 +41,7 @@ function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], s
   ];
 }
 
-/** `id.example.com:8443/x` is a URL, too, of the scheme "id.example.com". */
+/** `URL` reads `id.example.com:8443/x` as a URL with the scheme "id.example.com". */
 function noScheme(text: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? undefined : 'has no scheme: write https:// before it';
 }
@@ -67,7 +67,7 @@ function tlsMistake(tls: ProviderTls): string | undefined {
     });
     return undefined;
   } catch {
-    return 'holds a certificate or key that cannot be read, or that do not belong together';
+    return 'has a certificate or key that cannot be read, or that do not belong together';
   }
 }
 

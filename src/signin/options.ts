@@ -1,26 +1,26 @@
-/** How the identity provider is found and reached. Compiled from `identity_provider:` of gateway.yaml. */
+/** How to find and reach the identity provider. Compiled from `identity_provider` in gateway.yaml. */
 export interface ProviderOptions {
-  /** Exactly as the provider itself writes it, trailing slash or none included. */
+  /** Exactly as the provider writes it, with or without a trailing slash. */
   readonly issuer: string;
   /**
-   * Where the discovery document is, when that is not `{issuer}/.well-known/openid-configuration`: a provider may have
-   * another name inside the cluster than outside. Null: derived from the issuer.
+   * The address of the discovery document if it is not `{issuer}/.well-known/openid-configuration`, for a provider with
+   * different names inside and outside the cluster. Null: derived from the issuer.
    */
   readonly discoveryUrl: string | null;
-  /** Release instead of what the discovery document says. With all three given no document is fetched. */
+  /** Override the discovery document. With all three given, no document is fetched. */
   readonly endpoints: EndpointOverrides;
-  /** Whether plain http may be spoken to hosts other than loopback. */
+  /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
   readonly tls: ProviderTls;
-  /** For one request to the provider in all: name, connection, answer's last byte. Milliseconds, at least 1. */
+  /** For one whole request to the provider, from the name lookup to the last byte. Milliseconds, at least 1. */
   readonly timeoutMs: number;
-  /** An answer of the provider that is larger is refused. Bytes. */
+  /** Largest answer accepted from the provider, in bytes. */
   readonly maxAnswerBytes: number;
-  /** Between two readings of the discovery document while all is well. */
+  /** Between two successful fetches of the discovery document. */
   readonly refreshMs: number;
 }
 
-/** Addresses that the operator knows better; null: the provider's own word counts. */
+/** Addresses configured by the operator; null: as the discovery document says. */
 export interface EndpointOverrides {
   /** Opened by browsers. */
   readonly authorization: string | null;
@@ -30,11 +30,11 @@ export interface EndpointOverrides {
   readonly keySet: string | null;
 }
 
-/** PEM texts; null: not given. `certificate` and `key` come together. */
+/** PEM texts; null: not given. `certificate` and `key` are given together. */
 export interface ProviderTls {
   /** Certificates to trust instead of the usual authorities. */
   readonly ca: string | null;
-  /** The gateway's own certificate, shown to a provider that asks for one. */
+  /** The gateway's client certificate, for a provider that asks for one. */
   readonly certificate: string | null;
   readonly key: string | null;
 }
@@ -48,19 +48,19 @@ export interface SignInOptions {
   /** Scopes asked for, separated by a space. */
   readonly scope: string;
   /**
-   * The redirect URIs that may be redeemed, compared as strings; the default one is always among them. Null: any, the
-   * provider knows its client's redirect URIs itself.
+   * The redirect URIs accepted with a code, compared as strings; the default one is always included. Null: any, because the
+   * provider checks them itself.
    */
   readonly redirectAllowList: readonly string[] | null;
-  /** Token requests on their way at once, at most a quarter of them for one address; past either 503. */
+  /** Token requests in flight, of which one address may hold a quarter. Beyond either: 503. */
   readonly maxInFlight: number;
 }
 
-/** How the gateway proves to the token endpoint who it is, by the names of the OpenID Connect registry. */
+/** How the gateway authenticates to the token endpoint, by the names of the OpenID Connect registry. */
 export type ClientAuthentication =
-  /** The secret in the `Authorization` field (RFC 6749 section 2.3.1). */
+  /** The secret in the `Authorization` field (RFC 6749, 2.3.1). */
   | { readonly kind: 'client_secret_basic'; readonly secret: string }
-  /** The secret among the parameters (RFC 6749 section 2.3.1). */
+  /** The secret among the parameters (RFC 6749, 2.3.1). */
   | { readonly kind: 'client_secret_post'; readonly secret: string }
   /** An assertion signed with the gateway's own key (RFC 7523). */
   | {

@@ -18,10 +18,10 @@ import {
   redirectRefusal,
 } from './redeem/index.ts';
 
-/** A good answer of a sign-in endpoint. */
+/** A successful answer of a sign-in endpoint. */
 export interface SignInAnswer {
   readonly status: 200;
-  /** Everything but the framing: `Content-Type`, and `Cache-Control` where it matters. */
+  /** All fields but the framing: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];
   /** JSON in UTF-8. */
   readonly body: Buffer;
@@ -31,7 +31,7 @@ export interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed'>;
-  /** Called when tokens came with a not-before mark above 0, before their client has them. */
+  /** Called when tokens come with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
 }
 
@@ -41,12 +41,12 @@ type Ended =
   | { readonly outcome: 'bad_body'; readonly error: GatewayError };
 
 const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
-/** RFC 6749 section 5.1: tokens are kept in no cache. */
+/** Tokens must not be cached (RFC 6749, 5.1). */
 const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
  * The two anonymous endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
- * reload. Its constructor throws a `TypeError` where `signInMistakes` finds one.
+ * reload. The constructor throws a `TypeError` for options in which `signInMistakes` finds a mistake.
  */
 export class SignIn {
   readonly #options: SignInOptions;
@@ -67,7 +67,7 @@ export class SignIn {
         : new Set([...options.redirectAllowList, options.redirectUri]);
   }
 
-  /** `GET /v1/anonymous/authorize-url`: the same answer, byte for byte, until the provider's metadata changes. */
+  /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
   authorizeUrl(): SignInAnswer | GatewayError {
     const metadata = this.#parts.provider.metadata;
     if (metadata === undefined) return failure('not_ready').error;
@@ -79,10 +79,10 @@ export class SignIn {
   }
 
   /**
-   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. There is no way to cancel it: once
-   * begun it runs to its end, at most the provider's timeout, with or without anybody who waits for it.
+   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. Cannot be cancelled: it runs to its
+   * end, for the provider's timeout at most, whether or not the client still waits.
    *
-   * @param address the key of the client's address, which has its share of what may be on its way
+   * @param address the key of the client's address, which limits its share of the requests in flight
    */
   async redeem(body: Buffer, address: string): Promise<SignInAnswer | GatewayError> {
     const startedMs = this.#parts.clock.monotonicMs();

@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * Why an address of the provider may not be used, or undefined when it may: https anywhere, http on loopback, http
- * elsewhere only where the operator allowed it.
+ * Why an address of the provider may not be used, or undefined: https is fine anywhere, http on loopback, and http
+ * elsewhere only if the operator allowed it.
  */
 export function addressMistake(text: string, allowHttp: boolean): string | undefined {
   const url = URL.parse(text);
@@ -12,7 +12,7 @@ export function addressMistake(text: string, allowHttp: boolean): string | undef
   if (url.protocol === 'https:') return undefined;
   if (url.protocol !== 'http:') return 'must begin with https://';
   if (allowHttp || isLoopback(url.hostname)) return undefined;
-  return 'is plain http and not on loopback: use https, or say allow_http: true';
+  return 'is plain http and not on loopback: use https, or set allow_http: true';
 }
 
 /** `hostname` as `URL` writes it: lower case, IPv4 in four decimal parts, IPv6 in brackets. */

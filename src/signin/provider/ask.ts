@@ -11,7 +11,7 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** ASCII; null: no body. */
   readonly body: string | null;
-  /** Fires when the time for the whole request is over, for no other reason. */
+  /** Aborts only when the time for the whole request is up. */
   readonly deadline: AbortSignal;
 }
 
@@ -20,13 +20,12 @@ export interface ProviderAnswer {
   readonly body: Buffer;
 }
 
-/** What of the options a request needs. */
+/** The options that one request needs. */
 export type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxAnswerBytes'>;
 
 /**
- * Asks the provider once, on a connection of its own. Node's client neither retries nor follows redirects, and a
- * connection that served nobody before cannot have been closed by the provider in the meantime: where it breaks, it
- * broke for this request. Rejects with a `ProviderFault`.
+ * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
+ * connection cannot have been closed while idle, so a break always concerns this request. Rejects with a `ProviderFault`.
  */
 export function askProvider(request: ProviderRequest, link: ProviderLink): Promise<ProviderAnswer> {
   return new Promise((resolve, reject) => {
@@ -41,13 +40,13 @@ export function askProvider(request: ProviderRequest, link: ProviderLink): Promi
         connected = true;
       });
     });
-    // Errors may follow the first one; without a listener they would end the process.
+    // More errors may follow the first; without a listener they would end the process.
     outgoing.on('error', fail);
     outgoing.once('response', response => {
       answered = true;
       readAnswer(response, link.maxAnswerBytes).then(resolve, fail);
     });
-    // A 101 that nobody asked for brings neither a response nor an error: Node closes the connection, and that is all.
+    // After an unasked 101 Node closes the connection without a response or an error.
     outgoing.once('close', () => {
       if (!answered) fail(undefined);
     });
@@ -60,11 +59,11 @@ function open(request: ProviderRequest, link: ProviderLink, secure: boolean): Cl
     method: request.method,
     headers: {
       ...request.headers,
-      // Without it any coding would do (RFC 9110 section 12.5.3), and none is undone here.
+      // Without this any coding is acceptable (RFC 9110, 12.5.3), and nothing here decodes one.
       'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
-    // A connection of its own, closed after the answer.
+    // A new connection, closed after the answer.
     agent: false,
     signal: request.deadline,
   } as const;
@@ -84,7 +83,7 @@ function secureOptions(tls: ProviderTls): { ca?: string; cert?: string; key?: st
 async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<ProviderAnswer> {
   const joined = new GrowingBytes(maxBytes);
   let body: Buffer = Buffer.alloc(0);
-  // Leaving the loop early destroys the connection; an answer that breaks off throws.
+  // Leaving the loop early destroys the connection; a truncated answer throws.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     if (body.length + chunk.length > maxBytes)
       throw new ProviderFault('too_large', `the provider's answer exceeds ${maxBytes} bytes`);
@@ -105,10 +104,10 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
   const code = errorCode(error);
   return code.startsWith('HPE_')
     ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
-    : new ProviderFault('reset', `${where} closed the connection before its answer was whole: ${code}`);
+    : new ProviderFault('reset', `${where} closed the connection before its answer was complete: ${code}`);
 }
 
-/** The code alone: messages and other members of Node's errors can hold bytes of the answer (`rawPacket`). */
+/** Keeps the code only: other members of Node's errors may hold bytes of the answer (`rawPacket`). */
 function errorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no code';

@@ -2,8 +2,8 @@ const FIRST_MS = 500;
 const MAX_MS = 15_000;
 
 /**
- * How long to wait after so many failures in a row (from 1): 0.5 s doubled each time, never over 15 s, less up to half of
- * it by chance, so that the replicas that lost a provider together do not come back to it together.
+ * How long to wait after this many failures in a row (from 1): 0.5 s doubled each time, at most 15 s, less up to a random
+ * half, so that replicas that lost a provider together do not return to it together.
  *
  * @param random a number from 0 up to but not including 1
  */
@@ -12,7 +12,7 @@ export function retryDelayMs(failures: number, random: number): number {
   return full - (full / 2) * random;
 }
 
-/** A refresh falls up to a tenth of the period early, by chance, for the same reason. */
+/** Refreshes up to a random tenth of the period early, for the same reason. */
 export function refreshDelayMs(periodMs: number, random: number): number {
   return periodMs - (periodMs / 10) * random;
 }

@@ -3,7 +3,7 @@ import { getDocument } from './document.ts';
 import { ProviderFault } from './fault.ts';
 import { discoveryAddress, type ProviderMetadata, readMetadata } from './metadata.ts';
 
-/** Fetches and reads the discovery document once. Rejects with a `ProviderFault`. */
+/** Fetches and reads the discovery document. Rejects with a `ProviderFault`. */
 export async function discover(options: ProviderOptions): Promise<ProviderMetadata> {
   const body = await getDocument(discoveryAddress(options), options, AbortSignal.timeout(options.timeoutMs));
   return readMetadata(parse(body), options);

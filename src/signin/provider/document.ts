@@ -1,7 +1,7 @@
 import { askProvider, type ProviderLink } from './ask.ts';
 import { ProviderFault } from './fault.ts';
 
-/** Reads a JSON document of the provider once. Rejects with a `ProviderFault`, also for any answer but 200. */
+/** Fetches a JSON document from the provider. Rejects with a `ProviderFault`, also on any status but 200. */
 export async function getDocument(url: string, link: ProviderLink, deadline: AbortSignal): Promise<Buffer> {
   const headers = { accept: 'application/json', 'user-agent': 'weir' };
   const answer = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link);

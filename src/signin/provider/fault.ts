@@ -1,13 +1,13 @@
 /**
  * What went wrong between the gateway and the provider.
  *
- * - `unreachable`: no connection was made (refused, unknown name, TLS handshake, or out of time before that)
- * - `timed_out`: a connection was made, the whole answer did not come in time
- * - `reset`: the connection broke before the answer was whole
+ * - `unreachable`: no connection (refused, unknown name, failed TLS handshake, or not in time)
+ * - `timed_out`: connected, but the answer was not complete in time
+ * - `reset`: the connection broke before the answer was complete
  * - `too_large`: the answer is longer than allowed
- * - `malformed`: what came is not HTTP
- * - `refused`: an answer that says no, by its status or its `error`
- * - `nonsense`: an answer that ought to be good and cannot be used
+ * - `malformed`: the answer is not HTTP
+ * - `refused`: the answer is a refusal, by its status or its `error`
+ * - `nonsense`: the answer claims success but cannot be used
  */
 export type FaultKind =
   | 'unreachable'
@@ -19,8 +19,8 @@ export type FaultKind =
   | 'nonsense';
 
 /**
- * The errors of a token endpoint that the gateway tells apart: those of RFC 6749 section 5.2, of other endpoints (RFC 6749
- * section 4.1.2.1, RFC 8628, OpenID Connect Core 1.0 section 3.1.2.6), and Google's own for a redirect URI.
+ * The errors of a token endpoint that the gateway tells apart: those of RFC 6749, 5.2, those meant for other endpoints
+ * (RFC 6749, 4.1.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect URI.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -38,21 +38,21 @@ const OAUTH_ERRORS = [
 
 export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'another';
 
-/** The error that a provider names, which is the exact word or `another`. */
+/** The provider's error if it is a known word, else `another`. */
 export function oauthError(word: string): OAuthError {
   return OAUTH_ERRORS.find(known => known === word) ?? 'another';
 }
 
 /**
- * A failed request to the provider, in words that may be logged: it is made of what this room knows, never of what a
- * library threw. Their errors carry answers, request bodies and (`SyntaxError`) the first characters of a token.
+ * A failed request to the provider, safe to log. Made only from what this room knows and never from what a library threw:
+ * library errors carry answers, request bodies and (`SyntaxError`) the first characters of a token.
  */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: FaultKind;
-  /** Status of the provider's answer; null where there was none. */
+  /** Status of the provider's answer; null without one. */
   readonly status: number | null;
-  /** OAuth error of the provider's answer; null where there was none. */
+  /** OAuth error in the provider's answer; null without one. */
   readonly error: OAuthError | null;
 
   constructor(
@@ -60,7 +60,7 @@ export class ProviderFault extends Error {
     message: string,
     answer?: { readonly status: number; readonly error?: OAuthError },
   ) {
-    // Expected, and made for each refused code: where it was made says nothing.
+    // Skip the stack trace: these are expected, one for each refused code.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message);

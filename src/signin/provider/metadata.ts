@@ -2,23 +2,23 @@ import type { ProviderOptions } from '../options.ts';
 import { addressMistake } from './address.ts';
 import { ProviderFault } from './fault.ts';
 
-/** What the gateway needs to know of a provider. Immutable; another object means that something changed. */
+/** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {
   readonly issuer: string;
   /** Where browsers go to sign in. */
   readonly authorizationEndpoint: string;
   /** Where codes are redeemed. */
   readonly tokenEndpoint: string;
-  /** Where the keys are that sign tokens (`jwks_uri`). */
+  /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
 }
 
-/** Where the discovery document is (OpenID Connect Discovery 1.0 section 4). */
+/** Where the discovery document is (OpenID Connect Discovery 1.0, 4). */
 export function discoveryAddress(options: ProviderOptions): string {
   return options.discoveryUrl ?? `${options.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
 }
 
-/** The metadata that the options alone make, or undefined when a discovery document is needed. */
+/** The metadata if the options give all of it, or undefined when a discovery document is needed. */
 export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
   const { authorization, token, keySet } = options.endpoints;
   if (authorization === null || token === null || keySet === null) return undefined;
@@ -33,9 +33,8 @@ export function configuredMetadata(options: ProviderOptions): ProviderMetadata |
 /**
  * Reads a discovery document. Throws a `ProviderFault` whose message tells the operator what to change.
  *
- * The issuer must be the configured one character by character (OpenID Connect Discovery 1.0 section 4.3), also where
- * `discoveryUrl` is given: tokens are compared with it the same way, and a trailing slash that is forgiven here would
- * have every one of them refused later.
+ * The issuer must equal the configured one exactly (OpenID Connect Discovery 1.0, 4.3), even with a `discoveryUrl`: tokens
+ * are compared in the same way, so tolerating a trailing slash here would mean refusing every token later.
  */
 export function readMetadata(document: unknown, options: ProviderOptions): ProviderMetadata {
   if (typeof document !== 'object' || document === null) throw unusable('is not a JSON object');
@@ -57,7 +56,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   };
 }
 
-/** A provider may keep a host apart where it asks for client certificates (RFC 8705 section 5). */
+/** A provider may have a separate host that asks for client certificates (RFC 8705, 5). */
 function tokenEndpointOf(members: ReadonlyMap<string, unknown>, options: ProviderOptions): unknown {
   const aliases = members.get('mtls_endpoint_aliases');
   if (options.tls.certificate !== null && typeof aliases === 'object' && aliases !== null) {

@@ -10,19 +10,19 @@ export interface ProviderDependencies {
   readonly listener: Pick<SignInListener, 'discovered'>;
   /** From 0 up to but not including 1. */
   readonly random: () => number;
-  /** Called when the metadata is known for the first time, and when it is another than before. */
+  /** Called when the metadata is first known and whenever it changes. */
   readonly changed?: (metadata: ProviderMetadata) => void;
-  /** What an earlier one learnt of the same issuer, to be used until it is learnt anew. Default: nothing. */
+  /** Metadata that a predecessor learnt of the same issuer, used until the first good answer. Default: none. */
   readonly known?: ProviderMetadata | undefined;
-  /** How the metadata is got; default: the discovery document. Rejects with a `ProviderFault`. */
+  /** Fetches the metadata; default: from the discovery document. Rejects with a `ProviderFault`. */
   readonly discover?: (options: ProviderOptions) => Promise<ProviderMetadata>;
 }
 
 /**
- * Knows the provider's endpoints, and keeps knowing them while the provider is away: it asks in the background until
- * the first good answer and now and then afterwards, and a failed attempt changes nothing but the time of the next.
+ * Learns the provider's endpoints and remembers them while the provider is away. Asks in the background until the first
+ * good answer and periodically afterwards; a failed attempt changes nothing but the time of the next.
  *
- * It outlives a reload that leaves its options as they are. `start` and `stop` are each called once.
+ * Outlives a reload that does not change its options. Call `start` and `stop` once each.
  */
 export class Provider {
   readonly options: ProviderOptions;
@@ -38,31 +38,31 @@ export class Provider {
     this.#metadata = parts.known;
   }
 
-  /** The last good metadata; undefined until there was any. */
+  /** The last good metadata; undefined until there is any. */
   get metadata(): ProviderMetadata | undefined {
     return this.#metadata;
   }
 
-  /** Whether the endpoints are known: from the first good answer on, for ever. */
+  /** Whether the endpoints are known. Stays true once it is. */
   get ready(): boolean {
     return this.#metadata !== undefined;
   }
 
-  /** The keys that sign its tokens, as its JSON says them. Rejects with a `ProviderFault`. */
+  /** The JSON of the key set that signs its tokens. Rejects with a `ProviderFault`. */
   async fetchKeySet(deadline: AbortSignal): Promise<Buffer> {
     if (this.#metadata === undefined)
       throw new ProviderFault('unreachable', 'the endpoints are not known yet');
     return getDocument(this.#metadata.keySetUrl, this.options, deadline);
   }
 
-  /** Begins to ask. Where the options name every endpoint, they are known when this returns. */
+  /** Starts asking. If the options name every endpoint, they are known when this returns. */
   start(): void {
     const configured = configuredMetadata(this.options);
     if (configured === undefined) void this.#attempt();
     else this.#learn(configured);
   }
 
-  /** Asks no more. What is known stays known: requests on their way still need it. */
+  /** Stops asking. The metadata stays, because requests in flight still need it. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -89,7 +89,7 @@ export class Provider {
     try {
       return await (this.#parts.discover ?? discover)(this.options);
     } catch (error) {
-      // Whatever else is thrown may hold bytes of the answer: see `ProviderFault`.
+      // Any other error may hold bytes of the answer: see `ProviderFault`.
       return error instanceof ProviderFault
         ? error
         : new ProviderFault('nonsense', 'discovery failed in the gateway');
@@ -103,7 +103,7 @@ export class Provider {
       : retryDelayMs(this.#failures, random);
   }
 
-  /** The same object is kept while nothing changes, so that whoever computed something from it need not do so again. */
+  /** Keeps the same object while nothing changes, so that values derived from it stay valid. */
   #learn(metadata: ProviderMetadata): boolean {
     if (this.#metadata !== undefined && same(this.#metadata, metadata)) return false;
     this.#metadata = metadata;

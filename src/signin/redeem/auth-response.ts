@@ -1,10 +1,10 @@
 import { ProviderFault } from '../provider/index.ts';
 import { unverifiedClaims } from './jwt-claims.ts';
 
-/** The members of the provider's token answer, whatever they are. */
+/** The members of the provider's token answer, unchecked. */
 export type TokenMembers = ReadonlyMap<string, unknown>;
 
-/** What a client gets for its code (docs/contract.md, 1.4). Members that the provider did not issue are left out. */
+/** What a client gets for its code (docs/contract.md, 1.4), without the members that the provider did not issue. */
 export interface AuthResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
@@ -33,14 +33,13 @@ export interface ReadAnswer {
 }
 
 /**
- * Makes the client's answer of the provider's. Throws a `ProviderFault` when there is no access token that can be used as
- * a bearer token. Nothing else is a reason to fail: the code is spent, so a member of the wrong type counts as one that is
- * missing and gets what a missing one gets.
+ * Turns the provider's answer into the client's. Throws a `ProviderFault` when there is no access token that works as a
+ * bearer token. Nothing else is a reason to fail, because the code is spent: a member of the wrong type counts as missing.
  *
- * No signature is verified here, and nothing depends on one: the tokens came from the token endpoint itself, over a
- * connection that vouches for it (OpenID Connect Core 1.0 section 3.1.3.7, rule 6). The ID token is the client's to judge;
- * the gateway authenticates nobody by it and takes only `sid` from it. The access token is verified on every request that
- * is made with it. The claims read here fill gaps in this one answer, and `sub` names whom a not-before mark is for.
+ * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection
+ * that authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway
+ * takes only `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in
+ * this one answer, and `sub` is the subject of a not-before mark.
  */
 export function readAnswer(members: TokenMembers, requestedScope: string, nowSeconds: number): ReadAnswer {
   const accessToken = text(members, 'access_token');
@@ -78,7 +77,7 @@ export function readAnswer(members: TokenMembers, requestedScope: string, nowSec
   };
 }
 
-/** RFC 6749 section 7.1: letter case means nothing. Providers that leave it out mean this one. */
+/** Compares without letter case (RFC 6749, 7.1). Providers that omit `token_type` mean Bearer. */
 function isBearer(tokenType: unknown): boolean {
   if (tokenType === undefined || tokenType === null) return true;
   return typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
@@ -89,7 +88,7 @@ function text(members: ReadonlyMap<string, unknown>, name: string): string | und
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A whole number from 0 up; providers also write digits in quotes, and fractions. */
+/** A whole number from 0. Some providers send digits in quotes, or fractions. */
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || number < 0) return undefined;
@@ -97,7 +96,7 @@ function count(value: unknown): number | undefined {
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** Until `exp` (RFC 7519 section 4.1.4), rounded down; 0 when it has passed. */
+/** Seconds until `exp` (RFC 7519, 4.1.4), rounded down; 0 when it has passed. */
 function secondsLeft(claims: ReadonlyMap<string, unknown>, nowSeconds: number): number | undefined {
   const expiry = count(claims.get('exp'));
   return expiry === undefined ? undefined : Math.max(0, Math.floor(expiry - nowSeconds));

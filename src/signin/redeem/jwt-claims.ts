@@ -1,6 +1,6 @@
 /**
- * The claims of a JWT whose signature nobody has looked at, or an empty map where the token is none. Fit for a token that
- * came straight from the provider, and for nothing else.
+ * The claims of a JWT without a check of its signature; an empty map if it is not a JWT. Use it only for tokens that come
+ * straight from the provider.
  */
 export function unverifiedClaims(token: string | undefined): ReadonlyMap<string, unknown> {
   const parts = (token ?? '').split('.', 4);

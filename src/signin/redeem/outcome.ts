@@ -3,13 +3,13 @@ import { GatewayError, type GatewayErrorOptions, type RedeemOutcome, RpcCode } f
 import { type OAuthError, oauthError, ProviderFault } from '../provider/index.ts';
 import { quietText } from './quiet-text.ts';
 
-/** How redeeming ends when the request's body was right and there are no tokens. */
+/** How redeeming a valid request can fail. */
 export type FailedOutcome = Exclude<RedeemOutcome, 'success' | 'bad_body'>;
 
-/** The wait before a client may come again, in seconds. */
+/** How long a client should wait before it tries again, in seconds. */
 const RETRY_AFTER = ['Retry-After', '5'] as const;
 
-/** What the client is told. The messages say what to do with the code, which is all that a client can do something about. */
+/** The client's answers. The messages say what to do about the code, which is all that a client can act on. */
 const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>>> = {
   code_refused: {
     status: 400,
@@ -22,7 +22,7 @@ const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>
     status: 500,
     rpcCode: RpcCode.internal,
     side: 'gateway',
-    message: 'Sign-in is not possible at the moment because of a fault of this service.',
+    message: 'Sign-in is not possible at the moment because of a fault in this service.',
   },
   not_ready: {
     status: 503,
@@ -74,7 +74,7 @@ export interface Failure {
   readonly error: GatewayError;
 }
 
-/** The failure of that outcome; `cause` is for the log and must be fit for it. */
+/** The failure with that outcome. `cause` goes to the log and must be safe there. */
 export function failure(outcome: FailedOutcome, cause?: Error): Failure {
   return { outcome, error: new GatewayError({ ...ANSWERS[outcome], cause }) };
 }
@@ -83,7 +83,7 @@ export function failure(outcome: FailedOutcome, cause?: Error): Failure {
  * What a failed token request means.
  *
  * @param error what `redeemCode` rejected with
- * @param secrets what the request held; cut out of the provider's explanation before it becomes the log's
+ * @param secrets the secrets in the request, which are cut out of the provider's explanation before it is logged
  */
 export function failureOf(error: unknown, secrets: readonly string[]): Failure {
   const fault = faultIn(error, secrets);
@@ -107,25 +107,25 @@ function outcomeOf(fault: ProviderFault | Error): FailedOutcome {
   }
 }
 
-/** RFC 6749 section 5.2. A provider that is in trouble or throttles says so by its status, whatever the body adds. */
+/** RFC 6749, 5.2. A status that means trouble or throttling counts more than the body. */
 function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcome {
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
-    // The client's code or redirect URI; Google has a word of its own for the latter.
+    // The client's code or redirect URI. Google has its own error for the latter.
     case 'invalid_grant':
     case 'invalid_request':
     case 'redirect_uri_mismatch':
-    // The user has to sign in again, as Entra ID says of codes from before a change of its rules.
+    // The user must sign in again: Entra ID says so of codes issued before its rules changed.
     case 'interaction_required':
       return 'code_refused';
-    // It may get better by itself (RFC 6749 section 4.1.2.1 has the first two for the other endpoint).
+    // Temporary (RFC 6749, 4.1.2.1 defines the first two for the authorization endpoint).
     case 'temporarily_unavailable':
     case 'server_error':
     case 'slow_down':
       return 'broken';
     case null:
       return outcomeOfStatus(status);
-    // The gateway itself is refused, or what it asked for.
+    // The gateway as a client, or its kind of request, is refused.
     case 'invalid_client':
     case 'unauthorized_client':
     case 'unsupported_grant_type':
@@ -135,16 +135,16 @@ function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcom
   }
 }
 
-/** No word of OAuth: an answer of something between here and the provider, or of the wrong address. */
+/** Not an OAuth error: the answer comes from a proxy on the way, or from the wrong address. */
 function outcomeOfStatus(status: number): FailedOutcome {
-  // Too long, and nothing in the request but what the client sent has a length that varies.
+  // Too long, and only what the client sent varies in length.
   if (status === 413 || status === 414 || status === 431) return 'code_refused';
   return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
 }
 
 /**
- * The fault behind an error, in words of our own. openid-client wraps errors in errors, with the answer or its parsed body
- * as the innermost cause, so the chain is walked, and nothing of it is kept.
+ * The fault behind an error, in our own words. openid-client nests errors, with the answer or its parsed body as the
+ * innermost cause, so this walks the chain and keeps nothing of it.
  */
 function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Error {
   let link = error;
@@ -164,8 +164,8 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
 }
 
 /**
- * The error is told by the provider's own word, before secrets are cut out of anything: a code of `a`, cut out of
- * `invalid_grant`, must not turn a refused code into a fault of the gateway.
+ * Reads the provider's error before cutting out secrets: a code of `a`, cut out of `invalid_grant`, must not turn a refused
+ * code into a fault of the gateway.
  */
 function refusal(answer: ResponseBodyError, secrets: readonly string[]): ProviderFault {
   const error = oauthError(answer.error);

@@ -5,7 +5,7 @@ import { askProvider, type ProviderAnswer, ProviderFault, type ProviderMetadata 
 import type { TokenMembers } from './auth-response.ts';
 import type { RedeemRequest } from './request.ts';
 
-/** What redeeming needs beside the request. */
+/** What redeeming needs in addition to the request. */
 export interface RedeemDependencies {
   readonly metadata: ProviderMetadata;
   readonly provider: ProviderOptions;
@@ -14,18 +14,18 @@ export interface RedeemDependencies {
 }
 
 /**
- * Trades a code for tokens with at most one token request, which nothing can cancel but its own deadline: a client that
- * goes away would otherwise leave a code that may or may not be spent.
+ * Trades a code for tokens with at most one token request. Only its own deadline can cancel it: if a disconnect could, the
+ * code might or might not be spent.
  *
- * `genericGrantRequest` and not `authorizationCodeGrant`: that one sends a `redirect_uri` that went through `URL`, which
- * lower-cases, normalises and strips, and the provider compares byte for byte.
+ * Uses `genericGrantRequest` because `authorizationCodeGrant` passes `redirect_uri` through `URL`, which changes its
+ * spelling, and the provider compares it byte for byte.
  *
  * Rejects with a `ProviderFault` or with what openid-client throws: see outcome.ts.
  */
 export async function redeemCode(request: RedeemRequest, parts: RedeemDependencies): Promise<TokenMembers> {
   const deadline = AbortSignal.timeout(parts.provider.timeoutMs);
   const configuration = libraryConfiguration(parts.metadata, parts.clientId, parts.authentication);
-  // The library's own timeout is measured anew for each step, and takes no fraction of a millisecond.
+  // Switch off the library's timeout, which starts anew for each step and takes whole milliseconds only.
   configuration.timeout = 0;
   let asked = false;
   let members: TokenMembers | undefined;
@@ -66,8 +66,8 @@ function jsonMembers(body: Buffer): TokenMembers | undefined {
 
 /**
  * What the library gets to see of a good answer. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
- * token whose issue time, algorithm or encryption it does not like, and a throw at this point costs the user a second
- * sign-in, since the code is spent. What the members are worth is decided in auth-response.ts.
+ * token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is
+ * spent. auth-response.ts judges the members.
  */
 function essentials(members: TokenMembers): Response {
   return Response.json({
@@ -77,11 +77,11 @@ function essentials(members: TokenMembers): Response {
 }
 
 /**
- * An answer that says no, with its content type set and its other fields gone: for a `WWW-Authenticate` field the library
- * would leave the body unread, and the `error` in the body says more than the challenge.
+ * A refusal for the library to read, with a content type and no other fields: given `WWW-Authenticate`, it would not read
+ * the body, whose `error` says more than the challenge.
  */
 function plainResponse({ status, body }: ProviderAnswer): Response {
-  // `Response` takes no other status than these, and no body with some of them.
+  // `Response` accepts only these statuses, and a body with most of them only.
   if (status < 200 || status > 599)
     throw new ProviderFault('malformed', `the token endpoint answered ${status}`);
   const bodiless = status === 204 || status === 205 || status === 304;

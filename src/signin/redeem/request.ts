@@ -3,7 +3,7 @@ import { type ErrorDetail, GatewayError, RpcCode } from '../../core/index.ts';
 /** Largest body of a sign-in request, in bytes. */
 export const MAX_REQUEST_BYTES = 65_536;
 
-/** What a client sends to have a code redeemed. Every string is as its JSON said it, character by character. */
+/** A client's request to redeem a code. The strings are exactly those of the JSON. */
 export interface RedeemRequest {
   readonly code: string;
   readonly redirectUri: string;
@@ -16,13 +16,13 @@ interface FieldViolation {
   readonly description: string;
 }
 
-/** RFC 7636 section 4.1. */
+/** RFC 7636, 4.1. */
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/;
 
 /**
- * Reads a request's body. Unknown members are ignored and the last of doubled ones wins; `codeVerifier` may be null.
+ * Reads a request's body. Ignores unknown members, takes the last of duplicates, and allows a `codeVerifier` of null.
  *
- * Reading is safe as it stands: `JSON.parse` neither recurses nor gives `__proto__` a meaning, and the size is bounded.
+ * Safe on hostile input: the size is bounded, and `JSON.parse` neither recurses nor gives `__proto__` a meaning.
  */
 export function readRequest(body: Buffer): RedeemRequest | GatewayError {
   if (body.length > MAX_REQUEST_BYTES) return tooLarge();
@@ -49,7 +49,7 @@ export function readRequest(body: Buffer): RedeemRequest | GatewayError {
   return wrongBody(violations);
 }
 
-/** The refusal of a media type that is not JSON, or undefined. A request without `Content-Type` is taken at its body. */
+/** The refusal of a media type that is not JSON, or undefined. Without `Content-Type` the body decides. */
 export function mediaTypeRefusal(contentType: string | undefined): GatewayError | undefined {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === '' || type === 'application/json') return undefined;
@@ -78,7 +78,7 @@ function jsonObject(body: Buffer): ReadonlyMap<string, unknown> | undefined {
   }
 }
 
-/** A lone surrogate has no UTF-8 form: it could not reach the provider as it was sent. */
+/** Rejects lone surrogates: they have no UTF-8 form, so they could not reach the provider unchanged. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.isWellFormed();
 }

@@ -18,7 +18,7 @@ const ENV = {
 };
 
 const URI = 'expected an absolute URI such as https://app.example.com/callback';
-const HTTP = 'is plain http and not on loopback: use https, or say allow_http: true';
+const HTTP = 'is plain http and not on loopback: use https, or set allow_http: true';
 const MOMENT = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
 const CLAIM = 'expected the name of a claim such as sub';
 const SECRET =
