@@ -8,7 +8,7 @@ import type {
 } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
-/** A key set may have many keys with the same flaw: so many are told of each. */
+/** Flawed keys named when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_TOLD = 10;
 
 /** Anybody can send tokens that lack a claim: each claim is told once in so long, with how many tokens it was. */
@@ -68,12 +68,15 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   /** Once for each key, for as long as the issuer shows it. */
   #warnOf(flawed: readonly FlawedKey[]): void {
     const told = new Map(flawed.map(key => [JSON.stringify(key), key]));
-    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).slice(0, MAX_TOLD);
-    for (const [, { keyId, flaw }] of fresh)
+    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
+    for (const { keyId, flaw } of fresh.slice(0, MAX_TOLD))
       this.#log.warn(
         { type: 'provider', keyId, flaw },
         'a key of the issuer is left out: no signature by it counts',
       );
+    const more = fresh.length - MAX_TOLD;
+    if (more > 0)
+      this.#log.warn({ type: 'provider', keys: more }, `and ${more} more keys of the issuer are left out`);
     this.#flawed = new Set(told.keys());
   }
 

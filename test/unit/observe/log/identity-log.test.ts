@@ -35,9 +35,24 @@ test('tokens refused for another reason are no line of their own', () => {
   expect(lines).toEqual([]);
 });
 
-test('of a hundred flawed keys ten are told', () => {
+test('of a hundred flawed keys ten are named, and the rest are counted', () => {
   const { lines, log } = room();
   const keys = Array.from({ length: 100 }, (_, i) => ({ keyId: `${i}`, flaw: 'a point of small order' }));
   log.keySetLoaded(1, 100, keys);
   expect(lines.filter(line => 'flaw' in line)).toHaveLength(10);
+  const more = lines.filter(line => 'keys' in line);
+  expect(more).toMatchObject([{ keys: 90, msg: 'and 90 more keys of the issuer are left out' }]);
+  log.keySetLoaded(1, 100, keys);
+  expect(lines.filter(line => 'keys' in line)).toEqual(more);
+});
+
+test('ten flawed keys are named, and nothing is added', () => {
+  const { lines, log } = room();
+  log.keySetLoaded(
+    1,
+    10,
+    Array.from({ length: 10 }, (_, i) => ({ keyId: `${i}`, flaw: 'a point of small order' })),
+  );
+  expect(lines.filter(line => 'flaw' in line)).toHaveLength(10);
+  expect(lines.filter(line => 'keys' in line)).toEqual([]);
 });
