@@ -22,6 +22,9 @@ export function explainNoKey({ line, at }: Broken): Explanation {
 /** Up to the character at fault. */
 const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^.*?\{\{/, TEMPLATE],
+  [/^\s*'(?=[^']*$)/, "the quote that opens here is not closed: write ' at its end"],
+  [/^\s*"(?=[^"]*$)/, 'the quote that opens here is not closed: write " at its end'],
+  [/^\s*\{(?=[^}]*$)/, 'this "{" is not closed: write "}" at its end'],
   [/^\s*-(?=[^\s-])/, 'write a space after this "-"'],
   [/^[^:]*?：/, 'this colon (U+FF1A) is not the one of YAML: type ":" and a space'],
   [/^[^=]*[^=\s:/]:(?=[^\s/])/, 'write a space after this ":"'],
@@ -29,7 +32,7 @@ const NEARLY: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** A line whose indent is that of nothing above it: the parser may point at a comment before it. */
-export function explainIndent({ lines, at }: Broken): Explanation {
+export function explainIndent({ lines, at }: Pick<Broken, 'lines' | 'at'>): Explanation {
   const index = lines.findIndex((other, i) => i >= at.line - 1 && isCode(other));
   const line = lines[index] ?? '';
   const depth = depthOf(line);
@@ -37,6 +40,14 @@ export function explainIndent({ lines, at }: Broken): Explanation {
   const amongItems = depthOf(above) === depth && /^\s*-(\s|$)/.test(above);
   const message = whyIndented(depth, amongItems, line);
   return { line: index + 1, column: depth + 1, message, outOfStep: amongItems };
+}
+
+/** A line further out, or further in, than the first key of the file. */
+export function explainTopIndent({ lines, line, at }: Broken): Explanation {
+  const [depth, first] = [depthOf(line), depthOf(lines.find(isCode) ?? '')];
+  if (depth === first) return { ...explainIndent({ lines, at }), outOfStep: true };
+  const message = `this line is indented by ${depth} and the first of the file by ${first}: its keys begin in one column`;
+  return { line: at.line, column: depth + 1, message, outOfStep: true };
 }
 
 function whyIndented(depth: number, amongItems: boolean, line: string): string {
@@ -62,7 +73,7 @@ function depthOf(line: string): number {
   return Math.max(0, line.search(/\S/));
 }
 
-/** Neither empty nor a comment. */
+/** Neither empty nor a comment, nor the start of a document. */
 function isCode(line: string): boolean {
-  return /^\s*[^\s#]/.test(line);
+  return /^\s*[^\s#]/.test(line) && !line.startsWith('---');
 }

@@ -1,5 +1,5 @@
 import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
-import { explainIndent, explainNoKey } from './explain-lines.ts';
+import { explainNoKey, explainTopIndent } from './explain-lines.ts';
 import type { Place } from './place.ts';
 
 const COMMA =
@@ -91,5 +91,5 @@ function explainBehindValue(broken: Broken, mark: string): Explanation {
     const message = `the value ended with the "${end}" before this: put the whole value in quotes, or remove what follows`;
     return { ...at, message, outOfStep: true };
   }
-  return startsLine ? explainIndent(broken) : { ...at, message: UNREADABLE, outOfStep: true };
+  return startsLine ? explainTopIndent(broken) : { ...at, message: UNREADABLE, outOfStep: true };
 }

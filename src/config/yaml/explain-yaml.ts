@@ -47,7 +47,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 /** A value that begins with a character which means something else to YAML. */
 function mustBeQuoted({ error, text }: Broken): string {
-  const first = /[*&@`%]/.exec(text.slice(error.pos[0], error.pos[0] + 2))?.[0] ?? '*';
+  const begin = text.slice(error.pos[0], error.pos[0] + 2);
+  const first = error.code === 'BAD_ALIAS' ? (/[*&]/.exec(begin)?.[0] ?? '*') : begin.charAt(0);
   const message = `a value that starts with "${first}" must be in quotes`;
   return first === '*' ? `${message}; for everything write any, and for every path /**` : message;
 }

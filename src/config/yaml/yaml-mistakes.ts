@@ -42,7 +42,7 @@ function tellBroken(
     const line = where.lines[at.line - 1] ?? '';
     const broken = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
     const { outOfStep = false, ...mistake } = explainYaml(broken);
-    mistakes.push(mistake);
+    if (mistakes.at(-1)?.line !== mistake.line) mistakes.push(mistake);
     if (outOfStep || mistakes.length === MOST_TOLD) break;
   }
   const tab = mistakes.findIndex(({ message }) => message.startsWith('a tab '));

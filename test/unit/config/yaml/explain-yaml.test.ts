@@ -38,6 +38,16 @@ describe('what breaks YAML is told by what to write instead', () => {
       ['3:1: a list item stands among keys: indent it below the key that it belongs to'],
     ],
     ['a "-" without a space', 'a:\n  - b: 1\n  -c: 2\n', ['3:3: write a space after this "-"']],
+    [
+      'a key further out than the first of the file',
+      '   a:\n  b: x\n  c: y\nd: 1\n',
+      ['2:3: this line is indented by 2 and the first of the file by 3: its keys begin in one column'],
+    ],
+    [
+      'a list further out than its first item',
+      '# c\n  - a\n- b\n',
+      ['3:1: this line is indented by 0 and the first of the file by 2: its keys begin in one column'],
+    ],
     // Tabs.
     ['a tab', 'a:\n\tb: 1\n\tc: 1\n', [`2:1: ${TAB}`, `3:1: ${TAB}`]],
     ['a tab behind spaces', 'a:\n  b: 1\n  \tc: 1\n', [`3:3: ${TAB}`]],
