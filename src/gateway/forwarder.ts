@@ -196,14 +196,11 @@ class Forwarding implements CallSink, Terminal {
   #begin(status: number, fields: Fields, chunked: boolean): string[] {
     const exchange = this.#exchange;
     exchange.answeredUpstreamAtMs = this.#clock.monotonicMs();
-    const spoken = status === 429 ? contractScope(fields) : null;
+    const policy = { status, chunked, cors: this.#passesCors() };
+    let out = keepAnswerFields(fields, { ...policy, rateLimits: status === 429 });
+    const spoken = status === 429 ? contractScope(out) : null;
     if (status === 429) exchange.refusedScope = spoken ?? exchange.rate?.scope ?? 'user';
-    const out = keepAnswerFields(fields, {
-      status,
-      chunked,
-      rateLimits: spoken !== null,
-      cors: this.#passesCors(),
-    });
+    if (status === 429 && spoken === null) out = keepAnswerFields(fields, { ...policy, rateLimits: false });
     if (status === 429 && firstValue(out, 'cache-control') === undefined)
       out.push('Cache-Control', 'no-store');
     addOwnFields(out, exchange, { rate: spoken === null, via: true });

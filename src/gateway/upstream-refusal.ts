@@ -37,6 +37,8 @@ export interface UpstreamRefusalDependencies {
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
+  /** Its fields as they go out where it passes. */
+  readonly #passing: string[];
   /** What its head speaks of; null: no matter what the body says, the answer is rewritten. */
   readonly #scope: Scope | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
@@ -47,7 +49,8 @@ export class UpstreamRefusal {
 
   constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
-    this.#scope = contractScope(parts.fields);
+    this.#passing = this.#keep(true);
+    this.#scope = contractScope(this.#passing);
   }
 
   /** The whole body is here; every character is one byte. An answer to HEAD has none and speaks by its head alone. */
@@ -97,7 +100,7 @@ export class UpstreamRefusal {
 
   #pass(scope: Scope, body: string): void {
     const { exchange, reason } = this.#parts;
-    const fields = without(this.#keep(true), name => name === 'cache-control');
+    const fields = without(this.#passing, name => name === 'cache-control');
     if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
       fields.push('Content-Length', String(body.length));
     fields.push('Cache-Control', 'no-store');

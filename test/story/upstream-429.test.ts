@@ -12,8 +12,11 @@ import {
   statusesOf,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
-import { waitFor } from '../support/wait.ts';
+import { sleep, waitFor } from '../support/wait.ts';
 import { header, type Script, values, type WireFields } from '../support/wire/index.ts';
+
+/** A connection rests for 125 ms after a 429. */
+const RESTED_MS = 200;
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },
@@ -95,6 +98,7 @@ describe("an upstream's 429 that speaks the contract", () => {
     expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(BODY));
     expect(answer.trailers).toEqual([]);
     expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    await sleep(RESTED_MS);
     expect((await ask(front)).status).toBe(429);
     expect(front.upstream.connections).toHaveLength(1);
   });
@@ -212,6 +216,13 @@ describe("an upstream's 429 is rewritten whose head does not speak the contract"
       'user',
       7,
     ],
+    [
+      'fields that do not go past the gateway',
+      [...spoken(), 'Connection', 'retry-after, x-ratelimit-scope'],
+      BODY,
+      'user',
+      7,
+    ],
     ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 'user', 7],
   ])('%s', async (_, fields, body, scope, wait) => {
     const front = await refusing(fields, body);
@@ -262,7 +273,10 @@ describe("an upstream's 429 of another kind", () => {
 
   test('keeps the connection to the upstream when its body is small, and gives it up when it is not', async () => {
     const small = await refusing(foreign, 'x'.repeat(60_000));
-    await askTimes(small, 3, 'GET /things', small.issuer.bearer());
+    for (let i = 0; i < 3; i++) {
+      await ask(small);
+      await sleep(RESTED_MS);
+    }
     expect(small.upstream.connections).toHaveLength(1);
     const large = await refusing(foreign, Buffer.alloc(4_000_000));
     const answers = await askTimes(large, 3, 'GET /things', large.issuer.bearer());
@@ -296,6 +310,11 @@ describe("an upstream's 429 of another kind", () => {
     expect(fieldOf(answer, 'retry-after')).toBe('2.5');
     expect(BUCKET_FIELDS.filter(name => fieldOf(answer, name) !== undefined)).toEqual([]);
   });
+});
+
+test("an upstream's 429 that passes as it is keeps no part of the family where some of it does not pass", async () => {
+  const front = await refusing([...spoken(), 'Connection', 'retry-after, x-ratelimit-scope'], BODY);
+  expect(rateFieldsOf(await ask(front, 'GET /passing'))).toEqual([]);
 });
 
 describe('as an invalid request', () => {
