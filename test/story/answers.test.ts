@@ -130,6 +130,18 @@ describe('a body', () => {
     }
   });
 
+  test('in chunks of which each is signed in an extension arrives whole, however many there are', async () => {
+    const upstream = await startUpstream(exchange =>
+      exchange.send(
+        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${`1;s="${'a'.repeat(200)}"\r\nx\r\n`.repeat(300)}0\r\n\r\n`,
+      ),
+    );
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const answer = await gateway.ask(head('GET /a'));
+    expect(answer).toMatchObject({ status: 200, complete: true });
+    expect(answer.body.toString()).toBe('x'.repeat(300));
+  });
+
   test('is streamed: the client has its first bytes while the upstream still holds the last', async () => {
     let release = (): void => {};
     const released = new Promise<void>(resolve => {

@@ -276,6 +276,7 @@ export class AnswerReader {
 }
 
 function decoderOf(length: number | 'chunked' | 'until close', take: PieceTaker): BodyDecoder {
-  if (length === 'chunked') return new ChunkedBody(take);
+  // A service may sign every chunk, of a body of any length.
+  if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY);
   return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
 }

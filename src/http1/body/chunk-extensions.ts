@@ -2,8 +2,6 @@ import { CR, MalformedMessage, SEMICOLON, TEXT, TOKEN } from '../message/index.t
 
 /** Of one chunk. */
 const MAX_LINE_BYTES = 256;
-/** Of all chunks of a body together. They mean nothing here, so they are only work. */
-const MAX_BODY_BYTES = 16_384;
 
 const QUOTE = 0x22;
 const EQUALS = 0x3d;
@@ -44,6 +42,12 @@ export class ChunkExtensions {
   #place = NAME_START;
   #lineBytes = 0;
   #bodyBytes = 0;
+  readonly #maxBodyBytes: number;
+
+  /** @param maxBodyBytes of all chunks of the body together */
+  constructor(maxBodyBytes: number) {
+    this.#maxBodyBytes = maxBodyBytes;
+  }
 
   /** The extensions of the present chunk have been read, with the CR behind them. */
   get over(): boolean {
@@ -66,7 +70,7 @@ export class ChunkExtensions {
     this.#lineBytes += at - from;
     this.#bodyBytes += at - from;
     if (place === WRONG) throw new MalformedMessage('a malformed chunk extension');
-    if (this.#lineBytes > MAX_LINE_BYTES || this.#bodyBytes > MAX_BODY_BYTES)
+    if (this.#lineBytes > MAX_LINE_BYTES || this.#bodyBytes > this.#maxBodyBytes)
       throw new MalformedMessage('chunk extensions that are too long');
     return at;
   }

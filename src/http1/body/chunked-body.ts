@@ -28,6 +28,7 @@ type Place =
 export class ChunkedBody implements BodyDecoder {
   trailers: Fields = NO_FIELDS;
   readonly #take: PieceTaker;
+  readonly #maxExtensionBytes: number;
   #place: Place = 'size';
   #digits = 0;
   /** The size as far as its digits were read; then the bytes left of the chunk. */
@@ -36,8 +37,10 @@ export class ChunkedBody implements BodyDecoder {
   #extensions: ChunkExtensions | null = null;
   #trailers: TrailerSection | null = null;
 
-  constructor(take: PieceTaker) {
+  /** @param maxExtensionBytes of all its chunks together; those of one chunk have a limit of their own */
+  constructor(take: PieceTaker, maxExtensionBytes: number) {
     this.#take = take;
+    this.#maxExtensionBytes = maxExtensionBytes;
   }
 
   get done(): boolean {
@@ -98,7 +101,7 @@ export class ChunkedBody implements BodyDecoder {
   }
 
   #readExtensions(bytes: Uint8Array, at: number, end: number): number {
-    this.#extensions ??= new ChunkExtensions();
+    this.#extensions ??= new ChunkExtensions(this.#maxExtensionBytes);
     at = this.#extensions.read(bytes, at, end);
     if (this.#extensions.over) this.#place = 'size LF';
     return at;

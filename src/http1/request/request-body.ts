@@ -11,6 +11,9 @@ import {
 /** Terms for the rest of an unwanted body, read so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
+/** Of all chunks of a body together. They mean nothing here, so they are only work that a client makes. */
+const MAX_EXTENSION_BYTES = 16_384;
+
 export interface RequestBodyOwner {
   /** The body has a sink from now on. */
   bodyStarted(): void;
@@ -39,7 +42,8 @@ export class RequestBody implements BodySource {
 
   constructor(length: BodyLength, owner: RequestBodyOwner) {
     const take = (bytes: Uint8Array, from: number, to: number) => this.#found.add(bytes, from, to);
-    this.#decoder = length === 'chunked' ? new ChunkedBody(take) : new LengthBody(length, take);
+    this.#decoder =
+      length === 'chunked' ? new ChunkedBody(take, MAX_EXTENSION_BYTES) : new LengthBody(length, take);
     this.#owner = owner;
   }
 
