@@ -1,7 +1,7 @@
 import type { ProxyListener, UnlistedProxy } from '../core/index.ts';
 import type { Logger } from './log/index.ts';
 
-/** Logs what looks like a proxy that `trusted_proxies` lacks. */
+/** Logs senders that look like a proxy missing from `trusted_proxies`. */
 export class ProxyLog implements ProxyListener {
   readonly #log: Logger;
 

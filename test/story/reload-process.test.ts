@@ -24,10 +24,10 @@ describe('weir serve', () => {
   it('reads its files again at SIGHUP, and goes on', async () => {
     const gateway = await running();
     gateway.signal('SIGHUP');
-    await logged(gateway, 'the configuration is the one that was taken last');
+    await logged(gateway, 'the configuration is unchanged');
     await writeFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
     gateway.signal('SIGHUP');
-    await logged(gateway, 'the configuration has mistakes; what served before goes on');
+    await logged(gateway, 'the configuration has errors; the current one stays in use');
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
     gateway.signal('SIGTERM');
     expect(await gateway.exit).toBe(0);

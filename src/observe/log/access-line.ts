@@ -1,14 +1,14 @@
 import { type Clock, type ExchangeRecord, Memo, type TokenRefusal } from '../../core/index.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
-/** What stands in a JSON string as it is: printable ASCII but the quotation mark and the backslash. */
+/** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Values remembered of each member. */
 const MAX_REMEMBERED = 20_000;
-/** '', '.001', to '.999': thousandths without zeros at the end. */
+/** '', '.001' to '.999': thousandths without trailing zeros. */
 const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).slice(1));
 
-/** Renders lines of the access log, member by member as the logger would. */
+/** Renders lines of the access log, member by member, as the logger would. */
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;
@@ -25,7 +25,7 @@ export class AccessLine {
     this.#pseudonyms = pseudonyms;
   }
 
-  /** The line with its line feed. */
+  /** The line, with its line feed. */
   of(record: ExchangeRecord): string {
     let line = `${this.#open()},"requestId":${quoted(record.requestId)}`;
     line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
@@ -42,7 +42,7 @@ export class AccessLine {
     return `${line}}\n`;
   }
 
-  /** What lines begin with, made once a millisecond. */
+  /** The beginning of a line, made once a millisecond. */
   #open(): string {
     const nowMs = this.#clock.epochMs();
     if (nowMs !== this.#openedAtMs) {
@@ -52,7 +52,7 @@ export class AccessLine {
     return this.#opening;
   }
 
-  /** Callers and main values by their pseudonyms; buckets and decisions as they are. */
+  /** Callers and main values as pseudonyms; buckets and decisions as they are. */
   #names({ caller, decision }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
     if (decision === null) return names;
@@ -68,13 +68,13 @@ function member(name: string): (value: string | null) => string {
   return value => (value === null ? absent : memo.of(value));
 }
 
-/** The reason as the metric has it; the claim that is lacking, where that is the reason. */
+/** The reason, as in the metric, and the missing claim where that is the reason. */
 function refusalMembers({ reason, claim }: TokenRefusal): string {
   const members = `,"tokenRefused":"${reason}"`;
   return claim === null ? members : `${members},"claim":${quoted(claim)}`;
 }
 
-/** The cause of a fault has a line of its own, which comes without an access log as well. */
+/** Only a client's cause: that of a fault has a log line of its own (see `FaultLog`). */
 function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
   let members = `,"error":${quoted(message)},"side":${quoted(side)}`;
   if (cap !== null) members += `,"cap":"${cap}"`;
@@ -85,7 +85,7 @@ function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Milliseconds to the microsecond, as JSON has them. Finding the shortest decimal of a fraction takes three times as long. */
+/** Milliseconds to the microsecond, as JSON. Finding the shortest decimal of the float would take three times as long. */
 function millis(ms: number): string {
   const micros = Math.round(ms * 1_000);
   const whole = Math.trunc(micros / 1_000);

@@ -8,28 +8,28 @@ import type {
 } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
-/** Flawed keys named when they first appear in a key set, which may have hundreds; the rest are counted. */
-const MAX_TOLD = 10;
+/** Flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
+const MAX_LOGGED = 10;
 
-/** Anybody can send tokens that lack a claim: each claim is told once in so long, with how many tokens it was. */
-const CLAIM_TOLD_MS = 60_000;
+/** Anyone can send tokens that lack a claim, so each claim is logged once per interval, with the number of tokens. */
+const CLAIM_INTERVAL_MS = 60_000;
 
 /** Tokens that lack one claim. */
 interface Lack {
-  /** When it was told last; monotonic. */
-  toldAtMs: number;
+  /** Last logged, by the monotonic clock. */
+  loggedAtMs: number;
   /** Tokens since then. */
   tokens: number;
 }
 
 /**
- * Logs what operations must know of the provider: changes of its state, not every attempt, and what the gateway itself
- * does wrong there. Refused tokens and codes are everyday events: metrics count them, and the access log says why.
+ * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
+ * side. Refused tokens and codes are everyday events: metrics count them and the access log gives the reason.
  */
 export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #log: Logger;
   readonly #clock: Clock;
-  /** By the claim, of which there are as many as are configured. */
+  /** By claim; there are only as many as are configured. */
   readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
   #discoveryFails = false;
@@ -41,19 +41,16 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#clock = clock;
   }
 
-  /** A lacking claim points to the provider's or our configuration, unless somebody makes up tokens. */
+  /** A missing claim usually means a mistake in the provider's or our configuration. */
   tokenRefused(reason: string, claim: string | null): void {
     if (claim === null) return;
     const nowMs = this.#clock.monotonicMs();
-    const lack = this.#lacking.get(claim) ?? { toldAtMs: Number.NEGATIVE_INFINITY, tokens: 0 };
+    const lack = this.#lacking.get(claim) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, tokens: 0 };
     lack.tokens += 1;
     this.#lacking.set(claim, lack);
-    if (nowMs - lack.toldAtMs < CLAIM_TOLD_MS) return;
-    this.#log.warn(
-      { type: 'token', reason, claim, tokens: lack.tokens },
-      'tokens lack a claim that is needed',
-    );
-    lack.toldAtMs = nowMs;
+    if (nowMs - lack.loggedAtMs < CLAIM_INTERVAL_MS) return;
+    this.#log.warn({ type: 'token', reason, claim, tokens: lack.tokens }, 'tokens lack a required claim');
+    lack.loggedAtMs = nowMs;
     lack.tokens = 0;
   }
 
@@ -62,29 +59,29 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     if (usable === this.#keys && !this.#keySetFails) return;
     this.#keys = usable;
     this.#keySetFails = false;
-    this.#log.info({ type: 'provider', usable, unusable }, "the issuer's keys are loaded");
+    this.#log.info({ type: 'provider', usable, unusable }, "loaded the issuer's keys");
   }
 
-  /** Once for each key, for as long as the issuer shows it. */
+  /** Once for each key, for as long as the issuer publishes it. */
   #warnOf(flawed: readonly FlawedKey[]): void {
-    const told = new Map(flawed.map(key => [JSON.stringify(key), key]));
-    const fresh = [...told].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
-    for (const { keyId, flaw } of fresh.slice(0, MAX_TOLD))
+    const current = new Map(flawed.map(key => [JSON.stringify(key), key]));
+    const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
+    for (const { keyId, flaw } of fresh.slice(0, MAX_LOGGED))
       this.#log.warn(
         { type: 'provider', keyId, flaw },
-        'a key of the issuer is left out: no signature by it counts',
+        'a key of the issuer is unusable: signatures made with it are refused',
       );
-    const more = fresh.length - MAX_TOLD;
+    const more = fresh.length - MAX_LOGGED;
     if (more > 0)
-      this.#log.warn({ type: 'provider', keys: more }, `and ${more} more keys of the issuer are left out`);
-    this.#flawed = new Set(told.keys());
+      this.#log.warn({ type: 'provider', keys: more }, `${more} more keys of the issuer are unusable`);
+    this.#flawed = new Set(current.keys());
   }
 
   keySetFailed(cause: unknown): void {
     if (!this.#keySetFails) {
       this.#log.warn(
         { type: 'provider', cause: textOf(cause) },
-        "the issuer's keys cannot be fetched; those held stay in use",
+        "cannot fetch the issuer's keys; the current ones stay in use",
       );
     }
     this.#keySetFails = true;
@@ -94,18 +91,22 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     if (outcome === 'success' || outcome === 'bad_body' || outcome === 'code_refused') return;
     const line = { type: 'sign-in', outcome, cause: textOf(error?.cause) };
     if (outcome === 'gateway_refused' || outcome === 'fault')
-      this.#log.error(line, 'a sign-in failed on our side');
-    else this.#log.warn(line, 'a sign-in failed at the provider');
+      this.#log.error(line, 'a sign-in failed because of this gateway or its configuration');
+    else
+      this.#log.warn(
+        line,
+        'a sign-in failed because the provider could not be asked or did not answer properly',
+      );
   }
 
   discovered({ outcome, ready, cause }: DiscoveryEvent): void {
     if (outcome === 'failed' && !this.#discoveryFails) {
       this.#log.warn(
         { type: 'provider', ready, cause: textOf(cause) },
-        'the provider cannot be asked for its endpoints; trying on',
+        "cannot discover the provider's endpoints; retrying",
       );
     } else if (outcome === 'learnt' || (outcome === 'confirmed' && this.#discoveryFails)) {
-      this.#log.info({ type: 'provider' }, "the provider's endpoints are known");
+      this.#log.info({ type: 'provider' }, "discovered the provider's endpoints");
     }
     this.#discoveryFails = outcome === 'failed';
   }

@@ -2,7 +2,7 @@ import type { LimitListener, RestrictionEvent } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
-/** Logs who is restricted and who is released; decisions are everyday events and counted only. */
+/** Logs restrictions and releases. Decisions are everyday events, so metrics alone count them. */
 export class LimitLog implements Partial<LimitListener> {
   readonly #log: Logger;
   readonly #pseudonyms: Pseudonyms;
@@ -21,7 +21,7 @@ export class LimitLog implements Partial<LimitListener> {
   }
 
   noRoom(event: RestrictionEvent): void {
-    this.#log.error(this.#line(event), 'no room for one more restriction');
+    this.#log.error(this.#line(event), 'not restricted: the table of restrictions is full');
   }
 
   #line({ kind, reason, key, untilEpochMs }: RestrictionEvent): object {

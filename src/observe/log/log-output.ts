@@ -1,24 +1,24 @@
 import { type DestinationStream, pino } from 'pino';
 
-/** Characters that are written together: with their last line about what container engines read at once, 16 KiB. */
+/** Characters written together: with the last line, about the 16 KiB that container engines read at once. */
 const CHUNK = 15_000;
-/** How long a line waits for others to be written with it, milliseconds. */
+/** How long a line waits to be written with others, milliseconds. */
 const GATHER_MS = 200;
-/** Bytes of log that may wait for a slow reader; further lines are dropped, since requests must not wait and memory ends. */
+/** Bytes that may wait for a slow reader. Further lines are dropped: requests must not wait, and memory is limited. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** A reader that is gone would be waited for forever. */
+/** Bounds the wait for a reader that is gone, milliseconds. */
 const FLUSH_MS = 500;
 
 /** Where the log goes. */
 export interface LogOutput extends DestinationStream {
-  /** Writes what waits, for half a second at most. */
+  /** Writes what is waiting; gives up after half a second. */
   flush(): Promise<void>;
 }
 
 /** Standard output, written in the background: a slow reader of the log must not hold up requests. */
 export function standardOutput(): LogOutput {
-  // It would gather lines by itself, but at each line it counts the bytes of all that are gathered: 3.6 microseconds a
-  // line, and 1.2 when it is handed chunks. A chunk it writes at once, less when it is told to.
+  // The destination could gather lines itself, but recounts all gathered bytes at each line: 3.6 microseconds a line, against
+  // 1.2 when it gets chunks. It writes a whole chunk at once, and less than that when flushed.
   const output = pino.destination({ dest: 1, sync: false, minLength: CHUNK, maxLength: MAX_WAITING_BYTES });
   let gathered = '';
   const handOn = () => {
@@ -32,7 +32,7 @@ export function standardOutput(): LogOutput {
     output.flush();
   };
   setInterval(write, GATHER_MS).unref();
-  // Before the destination's own listener, which writes what it was handed.
+  // Runs before the destination's own exit listener, which writes what it holds.
   process.prependListener('exit', handOn);
   return {
     write: line => {
@@ -43,7 +43,7 @@ export function standardOutput(): LogOutput {
       new Promise(resolve => {
         setTimeout(resolve, FLUSH_MS).unref();
         handOn();
-        // Twice, since a flush that meets a write on its way waits for that one alone.
+        // Twice: a flush during a write waits for that write only.
         output.flush(() => output.flush(() => resolve()));
       }),
   };

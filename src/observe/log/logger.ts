@@ -1,6 +1,6 @@
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 
-/** Writes lines of the log. Whoever renders lines by itself writes them to `destination`, in order with the others. */
+/** Writes log lines. Code that renders its own lines writes them to `destination`, in order with the others. */
 export type Logger = PinoLogger & { readonly destination: DestinationStream };
 
 /** JSON lines on `destination`; `silent` writes none. */

@@ -3,12 +3,12 @@ import { AccessLog } from './access-log.ts';
 import type { Logger } from './logger.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 
-/** What is logged, and how callers are named there. */
+/** What is logged, and how callers are named in the log. */
 export interface LoggingOptions {
   readonly level: Logger['level'];
   /** One line per request. */
   readonly access: boolean;
-  /** Null: the random one of this process. */
+  /** Null: a random key of this process. */
   readonly pseudonymKey: Buffer | null;
 }
 
@@ -20,21 +20,21 @@ export class Logging {
   /** Names callers while the configuration has no key. */
   readonly #randomKey = randomKey();
 
-  /** The level of `log` is left as it is. */
+  /** Leaves the level of `log` as it is. */
   constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, clock: Clock) {
     this.#log = log;
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? this.#randomKey);
     this.accessLog = new AccessLog(log.destination, clock, this.pseudonyms, this.#writes(access));
   }
 
-  /** These from now on. */
+  /** Applies new options. */
   use({ level, access, pseudonymKey }: LoggingOptions): void {
     this.#log.level = level;
     this.accessLog.on = this.#writes(access);
     this.pseudonyms.use(pseudonymKey ?? this.#randomKey);
   }
 
-  /** Lines of the access log are of level info. */
+  /** Access lines have level info. */
   #writes(access: boolean): boolean {
     return access && this.#log.isLevelEnabled('info');
   }

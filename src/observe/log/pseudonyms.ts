@@ -5,12 +5,12 @@ const DIGITS = 22;
 const MAX_REMEMBERED = 20_000;
 
 /**
- * Names for callers and main values in logs: the same name for the same value under one key, and no way back without the
- * key. HMAC-SHA-256, 128 bits of it.
+ * Names callers and main values in logs: one key gives a value the same name every time, and nobody can recover the value
+ * without the key. HMAC-SHA-256, cut to about 128 bits.
  */
 export class Pseudonyms {
   #key: Buffer;
-  /** A name costs several microseconds to make, and a caller has many lines. */
+  /** A name costs several microseconds, and a caller has many lines. */
   readonly #names = new Memo(
     value => createHmac('sha256', this.#key).update(value).digest('base64url').slice(0, DIGITS),
     MAX_REMEMBERED,
@@ -20,7 +20,7 @@ export class Pseudonyms {
     this.#key = key;
   }
 
-  /** Another key from now on: the same value gets another name. */
+  /** Changes the key, so that the same value gets another name. */
   use(key: Buffer): void {
     if (key.equals(this.#key)) return;
     this.#key = key;

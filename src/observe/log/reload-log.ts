@@ -1,7 +1,7 @@
 import type { AppliedEvent, ConfigEvent, ReloadListener } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
-/** Logs what becomes of the configuration: one line an event, a bad file with all its mistakes. */
+/** Logs reloads: one line per event, a refused file with all its errors. */
 export class ReloadLog implements Partial<ReloadListener> {
   readonly #log: Logger;
 
@@ -17,31 +17,31 @@ export class ReloadLog implements Partial<ReloadListener> {
     const line = { type: 'reload', generation, hash };
     this.#log.info(line, 'another configuration serves');
     if (needsRestart.length > 0)
-      this.#log.warn({ ...line, keys: needsRestart }, 'these changes wait for a restart');
+      this.#log.warn({ ...line, keys: needsRestart }, 'these changes take effect after a restart');
   }
 
   waiting({ generation, hash }: ConfigEvent): void {
     this.#log.warn(
       { type: 'reload', generation, hash },
-      'another configuration waits for the keys of its identity provider; the present one goes on',
+      'another configuration is valid but waits for the keys of its identity provider; the current one stays in use',
     );
   }
 
   refused(problems: readonly string[]): void {
     this.#log.error(
       { type: 'reload', problems },
-      'the configuration has mistakes; what served before goes on',
+      'the configuration has errors; the current one stays in use',
     );
   }
 
   unchanged(): void {
-    this.#log.info({ type: 'reload' }, 'the configuration is the one that was taken last');
+    this.#log.info({ type: 'reload' }, 'the configuration is unchanged');
   }
 
   unwatched(cause: unknown): void {
     this.#log.warn(
       { type: 'reload', cause: cause instanceof Error ? cause.message : String(cause) },
-      'the configuration files cannot be watched; they are looked at every few seconds',
+      'cannot watch the configuration files; polling them every few seconds',
     );
   }
 }

@@ -1,10 +1,10 @@
 import type { StoreListener } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
-/** Clocks further apart than this are worth a line, milliseconds. */
+/** Clocks further apart than this are worth a log line, milliseconds. */
 const FAR_APART_MS = 500;
 
-/** Logs each change of state of the shared store, once; its single failures are counted only. */
+/** Logs each change of the shared store's state once. Single failures are only counted. */
 export class StoreLog implements Partial<StoreListener> {
   readonly #log: Logger;
   #farApart = false;
@@ -20,9 +20,8 @@ export class StoreLog implements Partial<StoreListener> {
         line,
         'Redis is out of reach: this gateway counts by itself, with a share of each limit',
       );
-    else if (policy === 'open')
-      this.#log.error(line, 'Redis is out of reach: every request passes the limits');
-    else this.#log.error(line, 'Redis is out of reach: every request with a limit is answered 503');
+    else if (policy === 'open') this.#log.error(line, 'Redis is out of reach: requests pass without limits');
+    else this.#log.error(line, 'Redis is out of reach: requests with a limit are answered 503');
   }
 
   found(lostForMs: number): void {

@@ -2,8 +2,60 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AuthListener, DiscoveryEvent, RedeemEvent, SignInListener } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
-/** Seconds; a provider next door answers within milliseconds, one in trouble is given up after some seconds. */
+/** Seconds: a nearby provider answers within milliseconds; one in trouble is given up after several seconds. */
 const REDEEM_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const TOKENS = {
+  name: 'weir_tokens_total',
+  help: 'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
+  labelNames: ['outcome'],
+} as const;
+
+const REFUSED = {
+  name: 'weir_tokens_refused_total',
+  help: 'Refused tokens by reason.',
+  labelNames: ['reason'],
+} as const;
+
+const CHECKS = {
+  name: 'weir_signature_checks_total',
+  help: 'Signatures checked, by algorithm and result.',
+  labelNames: ['algorithm', 'good'],
+} as const;
+
+const KEYS = {
+  name: 'weir_key_set_keys',
+  help: 'Keys of the issuer that can verify tokens; 0 until the first key set is loaded.',
+} as const;
+
+const KEY_SET_FETCHES = {
+  name: 'weir_key_set_fetches_total',
+  help: "Fetches of the issuer's key set, by outcome.",
+  labelNames: ['outcome'],
+} as const;
+
+const MARKS_EVICTED = {
+  name: 'weir_not_before_marks_evicted_total',
+  help: 'Not-before marks evicted because the table was full: older tokens of their subjects may be accepted again.',
+} as const;
+
+const REDEEMED = {
+  name: 'weir_sign_ins_total',
+  help: 'Sign-in attempts, by outcome.',
+  labelNames: ['outcome'],
+} as const;
+
+const REDEEM_DURATION = {
+  name: 'weir_sign_in_duration_seconds',
+  help: 'Time from the complete sign-in request to its answer.',
+  buckets: REDEEM_BUCKETS,
+} as const;
+
+const DISCOVERIES = {
+  name: 'weir_provider_discoveries_total',
+  help: "Attempts to discover the provider's endpoints, by outcome.",
+  labelNames: ['outcome'],
+} as const;
 
 /** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */
 export class IdentityMetrics implements AuthListener, SignInListener {
@@ -19,58 +71,15 @@ export class IdentityMetrics implements AuthListener, SignInListener {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#tokens = tallyCounter({
-      name: 'weir_tokens_total',
-      help: 'Bearer tokens looked at: known (verified before), verified, refused, undecided (key unreachable), put_off (budget of failed verifications spent).',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#refused = tallyCounter({
-      name: 'weir_tokens_refused_total',
-      help: 'Refused tokens by reason.',
-      labelNames: ['reason'],
-      registers,
-    });
-    this.#checks = tallyCounter({
-      name: 'weir_signature_checks_total',
-      help: 'Signatures checked, by algorithm and result.',
-      labelNames: ['algorithm', 'good'],
-      registers,
-    });
-    this.#keys = new Gauge({
-      name: 'weir_key_set_keys',
-      help: 'Keys of the issuer that can verify tokens; 0: none were ever loaded.',
-      registers,
-    });
-    this.#keySetFetches = new Counter({
-      name: 'weir_key_set_fetches_total',
-      help: "Fetches of the issuer's keys.",
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#marksEvicted = new Counter({
-      name: 'weir_not_before_marks_evicted_total',
-      help: 'Not-before marks forgotten for want of room: older tokens of their subjects may pass again.',
-      registers,
-    });
-    this.#redeemed = new Counter({
-      name: 'weir_sign_ins_total',
-      help: 'Codes to be redeemed, by what came of it.',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#redeemDuration = new Histogram({
-      name: 'weir_sign_in_duration_seconds',
-      help: 'From the whole request to its answer.',
-      buckets: REDEEM_BUCKETS,
-      registers,
-    });
-    this.#discoveries = new Counter({
-      name: 'weir_provider_discoveries_total',
-      help: "Attempts to learn the provider's endpoints.",
-      labelNames: ['outcome'],
-      registers,
-    });
+    this.#tokens = tallyCounter({ ...TOKENS, registers });
+    this.#refused = tallyCounter({ ...REFUSED, registers });
+    this.#checks = tallyCounter({ ...CHECKS, registers });
+    this.#keys = new Gauge({ ...KEYS, registers });
+    this.#keySetFetches = new Counter({ ...KEY_SET_FETCHES, registers });
+    this.#marksEvicted = new Counter({ ...MARKS_EVICTED, registers });
+    this.#redeemed = new Counter({ ...REDEEMED, registers });
+    this.#redeemDuration = new Histogram({ ...REDEEM_DURATION, registers });
+    this.#discoveries = new Counter({ ...DISCOVERIES, registers });
   }
 
   tokenKnown(): void {

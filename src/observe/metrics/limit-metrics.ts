@@ -2,13 +2,49 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionEvent, LimitListener, RestrictionEvent } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
-/** What a store of counters holds; read at each scrape. Counts are since the start. */
+/** What a store holds, read at each scrape. Counts are since the start. */
 export interface StoreView {
   readonly keys: number;
   readonly evictions: number;
   readonly callerOverflows: number;
   readonly sharedOverflows: number;
 }
+
+const DECISIONS = {
+  name: 'weir_limit_decisions_total',
+  help: 'Limit decisions, by bucket ("none": no bucket), caller class and outcome: admitted, or the limit that refused.',
+  labelNames: ['bucket', 'class', 'outcome'],
+} as const;
+
+const NEAR_LIMIT = {
+  name: 'weir_limit_near_total',
+  help: 'Requests admitted with at least 80 % of their limit used.',
+  labelNames: ['bucket', 'class'],
+} as const;
+
+const INVALID = {
+  name: 'weir_invalid_requests_total',
+  help: 'Requests that count as invalid against their address, by status.',
+  labelNames: ['status'],
+} as const;
+
+const RESTRICTIONS = {
+  name: 'weir_restrictions_total',
+  help: 'Restrictions started, by kind (address, principal, webhook) and reason.',
+  labelNames: ['kind', 'reason'],
+} as const;
+
+const RESTRICTED = {
+  name: 'weir_restricted',
+  help: 'Restrictions in force now.',
+  labelNames: ['kind'],
+} as const;
+
+const NO_ROOM = {
+  name: 'weir_restrictions_without_room_total',
+  help: 'Restrictions not imposed because the table was full. Alert on this.',
+  labelNames: ['kind'],
+} as const;
 
 /** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
 export class LimitMetrics implements LimitListener {
@@ -23,50 +59,20 @@ export class LimitMetrics implements LimitListener {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registry = registry;
-    this.#decisions = tallyCounter({
-      name: 'weir_limit_decisions_total',
-      help: 'Requests decided, by bucket ("none": no bucket), caller class and outcome: admitted, or the limit that refused.',
-      labelNames: ['bucket', 'class', 'outcome'],
-      registers,
-    });
-    this.#nearLimit = tallyCounter({
-      name: 'weir_limit_near_total',
-      help: 'Requests admitted with four fifths of their limit used.',
-      labelNames: ['bucket', 'class'],
-      registers,
-    });
-    this.#invalid = tallyCounter({
-      name: 'weir_invalid_requests_total',
-      help: 'Requests that ended invalid and count against their address.',
-      labelNames: ['status'],
-      registers,
-    });
-    this.#restrictions = new Counter({
-      name: 'weir_restrictions_total',
-      help: 'Restrictions begun, by kind (address, principal, webhook) and reason.',
-      labelNames: ['kind', 'reason'],
-      registers,
-    });
-    this.#restricted = new Gauge({
-      name: 'weir_restricted',
-      help: 'Restrictions that run now.',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.#noRoom = new Counter({
-      name: 'weir_restrictions_without_room_total',
-      help: 'Restrictions that were earned and not imposed for want of room. To alert on.',
-      labelNames: ['kind'],
-      registers,
-    });
+    this.#decisions = tallyCounter({ ...DECISIONS, registers });
+    this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
+    this.#invalid = tallyCounter({ ...INVALID, registers });
+    this.#restrictions = new Counter({ ...RESTRICTIONS, registers });
+    this.#restricted = new Gauge({ ...RESTRICTED, registers });
+    this.#noRoom = new Counter({ ...NO_ROOM, registers });
   }
 
-  /** Registers what is asked of the store at each scrape. */
+  /** Registers what is read at each scrape. */
   observe(store: () => StoreView): void {
     const registers = [this.#registry];
     new Gauge({
       name: 'weir_limit_keys',
-      help: 'Counters held.',
+      help: 'Counters held in memory.',
       registers,
       collect() {
         this.set(store().keys);
@@ -75,19 +81,19 @@ export class LimitMetrics implements LimitListener {
     sinceStart(
       registers,
       'weir_limit_keys_evicted_total',
-      'Counters in use that gave way for want of room. To alert on.',
+      'Counters evicted before their reset because the table was full. Alert on this.',
       () => store().evictions,
     );
     sinceStart(
       registers,
       'weir_limit_caller_overflows_total',
-      'Requests decided by the one counter that a caller with too many keys has left.',
+      'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
       () => store().callerOverflows,
     );
     sinceStart(
       registers,
       'weir_limit_shared_overflows_total',
-      'Requests decided by the counter that all share when the store is full.',
+      'Requests decided by the counter that all callers share while the store is full.',
       () => store().sharedOverflows,
     );
   }
@@ -116,7 +122,7 @@ export class LimitMetrics implements LimitListener {
   }
 }
 
-/** A counter whose value somebody else keeps. */
+/** Registers a counter whose value is kept elsewhere. */
 function sinceStart(registers: Registry[], name: string, help: string, value: () => number): void {
   new Counter({
     name,

@@ -4,7 +4,7 @@ import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
 
-/** Seconds; from a cached answer next door to the longest first-byte timeout. */
+/** Seconds: from a cached answer on the same network to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Connections open now, read at each scrape. */
@@ -12,6 +12,59 @@ export interface ConnectionGauges {
   clientConnections(): number;
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
 }
+
+const REQUESTS = {
+  name: 'weir_requests_total',
+  help: 'Requests, by configured route ("none": no route), status of the answer and outcome.',
+  labelNames: ['route', 'status', 'outcome'],
+} as const;
+
+const DURATION = {
+  name: 'weir_request_duration_seconds',
+  help: 'Time from the head of a request to the last byte of its answer, by upstream ("none": answered by the gateway).',
+  labelName: 'upstream',
+  buckets: DURATION_BUCKETS,
+} as const;
+
+const UPSTREAM_DURATION = {
+  name: 'weir_upstream_duration_seconds',
+  help: 'Time from sending a request upstream to the head of its answer.',
+  labelName: 'upstream',
+  buckets: DURATION_BUCKETS,
+} as const;
+
+const BYTES_RECEIVED = {
+  name: 'weir_request_body_bytes_total',
+  help: 'Bytes of request bodies read.',
+} as const;
+
+const BYTES_SENT = {
+  name: 'weir_response_body_bytes_total',
+  help: 'Bytes of answer bodies written.',
+} as const;
+
+const RETRIES = {
+  name: 'weir_upstream_retries_total',
+  help: 'Requests sent a second time after a first attempt that cannot have had an effect.',
+  labelNames: ['upstream'],
+} as const;
+
+const ERRORS = {
+  name: 'weir_errors_total',
+  help: 'Errors answered by the gateway itself, by the side that failed.',
+  labelNames: ['side'],
+} as const;
+
+const CAPS = {
+  name: 'weir_caps_met_total',
+  help: 'Requests and connections answered 503 because a cap was reached, by its key in gateway.yaml and upstream ("none": no upstream).',
+  labelNames: ['cap', 'upstream'],
+} as const;
+
+const UNTRUSTED = {
+  name: 'weir_untrusted_forwarding_headers_total',
+  help: 'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
+} as const;
 
 /**
  * Every metric of the gateway. Labels come from the configuration and from short fixed lists, never from what clients
@@ -33,76 +86,32 @@ export class Metrics implements ExchangeListener {
   constructor() {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    this.#requests = tallyCounter({
-      name: 'weir_requests_total',
-      help: 'Requests by configured route ("none": no route), status of the answer and how they ended.',
-      labelNames: ['route', 'status', 'outcome'],
-      registers,
-    });
-    this.#duration = tallyHistogram({
-      name: 'weir_request_duration_seconds',
-      help: 'From the head of a request to the last byte of its answer, by upstream ("none": answered by the gateway).',
-      labelName: 'upstream',
-      buckets: DURATION_BUCKETS,
-      registers,
-    });
-    this.#upstreamDuration = tallyHistogram({
-      name: 'weir_upstream_duration_seconds',
-      help: 'From sending a request upstream to the head of the answer.',
-      labelName: 'upstream',
-      buckets: DURATION_BUCKETS,
-      registers,
-    });
+    this.#requests = tallyCounter({ ...REQUESTS, registers });
+    this.#duration = tallyHistogram({ ...DURATION, registers });
+    this.#upstreamDuration = tallyHistogram({ ...UPSTREAM_DURATION, registers });
     const inFlight = () => this.#inFlight;
     new Gauge({
       name: 'weir_requests_in_flight',
-      help: 'Requests being served now.',
+      help: 'Requests in flight now.',
       registers,
       collect() {
         this.set(inFlight());
       },
     });
-    this.#bytesReceived = tallyCounter({
-      name: 'weir_request_body_bytes_total',
-      help: 'Bytes of request bodies read.',
-      registers,
-    });
-    this.#bytesSent = tallyCounter({
-      name: 'weir_response_body_bytes_total',
-      help: 'Bytes of answer bodies written.',
-      registers,
-    });
-    this.#retries = tallyCounter({
-      name: 'weir_upstream_retries_total',
-      help: 'Requests sent a second time, since the first attempt cannot have had an effect.',
-      labelNames: ['upstream'],
-      registers,
-    });
-    this.#errors = tallyCounter({
-      name: 'weir_errors_total',
-      help: 'Answers that the gateway made by itself, by the side that failed.',
-      labelNames: ['side'],
-      registers,
-    });
-    this.#caps = tallyCounter({
-      name: 'weir_caps_met_total',
-      help: 'Requests and connections answered 503 since a cap was met, by its key in gateway.yaml ("none": no upstream).',
-      labelNames: ['cap', 'upstream'],
-      registers,
-    });
-    this.#untrusted = tallyCounter({
-      name: 'weir_untrusted_forwarding_headers_total',
-      help: 'Requests whose forwarding headers were ignored, since their sender is no trusted proxy.',
-      registers,
-    });
+    this.#bytesReceived = tallyCounter({ ...BYTES_RECEIVED, registers });
+    this.#bytesSent = tallyCounter({ ...BYTES_SENT, registers });
+    this.#retries = tallyCounter({ ...RETRIES, registers });
+    this.#errors = tallyCounter({ ...ERRORS, registers });
+    this.#caps = tallyCounter({ ...CAPS, registers });
+    this.#untrusted = tallyCounter({ ...UNTRUSTED, registers });
   }
 
-  /** Registers what is asked of others at each scrape. */
+  /** Registers what is read at each scrape. */
   observe(gauges: ConnectionGauges): void {
     const registers = [this.registry];
     new Gauge({
       name: 'weir_client_connections',
-      help: 'Client connections open now.',
+      help: 'Open client connections.',
       registers,
       collect() {
         this.set(gauges.clientConnections());
@@ -110,7 +119,7 @@ export class Metrics implements ExchangeListener {
     });
     new Gauge({
       name: 'weir_upstream_connections',
-      help: 'Connections to an upstream open now.',
+      help: 'Open connections to each upstream.',
       labelNames: ['upstream'],
       registers,
       collect() {
@@ -150,7 +159,7 @@ export class Metrics implements ExchangeListener {
   }
 }
 
-/** An upstream may invent a new status for every answer; only registered ones are told apart. */
+/** An upstream may invent a status for every answer, so only registered ones get a label of their own. */
 function statusLabel(status: number): string {
   if (status === 0) return 'none';
   return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);

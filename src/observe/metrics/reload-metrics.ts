@@ -3,7 +3,39 @@ import type { AppliedEvent, Clock, ReloadListener } from '../../core/index.ts';
 
 type Outcome = 'applied' | 'waiting' | 'refused' | 'unchanged';
 
-/** The metrics of the configuration: what runs, and what became of the last change. */
+const RELOADS = {
+  name: 'weir_config_reloads_total',
+  help: 'Reloads of the configuration files, by outcome: applied, waiting (for the keys of a new identity provider), refused (the files have errors), unchanged.',
+  labelNames: ['outcome'],
+} as const;
+
+const SUCCESSFUL = {
+  name: 'weir_config_last_reload_successful',
+  help: '1 if the configuration files were valid at the last reload; 0 if they were refused and the previous configuration stays in use. Alert on 0.',
+} as const;
+
+const LAST = {
+  name: 'weir_config_last_reload_timestamp_seconds',
+  help: 'Time of the last reload, successful or not; initially the time of the start.',
+} as const;
+
+const INFO = {
+  name: 'weir_config_info',
+  help: 'Always 1; the labels name the configuration in use: its hash (equal files, equal hash) and its number in this process.',
+  labelNames: ['hash', 'generation'],
+} as const;
+
+const NEEDS_RESTART = {
+  name: 'weir_config_restart_keys',
+  help: 'Configuration keys whose change takes effect only after a restart.',
+} as const;
+
+const WATCHED = {
+  name: 'weir_config_watched',
+  help: '1 while file events report changes; 0 while the files are polled every few seconds.',
+} as const;
+
+/** The metrics of the configuration: what is in use, and how the last reload ended. */
 export class ReloadMetrics implements Partial<ReloadListener> {
   readonly #clock: Clock;
   readonly #reloads: Counter<'outcome'>;
@@ -16,38 +48,12 @@ export class ReloadMetrics implements Partial<ReloadListener> {
   constructor(registry: Registry, clock: Clock) {
     const registers = [registry];
     this.#clock = clock;
-    this.#reloads = new Counter({
-      name: 'weir_config_reloads_total',
-      help: 'Changes of the configuration files, and demands to look at them, by what became of them: applied, waiting (for the keys of another identity provider), refused (they have mistakes), unchanged.',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#successful = new Gauge({
-      name: 'weir_config_last_reload_successful',
-      help: '1 when the configuration files, as they were at the last reload, are without mistakes; 0 when what served before them still does. To alert on.',
-      registers,
-    });
-    this.#last = new Gauge({
-      name: 'weir_config_last_reload_timestamp_seconds',
-      help: 'When the last reload was, good or bad; at first the start.',
-      registers,
-    });
-    this.#info = new Gauge({
-      name: 'weir_config_info',
-      help: 'The configuration that serves: 1, with its hash (equal files, equal hash) and its number in this process.',
-      labelNames: ['hash', 'generation'],
-      registers,
-    });
-    this.#needsRestart = new Gauge({
-      name: 'weir_config_restart_keys',
-      help: 'Keys of the configuration that were changed and wait for a restart.',
-      registers,
-    });
-    this.#watched = new Gauge({
-      name: 'weir_config_watched',
-      help: '1 while changes are noticed by events; 0: late, by looking every few seconds.',
-      registers,
-    });
+    this.#reloads = new Counter({ ...RELOADS, registers });
+    this.#successful = new Gauge({ ...SUCCESSFUL, registers });
+    this.#last = new Gauge({ ...LAST, registers });
+    this.#info = new Gauge({ ...INFO, registers });
+    this.#needsRestart = new Gauge({ ...NEEDS_RESTART, registers });
+    this.#watched = new Gauge({ ...WATCHED, registers });
     this.#watched.set(1);
   }
 

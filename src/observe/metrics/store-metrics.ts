@@ -2,15 +2,53 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DecidedBy, StoreFailure, StoreListener } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
-/** What gateways tell each other; read at each scrape. Counts are since the start. */
+/** What gateways share, read at each scrape. Counts are since the start. */
 export interface SharingView {
-  /** Restrictions and marks that Redis was not told yet. */
+  /** Restrictions and marks not yet written to Redis. */
   readonly untold: number;
-  /** Restrictions that other gateways began and that nobody here has met. */
+  /** Restrictions started by other gateways whose clients have not been seen here. */
   readonly adopted: number;
-  /** Offences that only this gateway has counted, for want of room. */
+  /** Offences counted by this gateway alone because the queue was full. */
   readonly unshared: number;
 }
+
+const DECISIONS = {
+  name: 'weir_store_decisions_total',
+  help: 'Limit decisions, by what made them: redis, known_refusal (one of its recent refusals), or the failure policy local, open or closed.',
+  labelNames: ['by'],
+} as const;
+
+const FAILURES = {
+  name: 'weir_store_failures_total',
+  help: 'Redis commands that failed, by reason: timeout, disconnected, error.',
+  labelNames: ['reason'],
+} as const;
+
+const UP = {
+  name: 'weir_store_up',
+  help: '1 while Redis decides about limits, 0 while on_failure does. Alert on 0.',
+} as const;
+
+const LOST = {
+  name: 'weir_store_lost_total',
+  help: 'Times that on_failure took over from Redis.',
+} as const;
+
+const CLOCK_AHEAD = {
+  name: 'weir_store_clock_ahead_seconds',
+  help: "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
+} as const;
+
+const REPLICAS = {
+  name: 'weir_store_replicas',
+  help: 'Gateways that share the limits, as counted in Redis.',
+} as const;
+
+const ROUND_TRIP = {
+  name: 'weir_store_round_trip_seconds',
+  help: 'Round-trip time to Redis, measured about once a second.',
+  buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
+};
 
 /** The metrics of the shared store of limits. */
 export class StoreMetrics implements StoreListener {
@@ -26,52 +64,21 @@ export class StoreMetrics implements StoreListener {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registry = registry;
-    this.#decisions = tallyCounter({
-      name: 'weir_store_decisions_total',
-      help: 'Decisions about limits by who made them: redis, a known_refusal of it, or in its place local counters, open or closed.',
-      labelNames: ['by'],
-      registers,
-    });
-    this.#failures = new Counter({
-      name: 'weir_store_failures_total',
-      help: 'Commands that Redis did not do in time, by reason: timeout, disconnected, error.',
-      labelNames: ['reason'],
-      registers,
-    });
-    this.#up = new Gauge({
-      name: 'weir_store_up',
-      help: '1 while Redis decides, 0 while on_failure does. To alert on.',
-      registers,
-    });
-    this.#lost = new Counter({
-      name: 'weir_store_lost_total',
-      help: 'How often on_failure took over.',
-      registers,
-    });
-    this.#clockAhead = new Gauge({
-      name: 'weir_store_clock_ahead_seconds',
-      help: "How far Redis' clock is ahead of this gateway's. Limits follow Redis'; beyond 0.5 either is wrong.",
-      registers,
-    });
-    this.#replicas = new Gauge({
-      name: 'weir_store_replicas',
-      help: 'Gateways that share the limits, as counted in Redis.',
-      registers,
-    });
-    this.#roundTrip = new Histogram({
-      name: 'weir_store_round_trip_seconds',
-      help: 'Round trips to Redis, measured about once a second.',
-      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05],
-      registers,
-    });
+    this.#decisions = tallyCounter({ ...DECISIONS, registers });
+    this.#failures = new Counter({ ...FAILURES, registers });
+    this.#up = new Gauge({ ...UP, registers });
+    this.#lost = new Counter({ ...LOST, registers });
+    this.#clockAhead = new Gauge({ ...CLOCK_AHEAD, registers });
+    this.#replicas = new Gauge({ ...REPLICAS, registers });
+    this.#roundTrip = new Histogram({ ...ROUND_TRIP, registers });
   }
 
-  /** Registers what is asked of the sharing at each scrape. */
+  /** Registers what is read at each scrape. */
   observe(sharing: () => SharingView): void {
     const registers = [this.#registry];
     new Gauge({
       name: 'weir_store_untold',
-      help: 'Restrictions and not-before marks of this gateway that Redis was not told yet.',
+      help: 'Restrictions and not-before marks of this gateway not yet written to Redis.',
       registers,
       collect() {
         this.set(sharing().untold);
@@ -79,7 +86,7 @@ export class StoreMetrics implements StoreListener {
     });
     new Gauge({
       name: 'weir_restrictions_adopted',
-      help: 'Restrictions that other gateways began and that have met nobody here yet.',
+      help: 'Restrictions started by other gateways whose clients have not been seen here yet.',
       registers,
       collect() {
         this.set(sharing().adopted);
@@ -87,7 +94,7 @@ export class StoreMetrics implements StoreListener {
     });
     new Counter({
       name: 'weir_store_unshared_offences_total',
-      help: 'Offences that only this gateway has counted, since too many offended at once.',
+      help: 'Offences counted by this gateway alone because too many clients offended at once.',
       registers,
       collect() {
         this.reset();

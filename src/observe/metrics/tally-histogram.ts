@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 
-/** A histogram to be, in the words of the library. */
+/** How to make a histogram, in the library's terms. */
 export interface TallyHistogramOptions {
   readonly name: string;
   readonly help: string;
@@ -10,10 +10,10 @@ export interface TallyHistogramOptions {
   readonly registers: Registry[];
 }
 
-/** How values are distributed over buckets. */
+/** Counts values by bucket. */
 class Distribution {
   readonly #bounds: readonly number[];
-  /** Values by the one bucket they fall in; the last is for those above all bounds. */
+  /** Values per bucket, not cumulative; the last bucket is for those above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -30,7 +30,7 @@ class Distribution {
   }
 }
 
-/** A distribution for each value of a label. What a Tally is for counts: see there. */
+/** A distribution for each value of a label: for histograms what `Tally` is for counters. */
 export class TallyHistogram {
   readonly parts = new Map<string, Distribution>();
   readonly #bounds: readonly number[];
@@ -55,7 +55,7 @@ export function tallyHistogram(options: TallyHistogramOptions): TallyHistogram {
   const tally = new TallyHistogram(buckets);
   const histogram = new Histogram({ name, help, labelNames: [labelName], buckets: [...buckets], registers });
   Object.assign(histogram, {
-    // What the registry asks of a histogram at a scrape. Its types do not tell, and nothing else lets counts be set.
+    // The registry calls this at each scrape. The published types lack it, but there is no other way to set counts.
     getForPromString: async () => {
       const values = [...tally.parts].flatMap(([value, part]) =>
         series(options, { [labelName]: value }, part),
@@ -66,7 +66,7 @@ export function tallyHistogram(options: TallyHistogramOptions): TallyHistogram {
   return tally;
 }
 
-/** One distribution as series, in the library's form: the buckets, each with what is in those below, the sum and the count. */
+/** One distribution as series in the library's form: cumulative buckets, sum and count. */
 function series(
   { name, buckets }: TallyHistogramOptions,
   sharedLabels: object,

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** A counter to be, in the words of the library. */
+/** How to make a counter, in the library's terms. */
 export interface TallyOptions {
   readonly name: string;
   readonly help: string;
@@ -10,8 +10,8 @@ export interface TallyOptions {
 }
 
 /**
- * A count for each combination of label values, found by one step a label: `tally.of('api').of('200').count++`. For what
- * happens at every request; the library's own counters join all labels to a text each time, which takes eight times as long.
+ * A count for each combination of label values, found by one look-up per label: `tally.of('api').of('200').count++`. For
+ * events of every request: the library's own counters join the labels into a string each time, which takes eight times as long.
  */
 export class Tally {
   count = 0;
@@ -28,8 +28,8 @@ export class Tally {
 }
 
 /**
- * Registers a counter that shows, at each scrape, what the returned tally has counted since the start. A series with labels
- * begins with its first event, the one without labels with 0.
+ * Registers a counter that reports, at each scrape, what the returned tally has counted since the start. A series with labels
+ * appears with its first event; one without labels starts at 0.
  */
 export function tallyCounter({ name, help, labelNames = [], registers }: TallyOptions): Tally {
   const tally = new Tally();
