@@ -21,19 +21,19 @@ export interface GenerationsDependencies {
  * present one goes on. A gateway that has no keys itself has nothing to lose, and does not wait.
  */
 export class Generations {
-  readonly #parts: GenerationsDependencies;
+  readonly #dependencies: GenerationsDependencies;
   #current: Generation;
   #next: Generation | null = null;
 
-  constructor(first: Snapshot, parts: GenerationsDependencies) {
-    this.#parts = parts;
+  constructor(first: Snapshot, dependencies: GenerationsDependencies) {
+    this.#dependencies = dependencies;
     const { identity } = first;
     this.#current = {
       snapshot: first,
-      identity: identity === null ? null : new Identity(identity, parts.identity),
-      transports: parts.transports.plan(first.upstreams),
+      identity: identity === null ? null : new Identity(identity, dependencies.identity),
+      transports: dependencies.transports.plan(first.upstreams),
     };
-    parts.transports.use(this.#current.transports);
+    dependencies.transports.use(this.#current.transports);
     this.#current.identity?.serve();
   }
 
@@ -50,8 +50,10 @@ export class Generations {
   take(snapshot: Snapshot): void {
     const before = this.#current.identity;
     const identity =
-      snapshot.identity === null ? null : new Identity(snapshot.identity, this.#parts.identity, before);
-    const next = { snapshot, identity, transports: this.#parts.transports.plan(snapshot.upstreams) };
+      snapshot.identity === null
+        ? null
+        : new Identity(snapshot.identity, this.#dependencies.identity, before);
+    const next = { snapshot, identity, transports: this.#dependencies.transports.plan(snapshot.upstreams) };
     this.#next?.identity?.retire(before);
     this.#next = next;
     const mayServe = isReady(next) || !isReady(this.#current);
@@ -59,7 +61,7 @@ export class Generations {
       if (this.#next === next) this.#serve(next);
     });
     if (mayServe) this.#serve(next);
-    else this.#parts.wait(next);
+    else this.#dependencies.wait(next);
   }
 
   stop(): void {
@@ -72,9 +74,9 @@ export class Generations {
     const before = this.#current;
     this.#current = generation;
     this.#next = null;
-    this.#parts.transports.use(generation.transports);
+    this.#dependencies.transports.use(generation.transports);
     generation.identity?.serve();
-    this.#parts.serve(generation);
+    this.#dependencies.serve(generation);
     before.identity?.retire(generation.identity);
   }
 }

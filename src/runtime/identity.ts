@@ -5,7 +5,7 @@ import { SignIn } from '../signin/index.ts';
 import { type IdentityDependencies, Issuer } from './issuer.ts';
 
 /** What is known of a provider at a glance. */
-export interface ProviderFacts {
+export interface ProviderStatus {
   readonly issuer: string;
   readonly endpointsKnown: boolean;
   /** Usable keys of the present set; 0 before the first. */
@@ -27,15 +27,15 @@ export class Identity {
   readonly #isIssuerNew: boolean;
 
   /** Changes nothing of `before`. Throws where the options make no sense. */
-  constructor(model: IdentityModel, parts: IdentityDependencies, before: Identity | null = null) {
+  constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
     const [issuer, budget] = before === null ? [null, null] : [before.#issuer, before.#budget];
     this.#model = model;
-    this.#issuer = Issuer.of(model, parts, issuer);
+    this.#issuer = Issuer.of(model, dependencies, issuer);
     this.#isIssuerNew = this.#issuer !== issuer;
-    this.#budget = budgetOf(model, parts, budget);
+    this.#budget = budgetOf(model, dependencies, budget);
     const kin = this.#isIssuerNew ? null : before;
-    this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(parts);
-    this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(parts);
+    this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(dependencies);
+    this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
   }
 
   /** What was learnt of tokens that are not to be taken any more. */
@@ -48,7 +48,7 @@ export class Identity {
     return this.#issuer.keys.loaded;
   }
 
-  get facts(): ProviderFacts {
+  get facts(): ProviderStatus {
     const { provider, keys } = this.#issuer;
     return {
       issuer: this.#model.provider.issuer,

@@ -45,11 +45,11 @@ export class Issuer {
   }
 
   /** The one before where nothing about it has changed, else a new one. */
-  static of(model: IdentityModel, parts: IdentityDependencies, before: Issuer | null): Issuer {
-    if (before === null) return new Issuer(model, parts, null);
+  static of(model: IdentityModel, dependencies: IdentityDependencies, before: Issuer | null): Issuer {
+    if (before === null) return new Issuer(model, dependencies, null);
     const old = before.#model;
     if (isDeepStrictEqual([old.provider, old.keySet], [model.provider, model.keySet])) return before;
-    return new Issuer(model, parts, isSameIssuer(old.provider, model.provider) ? before : null);
+    return new Issuer(model, dependencies, isSameIssuer(old.provider, model.provider) ? before : null);
   }
 
   /**

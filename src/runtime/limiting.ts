@@ -38,7 +38,7 @@ export class Limiting {
   constructor(
     model: LimitsModel,
     store: StoreModel,
-    parts: {
+    dependencies: {
       readonly clock: Clock;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
@@ -46,10 +46,10 @@ export class Limiting {
       readonly limitKeys: number;
     },
   ) {
-    const { clock, listener, storeListener } = parts;
+    const { clock, listener, storeListener } = dependencies;
     const { keysPerCaller } = model;
     this.listener = listener;
-    this.memory = new MemoryStore({ ...parts, maxKeys: parts.limitKeys, keysPerCaller });
+    this.memory = new MemoryStore({ ...dependencies, maxKeys: dependencies.limitKeys, keysPerCaller });
     this.shared =
       store.kind === 'memory'
         ? null
@@ -57,7 +57,7 @@ export class Limiting {
     this.store = this.shared?.limits ?? this.memory;
     this.restrictions = this.#makeRestrictions(clock, listener);
     this.#feed = this.#makeFeed(clock);
-    const counting = { ...parts, tally: this.#feed };
+    const counting = { ...dependencies, tally: this.#feed };
     this.invalidRequests = new InvalidRequests(this.restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);

@@ -29,8 +29,8 @@ export class SharedStore {
   #waited = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(model: Extract<StoreModel, { kind: 'redis' }>, parts: SharedStoreDependencies) {
-    const { clock, listener, local, keysPerCaller } = parts;
+  constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
+    const { clock, listener, local, keysPerCaller } = dependencies;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
     const connection = new RedisConnection(options, { clock });

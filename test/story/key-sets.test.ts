@@ -316,7 +316,7 @@ describe('an issuer that goes away later', () => {
     }
     expectInvalidToken(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
-    expect(gateway.logLines.filter(line => line.includes('cannot be fetched'))).toHaveLength(1);
+    expect(gateway.logLines.filter(line => line.includes("cannot fetch the issuer's keys"))).toHaveLength(1);
   });
 });
 

@@ -25,7 +25,7 @@ export interface HealthDependencies {
  * request waits for a server that is not there, while probes look for its return. Until the first probe the policy decides.
  */
 export class Health {
-  readonly #parts: HealthDependencies;
+  readonly #dependencies: HealthDependencies;
   readonly #failures: number[] = [];
   #lostAtMs: number;
   readonly #onFound: (() => void)[] = [];
@@ -35,10 +35,10 @@ export class Health {
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
 
-  constructor(parts: HealthDependencies) {
-    this.#parts = parts;
-    this.#lostAtMs = parts.clock.monotonicMs();
-    parts.connection.onState(ready => {
+  constructor(dependencies: HealthDependencies) {
+    this.#dependencies = dependencies;
+    this.#lostAtMs = dependencies.clock.monotonicMs();
+    dependencies.connection.onState(ready => {
       if (ready && !this.#isShared) this.#next(0);
     });
   }
@@ -59,7 +59,7 @@ export class Health {
   }
 
   start(): void {
-    this.#lostAtMs = this.#parts.clock.monotonicMs();
+    this.#lostAtMs = this.#dependencies.clock.monotonicMs();
     // Or as soon as the connection is made.
     this.#next(PROBE_MS);
   }
@@ -73,11 +73,11 @@ export class Health {
   giveUpWaiting(): void {
     if (this.#everFound || this.#isShared) return;
     this.#everFound = true;
-    this.#parts.listener.lost(this.#parts.policy, this.#lastCause);
+    this.#dependencies.listener.lost(this.#dependencies.policy, this.#lastCause);
   }
 
   failed(error: RedisError): void {
-    const { clock, listener } = this.#parts;
+    const { clock, listener } = this.#dependencies;
     this.#lastCause = error.message;
     listener.failed(error.failure, error.message);
     if (!this.#isShared) return;
@@ -90,20 +90,20 @@ export class Health {
 
   /** What no decision needs has failed: told, and no more. Whether Redis is there, beats and decisions find out. */
   mention(error: RedisError): void {
-    this.#parts.listener.failed(error.failure, error.message);
+    this.#dependencies.listener.failed(error.failure, error.message);
   }
 
   #lose(nowMs: number): void {
     this.#isShared = false;
     this.#lostAtMs = nowMs;
     this.#failures.length = 0;
-    this.#parts.listener.lost(this.#parts.policy, this.#lastCause);
+    this.#dependencies.listener.lost(this.#dependencies.policy, this.#lastCause);
     this.#next(PROBE_MS);
   }
 
   #find(nowMs: number): void {
     this.#isShared = true;
-    this.#parts.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
+    this.#dependencies.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
     this.#everFound = true;
     for (const found of this.#onFound) found();
   }
@@ -124,7 +124,7 @@ export class Health {
     }
     // Another one was planned meanwhile.
     if (this.#timer !== null) return;
-    const nowMs = this.#parts.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;
     if (good && !this.#isShared && stayed && !this.#stopped) this.#find(nowMs);
     this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
@@ -132,7 +132,7 @@ export class Health {
 
   /** A heartbeat; after an outage a write to every node of a cluster too, since one that lacks would fail a share of all. */
   async #probe(): Promise<void> {
-    const { connection, replicas, listener } = this.#parts;
+    const { connection, replicas, listener } = this.#dependencies;
     connection.hurry();
     if (!connection.isReady) throw new RedisError('disconnected', connection.lastError);
     if (connection.isCluster && !this.#isShared) {

@@ -60,7 +60,7 @@ interface Outgoing extends Fact {
  * the others at once, by a message, or with the next regular look. What was posted while Redis was away goes there on its return.
  */
 export class Board {
-  readonly #parts: BoardDependencies;
+  readonly #dependencies: BoardDependencies;
   readonly #keys: readonly string[];
   readonly #topics = new Map<string, Topic>();
   readonly #outgoing = new Map<string, Outgoing>();
@@ -75,9 +75,9 @@ export class Board {
   #readTo = 0;
   #loaded = false;
 
-  constructor(parts: BoardDependencies) {
-    this.#parts = parts;
-    const { prefix } = parts.connection;
+  constructor(dependencies: BoardDependencies) {
+    this.#dependencies = dependencies;
+    const { prefix } = dependencies.connection;
     // One slot of a cluster: a script may touch no two.
     this.#keys = ['state', 'values', 'ends', 'news'].map(part => `${prefix}{board}:${part}`);
   }
@@ -110,9 +110,9 @@ export class Board {
 
   start(): void {
     const look = () => this.look();
-    this.#parts.connection.subscribe(CHANNEL, look, look);
+    this.#dependencies.connection.subscribe(CHANNEL, look, look);
     this.#timer = setInterval(() => {
-      const due = this.#parts.clock.monotonicMs() - this.#readAtMs >= READ_MS;
+      const due = this.#dependencies.clock.monotonicMs() - this.#readAtMs >= READ_MS;
       if (due || !this.#loaded || this.#outgoing.size > 0) this.look();
     }, TICK_MS);
     this.#timer.unref();
@@ -130,7 +130,7 @@ export class Board {
   }
 
   #put(fact: Fact): void {
-    const untilMs = this.#parts.clock.monotonicMs() + Math.min(fact.forMs, MAX_MS);
+    const untilMs = this.#dependencies.clock.monotonicMs() + Math.min(fact.forMs, MAX_MS);
     const before = this.#outgoing.get(fact.name);
     if (before !== undefined && before.value > fact.value) return;
     if (before?.value === fact.value && before.untilMs >= untilMs) return;
@@ -138,7 +138,7 @@ export class Board {
   }
 
   async #sync(): Promise<void> {
-    const { health } = this.#parts;
+    const { health } = this.#dependencies;
     this.#syncing = true;
     try {
       while (this.#again && health.isShared && !this.#stopped) {
@@ -153,7 +153,7 @@ export class Board {
   }
 
   async #read(): Promise<void> {
-    const { connection, clock } = this.#parts;
+    const { connection, clock } = this.#dependencies;
     let more = true;
     while (more) {
       const reply = await connection.script(READ, this.#keys, this.#id ?? '', this.#readTo, PORTION);
@@ -187,7 +187,7 @@ export class Board {
   }
 
   async #send(): Promise<void> {
-    const { connection, clock, newId } = this.#parts;
+    const { connection, clock, newId } = this.#dependencies;
     while (this.#outgoing.size > 0) {
       const nowMs = clock.monotonicMs();
       const portion = [...firstOf(this.#outgoing.values(), PORTION)];

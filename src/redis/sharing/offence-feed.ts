@@ -43,7 +43,7 @@ interface Pending {
  * the gateway's own counters are alone.
  */
 export class OffenceFeed implements OffenceTally {
-  readonly #parts: OffenceFeedDependencies;
+  readonly #dependencies: OffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
   readonly #most: number;
   readonly #limiters = new Map<string, RateLimiterRedis>();
@@ -51,9 +51,9 @@ export class OffenceFeed implements OffenceTally {
   #flushing = false;
   #left = 0;
 
-  constructor(parts: OffenceFeedDependencies) {
-    this.#parts = parts;
-    this.#most = parts.maxPending ?? 10_000;
+  constructor(dependencies: OffenceFeedDependencies) {
+    this.#dependencies = dependencies;
+    this.#most = dependencies.maxPending ?? 10_000;
   }
 
   /** Notes that only this gateway has counted, for want of room. */
@@ -63,7 +63,7 @@ export class OffenceFeed implements OffenceTally {
 
   note(offence: Restricted, rule: OffenceRule): void {
     const key = `${offence.reason} ${offence.key} ${offence.webhook}`;
-    const nowMs = this.#parts.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     const pending = this.#pending.get(key);
     if (pending !== undefined && nowMs - pending.sinceMs < rule.quota.periodMs) pending.events++;
     else if (pending === undefined && this.#pending.size >= this.#most) this.#left++;
@@ -81,11 +81,11 @@ export class OffenceFeed implements OffenceTally {
 
   /** Sends a batch; done regularly once started. Never rejects. */
   async flush(): Promise<void> {
-    if (this.#flushing || !this.#parts.health.isShared) return;
+    if (this.#flushing || !this.#dependencies.health.isShared) return;
     this.#flushing = true;
     const batch = this.#takeBatch();
     let at = 0;
-    while (at < batch.length && this.#parts.health.isShared) {
+    while (at < batch.length && this.#dependencies.health.isShared) {
       await Promise.all(batch.slice(at, at + PORTION).map(pending => this.#send(pending)));
       at += PORTION;
     }
@@ -97,7 +97,7 @@ export class OffenceFeed implements OffenceTally {
   #takeBatch(): readonly Pending[] {
     let all = [...this.#pending.values()];
     this.#pending.clear();
-    const nowMs = this.#parts.clock.monotonicMs();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     all = all.filter(({ sinceMs, rule }) => nowMs - sinceMs < rule.quota.periodMs);
     if (all.length <= BATCH) return all;
     all.sort((a, b) => b.events - a.events);
@@ -114,7 +114,7 @@ export class OffenceFeed implements OffenceTally {
 
   async #send(pending: Pending): Promise<void> {
     const { offence, rule, events } = pending;
-    const { health, exceeded } = this.#parts;
+    const { health, exceeded } = this.#dependencies;
     try {
       const key = digestOf(`${offence.kind} ${offence.key} ${offence.webhook}`);
       const { consumedPoints } = await this.#limiterOf(offence, rule).penalty(key, events);
@@ -133,8 +133,8 @@ export class OffenceFeed implements OffenceTally {
     let limiter = this.#limiters.get(name);
     if (limiter === undefined) {
       limiter = new RateLimiterRedis({
-        storeClient: clientOf(this.#parts.connection),
-        keyPrefix: `${this.#parts.connection.prefix}${name}`,
+        storeClient: clientOf(this.#dependencies.connection),
+        keyPrefix: `${this.#dependencies.connection.prefix}${name}`,
         points: quota.units,
         duration: quota.periodMs / 1_000,
       });

@@ -68,7 +68,7 @@ const CLOSED_RETRY_MS = 1_000;
  * Answers at once, without a promise, when the refusal is known already or Redis is out of reach; then the policy decides.
  */
 export class RedisStore implements LimitStore {
-  readonly #parts: RedisStoreDependencies;
+  readonly #dependencies: RedisStoreDependencies;
   readonly #keys: Keys;
   readonly #plans = new PlanTable();
   readonly #divided = new DividedLimits();
@@ -76,11 +76,11 @@ export class RedisStore implements LimitStore {
   #keysPerCaller: number;
   #callerOverflows = 0;
 
-  constructor(parts: RedisStoreDependencies) {
-    this.#parts = parts;
-    this.#keys = new Keys(parts.connection.prefix);
-    this.#refusals = new KnownRefusals(parts.clock);
-    this.#keysPerCaller = parts.keysPerCaller;
+  constructor(dependencies: RedisStoreDependencies) {
+    this.#dependencies = dependencies;
+    this.#keys = new Keys(dependencies.connection.prefix);
+    this.#refusals = new KnownRefusals(dependencies.clock);
+    this.#keysPerCaller = dependencies.keysPerCaller;
   }
 
   /** A reload may change this number; what a caller holds already stays. */
@@ -100,7 +100,7 @@ export class RedisStore implements LimitStore {
 
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    if (!this.#parts.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
+    if (!this.#dependencies.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
     const callerKeys = this.#keys.caller(caller);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
     if (known !== null) return this.#by('known_refusal', known);
@@ -110,13 +110,13 @@ export class RedisStore implements LimitStore {
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
     const question = { limits, caller, main, drawing: false };
-    return this.#parts.health.isShared
+    return this.#dependencies.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
       : this.#fallBack(question);
   }
 
   refund(limit: Limit, main: string, resourceWindow: number): void {
-    const { local, health, replicas } = this.#parts;
+    const { local, health, replicas } = this.#dependencies;
     if (resourceWindow < 0) {
       const { resource } = this.#divided.of({ ...NO_LIMITS, resource: limit }, replicas());
       if (resource !== null) local.refund(resource, main, -resourceWindow);
@@ -136,7 +136,7 @@ export class RedisStore implements LimitStore {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const { ofCaller, ofResource } = plans;
-    if (this.#parts.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
+    if (this.#dependencies.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
       this.#askTwice(question, callerKeys, resolve);
     else
       this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (answer, error) => {
@@ -171,7 +171,7 @@ export class RedisStore implements LimitStore {
     mode: string,
     reply: (answer: Answer | null, error: RedisError) => void,
   ): void {
-    const { connection, clock } = this.#parts;
+    const { connection, clock } = this.#dependencies;
     const keys = this.#keysOf(question, plan, callerKeys);
     const isSplit = keys.length > plan.limits.length;
     const args = [plan.text, isSplit ? String(this.#keysPerCaller) : '0', mode];
@@ -219,26 +219,26 @@ export class RedisStore implements LimitStore {
 
   /** Nobody waits for it; a unit that cannot go back is gone until its window is over. */
   #giveBack(keys: readonly string[], args: readonly string[]): void {
-    this.#parts.connection.run(REFUND, keys, args, error => {
-      if (error !== null) this.#parts.health.failed(error);
+    this.#dependencies.connection.run(REFUND, keys, args, error => {
+      if (error !== null) this.#dependencies.health.failed(error);
     });
   }
 
   #failed(error: RedisError, question: Question): Decision {
-    this.#parts.health.failed(error);
+    this.#dependencies.health.failed(error);
     // A copy: this answer waits for its turn, and the local store writes over its own at the next call.
     return { ...this.#fallBack(question) };
   }
 
   #fallBack(question: Question): Decision {
-    const { policy } = this.#parts;
+    const { policy } = this.#dependencies;
     if (policy === 'local') return this.#by('local', this.#decideLocally(question));
     return policy === 'open' ? this.#by('open', UNLIMITED) : this.#by('closed', CLOSED);
   }
 
   /** A window of the local store is told as a negative number, so that a refund finds its way back there. */
   #decideLocally({ limits, caller, main, drawing }: Question): Decision {
-    const { local, replicas } = this.#parts;
+    const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
     if (!drawing) return local.peek(divided, caller, main);
     const decision = local.decide(divided, caller, main);
@@ -248,7 +248,7 @@ export class RedisStore implements LimitStore {
   }
 
   #by(who: DecidedBy, decision: Decision): Decision {
-    this.#parts.listener.decidedBy(who);
+    this.#dependencies.listener.decidedBy(who);
     return decision;
   }
 }

@@ -41,7 +41,7 @@ test('of a hundred flawed keys ten are named, and the rest are counted', () => {
   log.keySetLoaded(1, 100, keys);
   expect(lines.filter(line => 'flaw' in line)).toHaveLength(10);
   const more = lines.filter(line => 'keys' in line);
-  expect(more).toMatchObject([{ keys: 90, msg: 'and 90 more keys of the issuer are left out' }]);
+  expect(more).toMatchObject([{ keys: 90, msg: '90 more keys of the issuer are unusable' }]);
   log.keySetLoaded(1, 100, keys);
   expect(lines.filter(line => 'keys' in line)).toEqual(more);
 });
