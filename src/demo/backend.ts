@@ -12,19 +12,19 @@ const TICK_MS = 500;
 const MAX_TICKS = 7_200;
 const MAX_DOWNLOAD_MIB = 10_240;
 
-/** A service as it might stand behind the gateway. */
+/** An example of a service behind the gateway. */
 export interface Backend {
   readonly port: number;
-  /** Ends every connection. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the demo's service on 127.0.0.1, on any free port where `port` is 0:
+ * Starts the demo's service on 127.0.0.1, on any free port if `port` is 0:
  *
  * - `GET` and `POST /v1/channels/{channel_id}/messages`: lists messages, or adds one from `{"text": "..."}`
  * - `GET /v1/ticks?count=N`: N server-sent events, two a second (default 5)
- * - `GET /v1/echo`, any method: the request as it arrived here, with what the gateway made of its header fields
+ * - `/v1/echo`, any method: the request as it arrived, with the header fields that the gateway sent
  * - `GET /v1/download?mib=N`: N MiB (default 64)
  */
 export async function startBackend(port: number, clock: Clock): Promise<Backend> {
@@ -39,8 +39,8 @@ export async function startBackend(port: number, clock: Clock): Promise<Backend>
 
 async function answer(request: IncomingMessage, response: ServerResponse, messages: Messages): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://backend');
-  const number = (name: string, usual: number, most: number): number =>
-    Math.min(Math.max(Math.trunc(Number(searchParams.get(name) ?? usual)) || 0, 0), most);
+  const number = (name: string, usual: number, max: number): number =>
+    Math.min(Math.max(Math.trunc(Number(searchParams.get(name) ?? usual)) || 0, 0), max);
   const channelId = /^\/v1\/channels\/([^/]+)\/messages$/.exec(pathname)?.[1];
   if (channelId !== undefined) return await answerMessages(request, response, messages, channelId);
   if (pathname === '/v1/ticks') return tick(response, number('count', 5, MAX_TICKS));

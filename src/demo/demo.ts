@@ -10,31 +10,31 @@ import { startProvider } from './provider/index.ts';
 
 export const DEMO_CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
 
-/** Whoever signs in by hand has so long to paste the code. */
+/** How long a person who signs in by hand has to paste the code. */
 const CODE_SECONDS = 300;
 const MAX_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
-/** Where the parts of the demo listen on 127.0.0.1; 0: on any free port. */
+/** The ports of the demo's parts on 127.0.0.1; 0: any free port. */
 export type DemoPorts = Readonly<Record<DemoPart, number>>;
 
-/** The demo, running. */
+/** The running demo. */
 export interface Demo {
-  /** Where it was started, with a number for every 0. */
+  /** The ports in use, with a number for each 0. */
   readonly ports: DemoPorts;
-  /** Lets requests in flight finish, for a moment, and ends everything. */
+  /** Gives requests in flight a moment to finish, then ends everything. */
   close(): Promise<void>;
 }
 
 /**
- * Starts provider, backend and gateway, all in this process. Resolves when the gateway can check tokens; where a part
- * cannot start, those before it are ended again.
+ * Starts provider, backend and gateway in this process. Resolves when the gateway can verify tokens. If a part cannot start,
+ * those already started are ended.
  *
- * @param config the gateway's, which is followed while it runs
+ * @param config path of the gateway's configuration, which is watched for changes
  */
 export async function startDemo(ports: DemoPorts, log: Logger, config = DEMO_CONFIG): Promise<Demo> {
   const running: (() => Promise<unknown>)[] = [];
-  // The gateway, which came last, goes first: what it still has in flight needs the others.
+  // End the gateway first: its requests in flight need the others.
   const close = async (): Promise<void> => {
     for (const end of running.splice(0).reverse()) await end();
   };
@@ -69,7 +69,7 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
   return startApp(config.snapshot, { clock: systemClock, log, source });
 }
 
-/** The gateway is ready when it has the provider's keys. */
+/** Waits until the gateway has the provider's keys. */
 async function ready(adminPort: number): Promise<void> {
   for (let check = 0; check < MAX_READY_CHECKS; check += 1) {
     const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`);

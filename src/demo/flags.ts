@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `Starts an identity provider, a small backend and the gateway in front of both, and says what to try.
+export const USAGE = `Starts an identity provider, a small backend and the gateway in front of them, and suggests what to try.
 
 npm start [-- OPTIONS]
 
@@ -11,18 +11,18 @@ npm start [-- OPTIONS]
   --help             this text
 `;
 
-/** What the demo's command line may say. */
+/** Options of the demo's command line. */
 export interface Flags {
   readonly help: boolean;
-  /** Null: none was asked for. */
+  /** Null: not given. */
   readonly port: number | null;
   readonly adminPort: number | null;
   readonly providerPort: number | null;
   readonly backendPort: number | null;
 }
 
-export const FLOW_USAGE = `Walks through a whole sign-in without a browser and shows each request with its answer: with the demo that runs, or
-with one of its own where none does. Exit code 0: every answer was what it should be.
+export const FLOW_USAGE = `Walks through a whole sign-in without a browser and shows each request with its answer. Uses the running demo, or starts
+one if there is none. Exits with 0 if every answer was as expected.
 
 npm run demo:flow [-- OPTIONS]
 
@@ -30,13 +30,13 @@ npm run demo:flow [-- OPTIONS]
   --help    this text
 `;
 
-/** What the command line of the walk may say. */
+/** Options of the walk's command line. */
 export type FlowFlags = Pick<Flags, 'help' | 'port'>;
 
 const STRING = { type: 'string' } as const;
 const BOOLEAN = { type: 'boolean' } as const;
 
-/** What the command line asks for, or what is wrong with it. */
+/** Parses the command line; returns a message if it is wrong. */
 export function readFlags(parameters: readonly string[]): Flags | string {
   const options = {
     help: BOOLEAN,
@@ -57,7 +57,7 @@ export function readFlags(parameters: readonly string[]): Flags | string {
   });
 }
 
-/** The same for the walk. */
+/** Does the same for the walk. */
 export function readFlowFlags(parameters: readonly string[]): FlowFlags | string {
   return resultOrMessage(() => {
     const { values } = parseArgs({ args: [...parameters], options: { help: BOOLEAN, port: STRING } });

@@ -7,7 +7,7 @@ import { demoIssuer, walkSignIn } from './flow/index.ts';
 /** `EX_USAGE` of sysexits.h. */
 const EXIT_USAGE = 64;
 const USUAL_PORT = 8080;
-/** For something that listens there and is no demo. */
+/** Gives up after this on something else that listens there. */
 const SEARCH_MS = 2_000;
 
 process.exitCode = await run(process.argv.slice(2));
@@ -24,7 +24,7 @@ async function run(parameters: readonly string[]): Promise<number> {
   }
   const gateway = `http://127.0.0.1:${flags.port ?? USUAL_PORT}`;
   if (await isDemo(gateway)) {
-    console.log(`With the demo at ${gateway}.`);
+    console.log(`Using the demo at ${gateway}.`);
     return walk(gateway);
   }
   if (flags.port !== null) {
@@ -34,7 +34,7 @@ async function run(parameters: readonly string[]): Promise<number> {
   return walkWithOwnDemo();
 }
 
-/** Whether the demo's gateway runs there; something else may have its usual port. */
+/** Whether the demo's gateway runs there; another program may use its port. */
 async function isDemo(gateway: string): Promise<boolean> {
   try {
     const url = `${gateway}/v1/anonymous/authorize-url`;
@@ -56,7 +56,7 @@ async function walkWithOwnDemo(): Promise<number> {
     return 1;
   }
   const gateway = `http://127.0.0.1:${demo.ports.gateway}`;
-  console.log(`No demo runs at the usual port, so there is one for this walk, at ${gateway}.`);
+  console.log(`No demo runs at the usual port, so this walk started its own at ${gateway}.`);
   try {
     return await walk(gateway);
   } finally {
@@ -68,7 +68,9 @@ async function walk(gateway: string): Promise<number> {
   try {
     const good = await walkSignIn(gateway);
     console.log(
-      good ? '\nEvery answer was what it should be.' : '\nNot every answer was what it should be: see NO.',
+      good
+        ? '\nEvery answer was as expected.'
+        : '\nSome answers were not as expected: see the lines with NO.',
     );
     return good ? 0 : 1;
   } catch (error) {

@@ -1,5 +1,4 @@
-// `npm start`: an identity provider, a backend and the gateway in front of both, in one process. Not part of the published
-// package.
+// `npm start`: an identity provider, a backend and the gateway in front of them, in one process. Not part of the package.
 import { makeLogger, standardOutput } from '../observe/index.ts';
 import { startDemo } from './demo.ts';
 import { readFlags, USAGE } from './flags.ts';
@@ -12,7 +11,7 @@ const EXIT_USAGE = 64;
 const output = standardOutput();
 process.exitCode = await run(process.argv.slice(2));
 
-/** Runs the demo until a signal ends it. Returns the exit code. */
+/** Runs the demo until a signal ends it; returns the exit code. */
 async function run(parameters: readonly string[]): Promise<number> {
   const flags = readFlags(parameters);
   if (typeof flags === 'string') {
@@ -55,7 +54,7 @@ async function serve(chosen: ChosenPorts): Promise<void> {
   await output.flush();
 }
 
-/** Resolves at the first signal to end. Further ones change nothing: a terminal and npm may both send one. */
+/** Resolves at the first SIGINT or SIGTERM. Ignores more of them, because a terminal and npm may both send one. */
 function signal(): Promise<void> {
   return new Promise(done => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => done());

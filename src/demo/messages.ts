@@ -8,11 +8,11 @@ export interface Message {
   readonly sentAt: string;
 }
 
-/** Of a channel its last so many messages are kept, and of channels the last that were used first. */
+/** Keeps the last messages of a channel, and the channels that were written to last. */
 const MAX_MESSAGES = 100;
 const MAX_CHANNELS = 100;
 
-/** Channels with their messages, in memory. A channel begins with its first message. */
+/** Channels and their messages, in memory. The first message creates its channel. */
 export class Messages {
   readonly #clock: Clock;
   readonly #channels = new Map<string, Message[]>();
@@ -31,7 +31,7 @@ export class Messages {
     const sentAt = new Date(this.#clock.epochMs()).toISOString();
     const message = { id: ++this.#lastId, channelId, text, sentAt };
     const messages = [...this.list(channelId), message].slice(-MAX_MESSAGES);
-    // Release out and put in again, so that the Map's first key is the channel that rested longest.
+    // Delete and set again, so that the map's first key is the channel that was written to longest ago.
     this.#channels.delete(channelId);
     this.#channels.set(channelId, messages);
     const [oldest] = this.#channels.keys();

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The port to use for a part of the demo. */
+/** The port of a part of the demo. */
 export interface ChosenPort {
   readonly port: number;
-  /** The usual port, where it is taken and another one had to serve; else null. */
+  /** The usual port if it is taken and this one replaces it; else null. */
   readonly insteadOf: number | null;
 }
 
-/** The parts of the demo, each with the port where it usually is. */
+/** The parts of the demo and their usual ports. */
 const USUAL = { gateway: 8080, admin: 9090, provider: 8180, backend: 3000 } as const;
 
 export type DemoPart = keyof typeof USUAL;
@@ -16,17 +16,16 @@ export type AskedPorts = Readonly<Record<DemoPart, number | null>>;
 export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
 
 /**
- * For each part the port that was asked for, else the usual one, else one that is free. No two parts get the same.
+ * Chooses for each part the requested port, else the usual one, else a free one. No two parts get the same.
  *
- * Rejects with an `Error`, fit for whoever asked, when a port was asked for that is taken, or for two parts:
- * whoever asks for one expects it.
+ * Rejects with an `Error` for the user when a requested port is taken or requested twice.
  */
 export async function choosePorts(asked: AskedPorts): Promise<ChosenPorts> {
   const given = new Set<number>();
   for (const port of Object.values(asked)) {
     if (port === null) continue;
-    if (given.has(port)) throw new Error(`port ${port} was asked for twice: each part needs its own`);
-    if (!(await isFree(port))) throw new Error(`port ${port} is taken: choose another one, or none at all`);
+    if (given.has(port)) throw new Error(`port ${port} is given twice: each part needs its own`);
+    if (!(await isFree(port))) throw new Error(`port ${port} is taken: choose another one, or leave it out`);
     given.add(port);
   }
   const choose = async (part: DemoPart): Promise<ChosenPort> => {
@@ -60,7 +59,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** Binds the port (0: any) for a moment and returns its number. */
+/** Binds the port (0: any) briefly and returns its number. */
 async function bind(port: number): Promise<number> {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -73,7 +73,7 @@ describe('the pages of the demo’s provider', () => {
     expect(await browser.nameFor(again.code)).toBe('alice');
 
     const page = await (await fetch(again.location)).text();
-    const link = /<a href="([^"]*)">Sign in as somebody else<\/a>/.exec(page)?.[1] ?? expect.fail('no link');
+    const link = /<a href="([^"]*)">Sign in as someone else<\/a>/.exec(page)?.[1] ?? expect.fail('no link');
     const bob = await browser.signIn(new URL(link, again.location).href, 'bob', 'builder');
     expect(await browser.nameFor(bob.code)).toBe('bob');
     expect(await browser.nameFor(alice.code)).toBe('alice');
@@ -106,12 +106,12 @@ describe('the pages of the demo’s provider', () => {
   });
 });
 
-test('the limit that the welcome names can be changed while the demo runs, and the next answers tell', async () => {
+test('the limit that the welcome names can be changed while the demo runs, and the next answers show it', async () => {
   const { demo: running, api, folder, lines } = await demo();
   const part = { port: 1, insteadOf: null };
   const text = welcome({ gateway: part, admin: part, provider: part, backend: part });
-  const [, file = '', after = '', before = ''] =
-    /in (config\/demo\/\S+) write (\S+) for (\S+),/.exec(text) ?? [];
+  const [, file = '', before = '', after = ''] =
+    /in (config\/demo\/\S+) replace (\S+) with (\S+) and save/.exec(text) ?? [];
   const browser = new Browser(running);
   const { code } = await browser.signIn(await browser.authorizeUrl(), 'alice', 'wonderland');
   const authorization = `Bearer ${await browser.redeem(code)}`;

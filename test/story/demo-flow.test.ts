@@ -41,7 +41,7 @@ it('the walk shows every request with what came of it, and ends well', async () 
   expect(statuses).toEqual([...signIn, ...limit]);
   expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
   expect(output).not.toContain(' NO ');
-  expect(output).toContain('Every answer was what it should be.');
+  expect(output).toContain('Every answer was as expected.');
 });
 
 it('the walk shows no token and no code whole', async () => {
@@ -54,7 +54,7 @@ it('the walk shows no token and no code whole', async () => {
 it('the walk brings its own demo where none runs', async () => {
   const { exitCode, output } = await walk();
   expect(exitCode).toBe(0);
-  expect(output).toContain('Every answer was what it should be.');
+  expect(output).toContain('Every answer was as expected.');
 });
 
 it('the walk says so where none runs at the port that was named', async () => {
@@ -70,7 +70,7 @@ it('the walk ends badly where an answer is not what it should be', async () => {
   const { exitCode, output } = await walk('--port', `${lax}`);
   expect(exitCode).toBe(1);
   expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401']);
-  expect(output).toContain('Not every answer was what it should be');
+  expect(output).toContain('Some answers were not as expected');
 });
 
 it.each([['--port', 'http'], ['--nonsense'], ['nonsense']])(

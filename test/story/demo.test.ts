@@ -36,7 +36,7 @@ class Demo {
       'the demo says what to try',
       () => {
         if (this.process.exitCode !== null) throw new Error(`the demo ended: ${this.errors}`);
-        return this.output.includes('Ctrl-C stops everything');
+        return this.output.includes('Press Ctrl-C to stop everything');
       },
       20_000,
     );
@@ -187,7 +187,7 @@ describe('the ports of the demo', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const demo = new Demo('--port', `${port}`);
     expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`port ${port} is taken: choose another one, or none at all\n`);
+    expect(demo.errors).toBe(`port ${port} is taken: choose another one, or leave it out\n`);
   });
 
   it('are all different, also where one part takes what is usual for another', async () => {
@@ -203,7 +203,7 @@ describe('the ports of the demo', () => {
     const port = `${await freePort()}`;
     const demo = new Demo('--port', port, '--backend-port', port);
     expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`port ${port} was asked for twice: each part needs its own\n`);
+    expect(demo.errors).toBe(`port ${port} is given twice: each part needs its own\n`);
   });
 
   it('are free again when one part could not start', async () => {

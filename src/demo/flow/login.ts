@@ -1,6 +1,6 @@
 /** Where a login ended. */
 export interface LoginEnd {
-  /** The address that the browser was sent to, as the provider wrote it: the redirect URI with its new parameters. */
+  /** The redirect URI with its new parameters, as the provider wrote it. */
   readonly location: string;
   readonly code: string;
 }
@@ -8,12 +8,12 @@ export interface LoginEnd {
 const MAX_STEPS = 10;
 
 /**
- * Walks a sign-in as a browser would, without one: opens the authorization URL, posts the login form, follows redirects by
- * hand and keeps cookies, until it is sent to `redirectUri`. Works with every provider whose form has a user name and a
- * `password`, Keycloak among them. Rejects with an `Error` that says where it got stuck.
+ * Signs in as a browser would: opens the authorization URL, posts the login form, follows redirects and keeps cookies until
+ * it is redirected to `redirectUri`. Works with any provider, such as Keycloak, whose form has a user name and a `password`.
+ * Rejects with an `Error` that says where it got stuck.
  *
- * @param redirectUri as in the URL; it is never opened
- * @param cookies of the browser, by name: a sign-in before this one may have left some
+ * @param redirectUri as in the URL; never opened
+ * @param cookies the browser's, by name, perhaps from an earlier sign-in
  */
 export async function walkLogin(
   authorizeUrl: string,
@@ -64,7 +64,7 @@ async function visit(
   return response;
 }
 
-/** Whether that address is the redirect URI with parameters added. Providers may write host and query in their own way. */
+/** Whether this is the redirect URI with parameters added. Providers may spell host and query differently. */
 function isAt(location: string, redirectUri: string): boolean {
   const [there, wanted] = [URL.parse(location), URL.parse(redirectUri)];
   if (there === null || wanted === null) return false;
@@ -82,9 +82,9 @@ function codeIn(location: string): string {
 
 interface Form {
   readonly action: string;
-  /** Null: nothing is asked for, and a script of the page would post it. */
+  /** Null: the form asks for nothing, and a script on the page would post it. */
   readonly userField: string | null;
-  /** Those that are filled in. */
+  /** The fields that already have a value. */
   readonly fields: URLSearchParams;
 }
 

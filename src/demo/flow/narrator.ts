@@ -1,4 +1,4 @@
-/** Fields of answers that say something of their own. */
+/** The header fields worth showing. */
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...[
@@ -21,25 +21,25 @@ export interface Step {
 export interface StepAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Its body, when that is a JSON object; else none. */
+  /** The members of its body if that is a JSON object; else empty. */
   readonly members: ReadonlyMap<string, unknown>;
 }
 
-/** Longer words than this are tokens, codes and signatures; identifiers of users and sessions are shorter. */
+/** Tokens, codes and signatures; ids of users and sessions are shorter. */
 const LONG_WORD = /[\w-]{40,}(?:\.[\w-]+)*/g;
 const SHOWN = 12;
 
-/** Tells a walk as it happens, on standard output, and keeps in mind what was not as it should be. */
+/** Prints a walk to standard output as it happens and counts the checks that failed. */
 export class Narrator {
   #steps = 0;
   #faults = 0;
 
-  /** Checks that did not hold. */
+  /** Number of failed checks. */
   get faults(): number {
     return this.#faults;
   }
 
-  /** Begins another step. */
+  /** Begins a step. */
   step(title: string): void {
     this.#steps += 1;
     console.log(`\n${this.#steps}. ${title}`);
@@ -49,7 +49,7 @@ export class Narrator {
     console.log(`     ${shorten(text)}`);
   }
 
-  /** Sends the request, and shows it with its answer. */
+  /** Sends the request and shows it with its answer. */
   async ask({ method, url, headers = {}, body }: Step): Promise<StepAnswer> {
     console.log(`  -> ${method} ${shorten(url)}`);
     for (const [name, value] of Object.entries(headers)) this.say(`${name}: ${value}`);
@@ -65,14 +65,14 @@ export class Narrator {
     return { status: response.status, headers: response.headers, members: membersOf(text) };
   }
 
-  /** Whether what was said of the answer is true of it. */
+  /** Prints whether a claim about the answer holds. */
   check(claim: string, holds: boolean): void {
     if (!holds) this.#faults += 1;
     console.log(`  ${holds ? 'ok' : 'NO'} ${claim}`);
   }
 }
 
-/** The text with every token, code and signature cut short. */
+/** Cuts every token, code and signature short. */
 function shorten(text: string): string {
   return text.replaceAll(LONG_WORD, word => `${word.slice(0, SHOWN)}...(${word.length})`);
 }

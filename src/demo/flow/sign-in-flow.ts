@@ -3,10 +3,10 @@ import { walkIntoLimit } from './limit-flow.ts';
 import { walkLogin } from './login.ts';
 import { Narrator, type StepAnswer } from './narrator.ts';
 
-/** Where a sign-in begins, as the gateway says. */
+/** Where a sign-in begins, according to the gateway. */
 interface Start {
   readonly authorizeUrl: string;
-  /** The one in the url. */
+  /** The one in the URL. */
   readonly redirectUri: string;
 }
 
@@ -18,11 +18,11 @@ interface Tokens {
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks everything that a client can meet between its first request and its last: the sign-in, calls
- * with tokens, the ways in which each is refused, and a limit that is met. Rejects with an `Error` where there is no way on.
+ * Walks through all that a client can meet: signing in, calls with tokens, how each of these is refused, and a limit.
+ * Rejects with an `Error` when it cannot go on.
  *
  * @param gateway its origin, `http://127.0.0.1:8080`
- * @returns whether every answer was what it should be
+ * @returns whether every answer was as expected
  */
 export async function walkSignIn(gateway: string): Promise<boolean> {
   const walk = new Walk(gateway, new Narrator());
@@ -36,10 +36,10 @@ export async function walkSignIn(gateway: string): Promise<boolean> {
   await walk.callWithIdToken(tokens);
   await walk.callWithoutToken();
   await walk.runIntoLimit(tokens);
-  return walk.asItShouldBe;
+  return walk.succeeded;
 }
 
-/** What is at the url of the gateway that answers a sign-in's first request, if it is the demo's; else null. */
+/** The issuer in this authorization URL if it belongs to the demo; else null. */
 export function demoIssuer(authorizeUrl: unknown): string | null {
   const url = typeof authorizeUrl === 'string' ? URL.parse(authorizeUrl) : null;
   if (url?.hostname !== '127.0.0.1' || !url.pathname.endsWith(ENDPOINT_OF_KEYCLOAK)) return null;
@@ -55,7 +55,7 @@ class Walk {
     this.#narrator = narrator;
   }
 
-  get asItShouldBe(): boolean {
+  get succeeded(): boolean {
     return this.#narrator.faults === 0;
   }
 
@@ -70,16 +70,16 @@ class Walk {
     const names = ['client_id', 'redirect_uri', 'response_type', 'scope'];
     this.#narrator.check('200', answer.status === 200);
     this.#narrator.check(
-      `the url has ${names.join(', ')}`,
+      `the URL has ${names.join(', ')}`,
       names.every(name => searchParams.has(name)),
     );
     return { authorizeUrl, redirectUri: searchParams.get('redirect_uri') ?? '' };
   }
 
   async signIn({ authorizeUrl, redirectUri }: Start): Promise<string> {
-    this.#narrator.step('A browser opens that url, and alice signs in at the provider.');
+    this.#narrator.step('A browser opens that URL, and alice signs in at the provider.');
     const { location, code } = await walkLogin(authorizeUrl, redirectUri, 'alice', 'wonderland');
-    this.#narrator.say('The provider sends the browser on to');
+    this.#narrator.say('The provider redirects the browser to');
     this.#narrator.say(location);
     this.#narrator.check('the address has a code', code !== '');
     return code;
@@ -108,13 +108,13 @@ class Walk {
       headers: bearer(accessToken),
       body: '{"text":"Hello"}',
     });
-    this.#narrator.check('201, made by the backend', sent.status === 201);
+    this.#narrator.check('201, answered by the backend', sent.status === 201);
 
-    this.#narrator.step('The backend is told who calls, and nothing that the client forged.');
+    this.#narrator.step('The backend learns who calls, and sees no header field that the client forged.');
     const echo = await this.#echo({ ...bearer(accessToken), 'X-Auth-Username': 'root' });
     this.#narrator.check('200', echo.status === 200);
-    this.#narrator.check('X-Auth-Username: alice', toldTheBackend(echo, 'X-Auth-Username: alice'));
-    this.#narrator.check('no X-Auth-Username: root', !toldTheBackend(echo, 'X-Auth-Username: root'));
+    this.#narrator.check('X-Auth-Username: alice', reachedTheBackend(echo, 'X-Auth-Username: alice'));
+    this.#narrator.check('no X-Auth-Username: root', !reachedTheBackend(echo, 'X-Auth-Username: root'));
   }
 
   async redeemAgain(start: Start, code: string): Promise<void> {
@@ -124,14 +124,14 @@ class Walk {
 
   async redeemForAnotherAddress(start: Start): Promise<void> {
     this.#narrator.step(
-      'It signs in anew, but redeems the code with a redirect URI that has one character more.',
+      'The user signs in again, but the client redeems the code with a redirect URI that is one character longer.',
     );
     const { code } = await walkLogin(start.authorizeUrl, start.redirectUri, 'alice', 'wonderland');
     this.#checkCodeRefused(await this.#redeem(code, `${start.redirectUri}/`));
   }
 
   async callAsBot(start: Start): Promise<void> {
-    this.#narrator.step('A bot gets its token from the provider, by its own id and secret.');
+    this.#narrator.step('A bot gets its token from the provider with its own id and secret.');
     const issuer = demoIssuer(start.authorizeUrl) ?? '';
     const credentials = Buffer.from(`${BOT_CLIENT.id}:${BOT_CLIENT.secret}`).toString('base64');
     const granted = await this.#narrator.ask({
@@ -149,13 +149,11 @@ class Walk {
     const echo = await this.#echo(bearer(textOf(granted, 'access_token')));
     this.#narrator.check('200', echo.status === 200);
     const field = `X-Auth-Client: ${BOT_CLIENT.id}`;
-    this.#narrator.check(field, toldTheBackend(echo, field));
+    this.#narrator.check(field, reachedTheBackend(echo, field));
   }
 
   async callWithIdToken({ idToken }: Tokens): Promise<void> {
-    this.#narrator.step(
-      'A client calls with its ID token, which the same provider signed with the same key.',
-    );
+    this.#narrator.step('A client calls with its ID token, which the provider signed with the same key.');
     this.#checkUnauthenticated(
       await this.#narrator.ask({ method: 'GET', url: this.#messages, headers: bearer(idToken) }),
       'Bearer error="invalid_token"',
@@ -212,15 +210,15 @@ function bearer(token: string): Record<string, string> {
   return { Authorization: `Bearer ${token}` };
 }
 
-/** A member that the walk cannot go on without. */
+/** A member that the walk needs. */
 function textOf({ status, members }: StepAnswer, name: string): string {
   const value = members.get(name);
   if (typeof value === 'string') return value;
-  throw new Error(`there is no way on: the answer ${status} has no "${name}"`);
+  throw new Error(`cannot go on: the answer ${status} has no "${name}"`);
 }
 
-/** Whether the backend's echo has that header field. */
-function toldTheBackend({ members }: StepAnswer, field: string): boolean {
+/** Whether the backend received this header field. */
+function reachedTheBackend({ members }: StepAnswer, field: string): boolean {
   const headers = members.get('headers');
   return Array.isArray(headers) && headers.includes(field);
 }

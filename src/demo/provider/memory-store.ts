@@ -5,14 +5,14 @@ interface Entry {
   readonly expiresAtMs: number;
 }
 
-/** Entries beyond this many push out the oldest: a demo that is left running does not grow. */
+/** Beyond this the oldest entries go, so a demo that is left running does not grow. */
 const MAX_ENTRIES = 10_000;
 
 /**
- * What oidc-provider remembers: codes, sessions, grants, tokens. Unlike the library's own memory it can be handed on to a
- * provider with other keys, and does not warn on every start that it is not a database.
+ * Holds the codes, sessions, grants and tokens of oidc-provider. Unlike the library's own memory it can be passed to a
+ * provider with other keys, and it does not warn at every start that it is not a database.
  *
- * @returns an `adapter` for its configuration
+ * @returns an `adapter` for the library's configuration
  */
 export function memoryStore(clock: Clock): (model: string) => MemoryModel {
   const entries = new Map<string, Entry>();

@@ -1,8 +1,8 @@
-/** The part of oidc-provider 9 that the demo and the tests use; the package brings no types of its own. */
+/** The part of oidc-provider 9 that the demo and the tests use; the package has no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  /** A Koa context with the provider's part of it. */
+  /** A Koa context, as the provider extends it. */
   export interface ProviderContext {
     status: number;
     body: unknown;
@@ -10,7 +10,7 @@ declare module 'oidc-provider' {
     readonly oidc: { readonly route: string; readonly client: { readonly clientId: string } };
   }
 
-  /** An access token, or what it is made from. */
+  /** An access token, or its source. */
   export interface TokenSource {
     readonly kind: string;
     readonly clientId: string;

@@ -34,7 +34,7 @@ ${main}
 `;
 }
 
-/** Asks for a name and a password and posts them to `action`. */
+/** A form that posts a username and a password to `action`. */
 export function loginPage(action: string, failed: boolean): string {
   return page(
     'Sign in',
@@ -49,22 +49,22 @@ ${failed ? '<p class="bad" role="alert">Invalid username or password.</p>' : '<p
   );
 }
 
-/** Shows the code that an application would have got, for those who walk the flow by hand. */
+/** Shows the code that an application would receive, for people who follow the flow by hand. */
 export function callbackPage(code: string, restartPath: string): string {
   return page(
     'Signed in',
     `<h1>Signed in</h1>
 <p>The application would now redeem this code:</p>
 <p><code>${escapeHtml(code)}</code></p>
-<p class="hint">This browser stays signed in. <a href="${escapeHtml(restartPath)}">Sign in as somebody else</a></p>`,
+<p class="hint">This browser stays signed in. <a href="${escapeHtml(restartPath)}">Sign in as someone else</a></p>`,
   );
 }
 
-export function problemPage(problem: string, restartPath: string): string {
+export function errorPage(error: string, restartPath: string): string {
   return page(
     'Sign-in failed',
     `<h1>Sign-in failed</h1>
-<p class="bad">${escapeHtml(problem)}</p>
+<p class="bad">${escapeHtml(error)}</p>
 <p class="hint"><a href="${escapeHtml(restartPath)}">Start again</a></p>`,
   );
 }

@@ -1,14 +1,14 @@
-/** Somebody who can sign in to the demo provider. */
+/** A user of the demo provider. */
 export interface Person {
   readonly username: string;
   readonly password: string;
-  /** `sub` of their tokens; like Keycloak's it says nothing about them. */
+  /** `sub` of the user's tokens; opaque, as in Keycloak. */
   readonly subject: string;
   readonly name: string;
   readonly email: string;
 }
 
-/** The demo's users. Their passwords are in every document about the demo, and worth as much. */
+/** The demo's users. Their passwords are in its documentation and protect nothing. */
 const PEOPLE: readonly Person[] = [
   {
     username: 'alice',

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import OidcProvider from 'oidc-provider';
@@ -13,84 +13,50 @@ export interface DemoProviderOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Redirect URIs of the client `gateway` beside the provider's own `/callback` page. */
+  /** More redirect URIs of the client `gateway`, beside the provider's own `/callback` page. */
   readonly redirectUris?: readonly string[];
-  /** Further clients, or other registrations of `gateway` and `demo-bot`, in the words of OpenID Connect. */
+  /** More clients, or other registrations of `gateway` and `demo-bot`, in the terms of OpenID Connect. */
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
-  /** How long a code can be redeemed. Default 60 s. */
+  /** How long a code is valid. Default 60 s. */
   readonly codeSeconds?: number;
-  /** How long access and ID tokens live. Default 300 s. */
+  /** How long access and ID tokens are valid. Default 300 s. */
   readonly accessTokenSeconds?: number;
 }
 
 export interface DemoProvider {
   readonly issuer: string;
-  /** A redirect URI of the client `gateway`: a page of the provider's own that shows the code. */
+  /** A redirect URI of the client `gateway`: a page of the provider that shows the code. */
   readonly callbackUri: string;
-  /** Signs with a new key from now on. The old ones stay in the key set unless they are to be forgotten. */
+  /** Signs with a new key from now on. The old keys stay in the key set unless `forgetOld` is set. */
   rotateKeys(options?: { readonly forgetOld?: boolean }): void;
-  /** `not-before-policy` of the token answers from now on: seconds since the epoch; 0 at the start. */
+  /** Sets `not-before-policy` of the token answers, in seconds since the epoch; 0 at the start. */
   setNotBefore(seconds: number): void;
   close(): Promise<void>;
 }
 
-/** The client that the gateway redeems codes as. */
+/** The gateway's own client. */
 export const GATEWAY_CLIENT = { id: 'gateway', secret: 'gateway-demo-secret' } as const;
-/** A bot: it gets its tokens by `client_credentials`. */
+/** A bot, which gets its tokens by `client_credentials`. */
 export const BOT_CLIENT = { id: 'demo-bot', secret: 'demo-bot-secret' } as const;
 
 const REFRESH_SECONDS = 1_800;
 
 /**
- * An identity provider that looks like a Keycloak realm to its clients: `{issuer}/protocol/openid-connect/auth` and so on,
- * with Keycloak's claims and answer members. Its keys are made at the start and its memory is its process.
+ * Starts an identity provider that looks like a Keycloak realm to its clients: `{issuer}/protocol/openid-connect/auth` and so
+ * on, with Keycloak's claims and token members. It makes its keys at the start and keeps everything in memory.
  */
 export async function startProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
   const host = options.host ?? '127.0.0.1';
-  let serve: Serve = (_request, response) => {
-    response.writeHead(503).end();
-  };
-  const server = createServer((request, response) => serve(request, response));
+  const server = createServer();
   const port = await listen(server, host, options.port ?? 0);
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const issuer = `${origin}${REALM_PATH}`;
-  const callbackUri = `${origin}/callback`;
-
-  const cookieKey = randomBytes(32).toString('hex');
-  const store = memoryStore(systemClock);
-  let keys = [newKey()];
-  let notBefore = 0;
-  const open = () => {
-    const provider = new OidcProvider(
-      issuer,
-      realmConfiguration({
-        clients: clientsOf(options, callbackUri),
-        keys,
-        cookieKey,
-        store,
-        codeSeconds: options.codeSeconds ?? 60,
-        accessTokenSeconds: options.accessTokenSeconds ?? 300,
-        refreshTokenSeconds: REFRESH_SECONDS,
-      }),
-    );
-    provider.use(async (ctx, next) => {
-      await next();
-      addKeycloakMembers(ctx, REFRESH_SECONDS, notBefore);
-    });
-    serve = serveRealm(provider, authorizeUrl(issuer, callbackUri));
-  };
-  open();
-
+  const realm = new Realm(`http://${host.includes(':') ? `[${host}]` : host}:${port}`, options);
+  server.on('request', (request, response) => realm.serve(request, response));
   return {
-    issuer,
-    callbackUri,
-    rotateKeys({ forgetOld = false } = {}) {
-      keys = forgetOld ? [newKey()] : [newKey(), ...keys];
-      // oidc-provider keeps its keys for life. Codes and sessions are in the store.
-      open();
-    },
+    issuer: realm.issuer,
+    callbackUri: realm.callbackUri,
+    rotateKeys: ({ forgetOld = false } = {}) => realm.rotateKeys(forgetOld),
     setNotBefore(seconds) {
-      notBefore = seconds;
+      realm.notBefore = seconds;
     },
     async close() {
       server.closeAllConnections();
@@ -99,7 +65,54 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
   };
 }
 
-/** As the gateway's own authorization URL, but for the order of its parameters. */
+/** oidc-provider keeps its keys for life, so new keys mean a new instance. Codes and sessions are in the store. */
+class Realm {
+  readonly issuer: string;
+  readonly callbackUri: string;
+  /** `not-before-policy` of the token answers. */
+  notBefore = 0;
+  readonly #options: DemoProviderOptions;
+  readonly #cookieKey = randomBytes(32).toString('hex');
+  readonly #store = memoryStore(systemClock);
+  #keys = [newKey()];
+  #serve: Serve;
+
+  constructor(origin: string, options: DemoProviderOptions) {
+    this.issuer = `${origin}${REALM_PATH}`;
+    this.callbackUri = `${origin}/callback`;
+    this.#options = options;
+    this.#serve = this.#open();
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    this.#serve(request, response);
+  }
+
+  rotateKeys(forgetOld: boolean): void {
+    this.#keys = forgetOld ? [newKey()] : [newKey(), ...this.#keys];
+    this.#serve = this.#open();
+  }
+
+  #open(): Serve {
+    const configuration = realmConfiguration({
+      clients: clientsOf(this.#options, this.callbackUri),
+      keys: this.#keys,
+      cookieKey: this.#cookieKey,
+      store: this.#store,
+      codeSeconds: this.#options.codeSeconds ?? 60,
+      accessTokenSeconds: this.#options.accessTokenSeconds ?? 300,
+      refreshTokenSeconds: REFRESH_SECONDS,
+    });
+    const provider = new OidcProvider(this.issuer, configuration);
+    provider.use(async (ctx, next) => {
+      await next();
+      addKeycloakMembers(ctx, REFRESH_SECONDS, this.notBefore);
+    });
+    return serveRealm(provider, authorizeUrl(this.issuer, this.callbackUri));
+  }
+}
+
+/** The gateway's authorization URL, except for the order of the parameters. */
 function authorizeUrl(issuer: string, callbackUri: string): string {
   const url = new URL(`${issuer}/protocol/openid-connect/auth`);
   url.searchParams.set('client_id', GATEWAY_CLIENT.id);

@@ -1,15 +1,15 @@
 import type { JsonWebKey } from 'node:crypto';
 import type { JwtParts, Provider, ProviderContext, Session, TokenSource } from 'oidc-provider';
-import { problemPage } from './pages.ts';
+import { errorPage } from './pages.ts';
 import { personBySubject } from './people.ts';
 
-/** The API that access tokens are for: their `aud`. */
+/** `aud` of the access tokens. */
 const AUDIENCE = 'api';
 
 export const REALM_PATH = '/realms/demo';
 /** Where the login form is. */
 export const LOGIN_PATH = `${REALM_PATH}/login-actions/authenticate`;
-/** Where a sign-in begins anew, for somebody else. */
+/** Where someone else can sign in. */
 export const RESTART_PATH = `${REALM_PATH}/login-actions/restart`;
 
 const API = 'urn:weir:demo:api';
@@ -17,7 +17,7 @@ const ROOT = '/protocol/openid-connect';
 const SCOPE = 'openid profile email offline_access';
 
 export interface RealmOptions {
-  /** A client's registration in the words of OpenID Connect (`redirect_uris`, ...). */
+  /** Client registrations in the terms of OpenID Connect (`redirect_uris`, ...). */
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   /** Private keys; the first one signs. */
   readonly keys: readonly JsonWebKey[];
@@ -31,8 +31,8 @@ export interface RealmOptions {
 }
 
 /**
- * The configuration that makes oidc-provider answer like a Keycloak realm: its paths, its claims, no consent page, refresh
- * tokens without being asked.
+ * Makes oidc-provider behave like a Keycloak realm: its paths and claims, no consent page, and refresh tokens without a
+ * scope that asks for them.
  */
 export function realmConfiguration(settings: RealmOptions): Readonly<Record<string, unknown>> {
   return {
@@ -41,49 +41,11 @@ export function realmConfiguration(settings: RealmOptions): Readonly<Record<stri
     cookies: { keys: [settings.cookieKey] },
     adapter: settings.store,
     clockTolerance: 0,
-    routes: {
-      authorization: `${ROOT}/auth`,
-      token: `${ROOT}/token`,
-      jwks: `${ROOT}/certs`,
-      userinfo: `${ROOT}/userinfo`,
-      end_session: `${ROOT}/logout`,
-      introspection: `${ROOT}/token/introspect`,
-      revocation: `${ROOT}/revoke`,
-    },
+    routes: ROUTES,
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `${LOGIN_PATH}/${uid}` },
-    claims: {
-      openid: ['sub', 'typ', 'azp', 'sid'],
-      profile: ['name', 'preferred_username'],
-      email: ['email', 'email_verified'],
-    },
-    ttl: {
-      AuthorizationCode: settings.codeSeconds,
-      AccessToken: settings.accessTokenSeconds,
-      ClientCredentials: settings.accessTokenSeconds,
-      IdToken: settings.accessTokenSeconds,
-      RefreshToken: settings.refreshTokenSeconds,
-      Interaction: 1_800,
-      Session: 36_000,
-      Grant: 36_000,
-    },
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      introspection: { enabled: true },
-      revocation: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => API,
-        useGrantedResource: () => true,
-        getResourceServerInfo: () => ({
-          scope: SCOPE,
-          audience: AUDIENCE,
-          accessTokenFormat: 'jwt',
-          accessTokenTTL: settings.accessTokenSeconds,
-          jwt: { sign: { alg: 'RS256' } },
-        }),
-      },
-    },
+    claims: CLAIMS,
+    ttl: lifetimes(settings),
+    features: features(settings.accessTokenSeconds),
     pkce: { required: () => false },
     conformIdTokenClaims: false,
     issueRefreshToken: () => true,
@@ -95,9 +57,61 @@ export function realmConfiguration(settings: RealmOptions): Readonly<Record<stri
   };
 }
 
+const ROUTES = {
+  authorization: `${ROOT}/auth`,
+  token: `${ROOT}/token`,
+  jwks: `${ROOT}/certs`,
+  userinfo: `${ROOT}/userinfo`,
+  end_session: `${ROOT}/logout`,
+  introspection: `${ROOT}/token/introspect`,
+  revocation: `${ROOT}/revoke`,
+};
+
+/** By scope. */
+const CLAIMS = {
+  openid: ['sub', 'typ', 'azp', 'sid'],
+  profile: ['name', 'preferred_username'],
+  email: ['email', 'email_verified'],
+};
+
+/** In seconds. */
+function lifetimes({ codeSeconds, accessTokenSeconds, refreshTokenSeconds }: RealmOptions): unknown {
+  return {
+    AuthorizationCode: codeSeconds,
+    AccessToken: accessTokenSeconds,
+    ClientCredentials: accessTokenSeconds,
+    IdToken: accessTokenSeconds,
+    RefreshToken: refreshTokenSeconds,
+    Interaction: 1_800,
+    Session: 36_000,
+    Grant: 36_000,
+  };
+}
+
+function features(accessTokenSeconds: number): unknown {
+  return {
+    devInteractions: { enabled: false },
+    clientCredentials: { enabled: true },
+    introspection: { enabled: true },
+    revocation: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => API,
+      useGrantedResource: () => true,
+      getResourceServerInfo: () => ({
+        scope: SCOPE,
+        audience: AUDIENCE,
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: accessTokenSeconds,
+        jwt: { sign: { alg: 'RS256' } },
+      }),
+    },
+  };
+}
+
 function renderError(ctx: ProviderContext, out: { error: string; error_description?: string }): void {
   ctx.type = 'html';
-  ctx.body = problemPage(out.error_description ?? out.error, RESTART_PATH);
+  ctx.body = errorPage(out.error_description ?? out.error, RESTART_PATH);
 }
 
 function findAccount(_ctx: unknown, subject: string, token?: TokenSource): unknown {
@@ -119,8 +133,8 @@ function findAccount(_ctx: unknown, subject: string, token?: TokenSource): unkno
 }
 
 /**
- * Grants what is asked for, so that nobody sees a consent page. The grant that a session has is used again: with another one
- * the codes and tokens of the last would end.
+ * Grants whatever is asked for, so that no consent page appears. Reuses the session's grant: a new one would end the codes
+ * and tokens of the last.
  */
 async function loadExistingGrant(ctx: {
   oidc: { provider: Provider; client: { clientId: string }; session: Session };
@@ -151,7 +165,7 @@ function likeKeycloak(_ctx: unknown, token: TokenSource, parts: JwtParts): void 
   parts.payload['sid'] = token.sessionUid;
 }
 
-/** The members of Keycloak's token answer that no standard knows. */
+/** Adds the members of Keycloak's token answer that are not standard. */
 export function addKeycloakMembers(
   ctx: ProviderContext,
   refreshTokenSeconds: number,

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type OidcProvider from 'oidc-provider';
-import { callbackPage, loginPage, problemPage } from './pages.ts';
+import { callbackPage, errorPage, loginPage } from './pages.ts';
 import { personByPassword } from './people.ts';
 import { LOGIN_PATH, REALM_PATH, RESTART_PATH } from './realm.ts';
 
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The login form is ours, everything else below the realm is the library's.
+ * Serves the login form itself and leaves the rest of the realm to the library.
  *
- * @param authorizeUrl where a sign-in of the gateway's begins
+ * @param authorizeUrl where a sign-in through the gateway begins
  */
 export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve {
   const library = provider.callback();
@@ -18,27 +18,27 @@ export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve 
     const target = request.url ?? '/';
     if (target.startsWith(`${LOGIN_PATH}/`)) {
       login(provider, request, response).catch(() =>
-        sendPage(response, 400, problemPage('This sign-in has expired.', RESTART_PATH)),
+        sendPage(response, 400, errorPage('This sign-in has expired.', RESTART_PATH)),
       );
     } else if (target === RESTART_PATH) {
       restart(response, authorizeUrl);
     } else if (target.startsWith(`${REALM_PATH}/`)) {
-      // The library expects the path below its mount point and finds the whole in `originalUrl`, as in Express.
+      // As in Express, the library expects the path below its mount point, and the whole in `originalUrl`.
       Object.assign(request, { originalUrl: target, url: target.slice(REALM_PATH.length) });
       void library(request, response);
     } else if (target.startsWith('/callback?')) {
       callback(response, new URLSearchParams(target.slice(target.indexOf('?'))));
     } else {
-      sendPage(response, 404, problemPage('There is nothing here.', RESTART_PATH));
+      sendPage(response, 404, errorPage('There is nothing here.', RESTART_PATH));
     }
   };
 }
 
-/** In place of the application that a sign-in would lead back to. */
+/** Stands in for the application that a sign-in returns to. */
 function callback(response: ServerResponse, parameters: URLSearchParams): void {
   const code = parameters.get('code');
   if (code !== null) sendPage(response, 200, callbackPage(code, RESTART_PATH));
-  else sendPage(response, 400, problemPage(parameters.get('error') ?? 'There is no code.', RESTART_PATH));
+  else sendPage(response, 400, errorPage(parameters.get('error') ?? 'There is no code.', RESTART_PATH));
 }
 
 async function login(
@@ -48,7 +48,7 @@ async function login(
 ): Promise<void> {
   const interaction = await provider.interactionDetails(request, response);
   if (interaction.prompt.name === 'consent') {
-    // Apps with a scheme of their own are asked for consent each time, whatever was granted: nobody is bothered with it.
+    // The library asks for consent each time for apps with a custom URI scheme; grant it without a page.
     await provider.interactionFinished(request, response, { consent: {} }, { mergeWithLastSubmission: true });
     return;
   }
@@ -68,8 +68,8 @@ async function login(
 }
 
 /**
- * The browser forgets who is signed in, and a sign-in begins. The session itself goes on: to end it would end the code and the
- * tokens of the other person as well.
+ * Makes the browser forget who is signed in and begins a new sign-in. Keeps the session itself: ending it would also end the
+ * first person's code and tokens.
  */
 function restart(response: ServerResponse, authorizeUrl: string): void {
   const cookies = ['_session', '_session.sig'].map(name => `${name}=; Path=/; Max-Age=0`);
