@@ -6,7 +6,7 @@ import { statusAsPage } from './status-page.ts';
 
 /** What the admin listener shows. */
 export interface AdminView {
-  /** The metrics in Prometheus' text format, and its media type. */
+  /** The metrics in the Prometheus text format, and its media type. */
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
@@ -15,12 +15,13 @@ export interface AdminView {
 }
 
 /**
- * The second listener, for the platform only: metrics, health and status. It must not be reachable from outside the cluster.
+ * The second listener, for the platform only: metrics, health and status. Must not be reachable from outside the cluster.
  *
- * - `GET /healthz`: 200 while the process can answer at all; depends on nothing else
+ * - `GET /healthz`: 200 as long as the process can answer; depends on nothing else
  * - `GET /readyz`: 200, or 503 with the reason while starting or draining
- * - `GET /metrics`: Prometheus' text format
- * - `GET /status`: what runs, as a page, or as JSON where `Accept` asks for that; `GET /status.json`: JSON
+ * - `GET /metrics`: the Prometheus text format
+ * - `GET /status`: a page, or JSON if `Accept` asks for it
+ * - `GET /status.json`: JSON
  */
 export class AdminListener {
   readonly #server: Server;
@@ -38,7 +39,7 @@ export class AdminListener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port }, () => resolve());
     });
-    // As for the other listener: a connection that cannot be accepted must not end the process.
+    // A connection that cannot be accepted must not end the process.
     this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };
@@ -51,7 +52,7 @@ export class AdminListener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      send(response, 405, 'text/plain', 'Only GET and HEAD.\n');
+      send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
       return;
     }
     switch (request.url?.split('?', 1)[0]) {
@@ -73,7 +74,7 @@ export class AdminListener {
         this.#status(response, true);
         break;
       default:
-        send(response, 404, 'text/plain', 'Here are /metrics, /healthz, /readyz and /status.\n');
+        send(response, 404, 'text/plain', 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
     }
   }
 
@@ -81,7 +82,7 @@ export class AdminListener {
     const status = this.#view.status();
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('Vary', 'Accept');
-    // Nothing on the page runs or is fetched, whatever a name or a message in it says.
+    // Forbid scripts and fetches, whatever a name or message on the page contains.
     response.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (asJson) send(response, 200, 'application/json', statusAsJson(status));
@@ -95,7 +96,7 @@ export class AdminListener {
   }
 }
 
-/** Browsers name text/html; a program that wants JSON says so. */
+/** Browsers accept text/html; a program that wants JSON does not. */
 function wantsJson(accept = ''): boolean {
   return accept.includes('application/json') && !accept.includes('text/html');
 }

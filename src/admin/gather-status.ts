@@ -3,7 +3,7 @@ import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
 import type { GatewayStatus } from './status.ts';
 
-/** Who is asked for the status, each time anew. */
+/** Where the status comes from. */
 export interface StatusSources {
   readonly startedAtMs: number;
   readonly record: ReloadRecord;
@@ -18,7 +18,7 @@ export interface StatusSources {
   upstreamConnections(): ReadonlyMap<string, number>;
 }
 
-/** The status as it is now. */
+/** Gathers the current status. */
 export function gatherStatus(sources: StatusSources): GatewayStatus {
   const { record, gateway, startedAtMs } = sources;
   const { snapshot, identity } = sources.generation();
@@ -51,12 +51,12 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
   };
 }
 
-/** What decides in the place of a Redis that cannot be reached, in the words of the configuration. */
+/** `ok`, or why Redis is away and which policy of the configuration decides in its place. */
 function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
 }
 
-/** Those of the snapshot, and those that are gone but have connections that still drain. */
+/** Those of the snapshot, and removed ones whose connections still drain. */
 function upstreams(
   { gateway, upstreamConnections }: StatusSources,
   snapshot: Snapshot,

@@ -1,6 +1,6 @@
 import { type GatewayStatus, isoTime } from './status.ts';
 
-/** One page without scripts, for people. Whatever comes from a file or a name is escaped. */
+/** The status as one page without scripts. Escapes everything that comes from outside. */
 export function statusAsPage(status: GatewayStatus): string {
   return `<!doctype html>
 <html lang="en">
@@ -31,8 +31,8 @@ td { overflow-wrap: anywhere; }
 
 function wordFor({ notReady, configuration }: GatewayStatus): string {
   if (notReady !== null) return `not ready: ${notReady}`;
-  if (isFailing(configuration)) return 'ready; the configuration files have mistakes';
-  if (configuration.waiting !== null) return 'ready; another configuration waits';
+  if (isFailing(configuration)) return 'ready; the configuration files have errors';
+  if (configuration.waiting !== null) return 'ready; a new configuration waits';
   return configuration.pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
 }
 
@@ -45,9 +45,9 @@ function isFailing({ lastFailure }: GatewayStatus['configuration']): boolean {
 }
 
 const NOTICED = {
-  watch: 'at once',
-  poll: 'within seconds: the files cannot be watched, and are looked at now and then',
-  off: 'not at all',
+  watch: 'immediately',
+  poll: 'within seconds: the files cannot be watched, so they are polled',
+  off: 'never',
 } as const;
 
 function configuration({ configuration: now, startedAtMs, traffic }: GatewayStatus): string {
@@ -60,12 +60,12 @@ function configuration({ configuration: now, startedAtMs, traffic }: GatewayStat
       ? []
       : [
           row(
-            'Waits for its provider',
+            'Waiting for its provider',
             `generation ${waiting.generation}, hash ${waiting.hash}, since ${isoTime(waiting.sinceMs)}`,
           ),
         ]),
     ...now.pendingRestart.map(({ key, running, wanted }) =>
-      row('Waits for a restart', `${key}: ${running} runs, ${wanted} is wanted`),
+      row('Waiting for a restart', `${key}: ${running} is running, ${wanted} is configured`),
     ),
     ...(lastFailure === null
       ? []
@@ -73,7 +73,7 @@ function configuration({ configuration: now, startedAtMs, traffic }: GatewayStat
           row(
             lastFailure.mended ? 'Last refused' : 'Refused',
             [
-              `${isoTime(lastFailure.atMs)}${lastFailure.mended ? ', good since' : ''}`,
+              `${isoTime(lastFailure.atMs)}${lastFailure.mended ? ', valid since' : ''}`,
               ...lastFailure.problems,
             ].join('\n'),
           ),
@@ -89,7 +89,7 @@ function proxies({ unlistedProxies: all }: GatewayStatus): string {
   const rows = all.map(({ address, sinceMs, message }) =>
     row(address, `${message}\nsince ${isoTime(sinceMs)}`),
   );
-  return `\n${section('Proxies that are not trusted', rows)}`;
+  return `\n${section('Proxies missing in trusted_proxies', rows)}`;
 }
 
 function provider({ provider: facts }: GatewayStatus): string {
@@ -105,7 +105,7 @@ function store({ store: facts }: GatewayStatus): string {
   return section('Limits', [
     ['Counted in', `${facts.kind}: ${facts.state}`],
     ['Counters', String(facts.keys)],
-    ['Counters given up for want of room', String(facts.evictions)],
+    ['Counters evicted for lack of room', String(facts.evictions)],
     ['Restrictions', String(facts.restrictions)],
   ]);
 }

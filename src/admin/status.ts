@@ -9,21 +9,21 @@ export interface GatewayStatus {
     readonly generation: number;
     readonly hash: string;
     readonly sinceMs: number;
-    /** How changes are noticed: by events and by looking now and then; by looking alone; not at all. */
+    /** How changes are noticed: by events and polling, by polling alone, or not at all. */
     readonly reload: 'watch' | 'poll' | 'off';
-    /** Changed, and in effect after a restart. */
+    /** Changes that take effect after a restart. */
     readonly pendingRestart: readonly {
       readonly key: string;
       readonly running: string;
       readonly wanted: string;
     }[];
-    /** Release, and in effect when its identity provider has answered. */
+    /** A valid configuration that takes effect once its identity provider has answered. */
     readonly waiting: {
       readonly generation: number;
       readonly hash: string;
       readonly sinceMs: number;
     } | null;
-    /** The last state of the files that was refused; `mended`: they have been good since. */
+    /** The last refused state of the files; `mended`: they have been valid since. */
     readonly lastFailure: {
       readonly atMs: number;
       readonly problems: readonly string[];
@@ -31,9 +31,9 @@ export interface GatewayStatus {
     } | null;
   };
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
-  /** Senders that look like proxies in front, and that `trusted_proxies` does not list. */
+  /** Senders that look like proxies but are missing in `trusted_proxies`. */
   readonly unlistedProxies: readonly UnlistedProxy[];
-  /** Null: none is configured. */
+  /** Null: not configured. */
   readonly provider: {
     readonly issuer: string;
     readonly endpointsKnown: boolean;
@@ -42,7 +42,7 @@ export interface GatewayStatus {
   } | null;
   readonly store: {
     readonly kind: string;
-    /** In a word or a sentence: `ok`. */
+    /** `ok`, or a sentence. */
     readonly state: string;
     readonly keys: number;
     readonly evictions: number;
@@ -56,7 +56,7 @@ export interface GatewayStatus {
   }[];
 }
 
-/** For programs: the same members, with moments as ISO 8601 under names without `Ms`. */
+/** The status for programs: moments become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {
   return `${JSON.stringify(withDates(status), null, 2)}\n`;
 }

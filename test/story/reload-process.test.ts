@@ -93,7 +93,7 @@ describe('the status', () => {
     const { text } = await gateway.admin('/status');
     expect(text).not.toContain('<script>');
     expect(text).toContain('unknown key &quot;&lt;script&gt;alert(1)&lt;/script&gt;&quot;');
-    expect(text).toContain('<p class="ill">ready; the configuration files have mistakes</p>');
+    expect(text).toContain('<p class="ill">ready; the configuration files have errors</p>');
   });
 
   it('knows the hash of what runs, which a secret changes and does not give away', async () => {

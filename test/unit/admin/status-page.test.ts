@@ -29,7 +29,7 @@ const pageOf = (configuration: Partial<GatewayStatus['configuration']>, rest: Pa
 const wordOf = (page: string) => /<p class="(well|ill)">(.*?)<\/p>/.exec(page)?.slice(1);
 
 describe('the page', () => {
-  it('escapes whatever comes from a file, and holds no script', () => {
+  it('escapes everything that comes from a file, and has no script', () => {
     const nasty = `<script>alert("1")</script>&'`;
     const page = pageOf(
       {
@@ -47,7 +47,7 @@ describe('the page', () => {
     expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)?.length).toBe(9);
   });
 
-  it('says in one line how things are', () => {
+  it('sums up the state in one line', () => {
     const failure = { atMs: MOMENT, problems: ['a', 'b'], mended: false };
     const waiting = { generation: 4, hash: 'f', sinceMs: MOMENT };
     const pendingRestart = [{ key: 'listen.http', running: 'a', wanted: 'b' }];
@@ -55,14 +55,14 @@ describe('the page', () => {
     expect(wordOf(pageOf({ lastFailure: { ...failure, mended: true } }))).toEqual(['well', 'ready']);
     expect(wordOf(pageOf({ lastFailure: failure, waiting }))).toEqual([
       'ill',
-      'ready; the configuration files have mistakes',
+      'ready; the configuration files have errors',
     ]);
-    expect(wordOf(pageOf({ waiting }))).toEqual(['ill', 'ready; another configuration waits']);
+    expect(wordOf(pageOf({ waiting }))).toEqual(['ill', 'ready; a new configuration waits']);
     expect(wordOf(pageOf({ pendingRestart }))).toEqual(['ill', 'ready; a change waits for a restart']);
     expect(wordOf(pageOf({}, { notReady: 'draining' }))).toEqual(['ill', 'not ready: draining']);
   });
 
-  it('shows what runs, each mistake on a line of its own, and moments that people can read', () => {
+  it('shows what runs, each error on its own line, and readable moments', () => {
     const page = pageOf({ lastFailure: { atMs: MOMENT, problems: ['one', 'two'], mended: false } });
     expect(page).toContain('<td>3, since 2026-01-31T12:00:00.000Z</td>');
     expect(page).toContain('<td>2026-01-31T12:00:00.000Z<br>one<br>two</td>');
@@ -72,7 +72,7 @@ describe('the page', () => {
 });
 
 describe('the JSON', () => {
-  it('names moments by what they are and writes them as ISO 8601', () => {
+  it('has moments under plain names, in ISO 8601', () => {
     const json = JSON.parse(
       statusAsJson({
         ...STATUS,
