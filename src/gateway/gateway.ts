@@ -1,5 +1,6 @@
 import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
+import { addTrace } from '../http/index.ts';
 import type { Generation } from '../runtime/index.ts';
 import {
   addressRestricted,
@@ -9,20 +10,11 @@ import {
   renderError,
   unauthenticated,
 } from './answers/index.ts';
-import type { Downstream } from './downstream.ts';
-import { Exchange } from './exchange.ts';
-import { forward } from './forwarder.ts';
-import {
-  answersPreflights,
-  GATES,
-  type GateResult,
-  giveUpstreamBack,
-  serveOptions,
-  servePreflight,
-} from './gates/index.ts';
+import { type Downstream, Exchange } from './exchange/index.ts';
+import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
-import { serveSignIn } from './sign-in.ts';
+import { serve } from './terminals/index.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
@@ -50,7 +42,7 @@ export class Gateway {
   /** Begins an exchange. Never throws; the answer may be under way when it returns. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
-    const exchange = new Exchange(downstream, state.generation, ++state.sequence, state.clock);
+    const exchange = new Exchange(downstream, state);
     state.inFlight++;
     state.listener.started();
     return exchange;
@@ -70,7 +62,6 @@ export class Gateway {
 
   /** Something inside failed: the client hears that much, the log hears why. */
   fault(exchange: Exchange, fault: unknown): void {
-    if (exchange.requestId === '') exchange.requestId = this.#state.nextRequestId();
     this.#abandon(exchange);
     exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
   }
@@ -86,28 +77,29 @@ export class Gateway {
    * expired on a route that says `close_at_expiry`. Asked now and then for those under way.
    */
   review(exchange: Exchange): void {
-    const { caller, route } = exchange;
+    const { token, destination } = exchange;
     const waitMs = this.#state.limiting.restrictions.addressWaitMs(exchange.addressKey);
     if (waitMs > 0) this.clientFault(exchange, addressRestricted(waitMs));
-    if (waitMs > 0 || caller === null || route?.kind !== 'forward') return;
+    if (waitMs > 0 || token === null || destination.kind !== 'forward') return;
+    const { caller } = token;
     const callerWaitMs = this.#state.limiting.restrictions.principalWaitMs(caller.principal);
-    const expired = route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
+    const expired = destination.route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
     if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
     else if (expired) this.#refuseToken(exchange, 'expired');
-    else if (exchange.generation.identity?.verifier.isRevoked(caller))
-      this.#refuseToken(exchange, 'not_before');
+    else if (token.verifier.isRevoked(caller)) this.#refuseToken(exchange, 'not_before');
   }
 
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
-    exchange.over = true;
+    const { answer } = exchange;
+    answer.isOver = true;
     if (!delivered) {
-      if (exchange.outcome !== 'truncated') exchange.outcome = 'abandoned';
-      exchange.terminal?.abandoned();
+      if (answer.outcome !== 'truncated') answer.outcome = 'abandoned';
+      exchange.upstreamLeg?.abandoned();
     }
-    if (exchange.permitAddress !== null) state.addressPermits.giveBack(exchange.permitAddress);
-    giveUpstreamBack(exchange, state);
+    if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
+    exchange.upstreamPermit?.giveBack();
     state.inFlight--;
     settle(exchange, state);
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
@@ -120,7 +112,7 @@ export class Gateway {
     state.listener.started();
     state.listener.finished(refusalRecord(peer, error, requestId, ++state.sequence, state.clock.epochMs()));
     const answer = renderError(error);
-    answer.fields.push('Via', '1.1 weir', 'X-Request-Id', requestId);
+    addTrace(answer.fields, requestId);
     return answer;
   }
 
@@ -145,36 +137,23 @@ export class Gateway {
    * that was answered meanwhile (see `clientFault`) gets no second answer, which would be taken for that to its next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
-    return (await result) ?? (exchange.settled ? null : this.#passGates(exchange, from));
+    return (await result) ?? (exchange.answer.isSettled ? null : this.#passGates(exchange, from));
   }
 
   #conclude(exchange: Exchange, refusal: GateResult): void {
-    if (exchange.settled) return;
+    if (exchange.answer.isSettled) return;
     if (refusal === null) {
-      this.#serve(exchange);
+      serve(exchange, this.#state);
       return;
     }
     // A client that is slow to take its refusal keeps nobody out.
-    giveUpstreamBack(exchange, this.#state);
+    exchange.upstreamPermit?.giveBack();
     exchange.answerError(refusal);
   }
 
   /** Nothing more is done for it upstream. */
   #abandon(exchange: Exchange): void {
-    exchange.terminal?.abandoned();
-    giveUpstreamBack(exchange, this.#state);
-  }
-
-  #serve(exchange: Exchange): void {
-    const { route, head, isServerWide, maxForwards } = exchange;
-    if (isServerWide) {
-      serveOptions(exchange);
-      return;
-    }
-    if (route === null || head === null) throw new Error('an exchange passed the gates without a route');
-    if (exchange.isPreflight && answersPreflights(route)) servePreflight(exchange);
-    else if (route.kind === 'sign-in') serveSignIn(exchange, route);
-    else if (maxForwards === 0) serveOptions(exchange);
-    else forward(exchange, route, head, this.#state);
+    exchange.upstreamLeg?.abandoned();
+    exchange.upstreamPermit?.giveBack();
   }
 }

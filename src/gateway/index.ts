@@ -7,8 +7,6 @@ export {
   overloaded,
   versionNotSupported,
 } from './answers/index.ts';
-export { ConnectionMemory } from './connection-memory.ts';
-export type { Downstream } from './downstream.ts';
-export type { Exchange } from './exchange.ts';
+export { ConnectionMemory, type Downstream, type Exchange } from './exchange/index.ts';
 export { Gateway } from './gateway.ts';
 export { UnlistedProxies } from './unlisted-proxies.ts';

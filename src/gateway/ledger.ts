@@ -1,58 +1,55 @@
 import type { ErrorSide, ExchangeRecord, GatewayError } from '../core/index.ts';
-import { RateLimitError } from './answers/index.ts';
-import type { Exchange } from './exchange.ts';
-import { webhookOf } from './gates/index.ts';
+import { type Exchange, webhookOf } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 
-/** What an exchange leaves behind in the counters of limits and offences. */
+/** Notes in the counters of limits and offences what an exchange leaves behind. */
 export function settle(exchange: Exchange, { limiting }: GatewayState): void {
-  const { status, resourceUnit, route } = exchange;
-  const byUpstream = exchange.answeredUpstreamAtMs !== null;
-  // People without access must not use up what those who have it share.
-  if (resourceUnit !== null && byUpstream && (status === 401 || status === 403 || status === 404)) {
-    limiting.store.refund(resourceUnit.limit, resourceUnit.main, resourceUnit.window);
-  }
-  if (status === 404 && byUpstream && !exchange.isPreflight && route?.kind === 'forward' && route.webhook) {
-    limiting.webhookNotFound.note(exchange.addressKey, webhookOf(exchange));
+  const { destination, ruling, addressKey } = exchange;
+  const { status } = exchange.answer;
+  if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
+    const unit = ruling === null ? null : ruling.resourceUnit;
+    // People without access must not use up what those who have it share.
+    if (unit !== null && (status === 401 || status === 403 || status === 404))
+      limiting.store.refund(unit.limit, unit.main, unit.window);
+    const { route, params, isPreflight } = destination;
+    if (status === 404 && !isPreflight && route?.kind === 'forward' && route.webhook)
+      limiting.webhookNotFound.note(addressKey, webhookOf(route, params));
   }
   if (!isInvalid(exchange)) return;
   limiting.listener.invalid(status);
-  limiting.invalidRequests.note(exchange.addressKey);
+  limiting.invalidRequests.note(addressKey);
 }
 
 /** Final status 401, 403 or 429, but not where a restriction answered or others share the blame (docs/contract.md, 5.1). */
-function isInvalid({ status, error, refusedScope, isPreflight }: Exchange): boolean {
-  if (isPreflight) return false;
+function isInvalid({ answer, destination }: Exchange): boolean {
+  const { status, limitedBy } = answer;
+  if (destination.isPreflight) return false;
   if (status === 401 || status === 403) return true;
-  if (status !== 429 || refusedScope === 'shared') return false;
-  return !(error instanceof RateLimitError && error.byRestriction);
+  return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
 /** What there is to say of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
-  const { sentUpstreamAtMs, answeredUpstreamAtMs, noPermit } = exchange;
+  const { answer, destination, arrival, downstream, upstreamLeg: leg, noRoom, caller } = exchange;
   return {
     requestId: exchange.requestId,
     arrivedAtMs: exchange.arrivedAtMs,
     sequence: exchange.sequence,
-    method: exchange.downstream.method,
-    route: exchange.route?.id ?? null,
-    upstream: sentUpstreamAtMs === null && noPermit === null ? null : exchange.upstream,
-    clientAddress: exchange.clientAddress,
-    status: exchange.status,
-    outcome: exchange.outcome,
-    bytesReceived: exchange.downstream.bytesReceived,
-    bytesSent: exchange.bytesSent,
+    method: downstream.method,
+    route: destination.route === null ? null : destination.route.id,
+    upstream: leg?.upstream ?? noRoom?.upstream ?? null,
+    clientAddress: arrival.clientAddress,
+    status: answer.status,
+    outcome: answer.outcome,
+    bytesReceived: downstream.bytesReceived,
+    bytesSent: answer.bytesSent,
     durationMs: nowMs - exchange.startedAtMs,
-    upstreamMs:
-      sentUpstreamAtMs === null || answeredUpstreamAtMs === null
-        ? null
-        : answeredUpstreamAtMs - sentUpstreamAtMs,
-    caller: { class: exchange.caller?.kind ?? 'address', principal: exchange.caller?.principal ?? null },
+    upstreamMs: leg === null || leg.answeredAtMs === null ? null : leg.answeredAtMs - leg.sentAtMs,
+    caller: { class: caller?.kind ?? 'address', principal: caller?.principal ?? null },
     tokenRefused: exchange.refusedToken,
-    decision: exchange.decision,
-    retried: exchange.retried,
-    error: exchange.error === null ? null : describe(exchange.error),
+    decision: exchange.ruling,
+    retried: leg?.repeated ?? false,
+    error: answer.error === null ? null : describe(answer.error),
   };
 }
 

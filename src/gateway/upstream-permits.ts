@@ -1,3 +1,4 @@
+import type { GatewayError } from '../core/index.ts';
 import { Permits } from './permits.ts';
 
 /** What an upstream takes. */
@@ -12,6 +13,31 @@ export interface UpstreamCaps {
 /** Which cap is met, by its key in gateway.yaml. */
 export type UpstreamCap = 'max_requests' | 'max_requests_per_caller';
 
+/** Why an upstream takes no more, or no more of this caller. */
+export interface NoRoom {
+  readonly upstream: string;
+  readonly error: GatewayError;
+}
+
+/** The place of one exchange among the requests to its upstream. */
+export class UpstreamPermit {
+  #inFlight: InFlight | null;
+  readonly #caller: string;
+
+  constructor(inFlight: InFlight, caller: string) {
+    this.#inFlight = inFlight;
+    this.#caller = caller;
+  }
+
+  /** May be called again. */
+  giveBack(): void {
+    if (this.#inFlight === null) return;
+    this.#inFlight.all--;
+    this.#inFlight.callers.giveBack(this.#caller);
+    this.#inFlight = null;
+  }
+}
+
 interface InFlight {
   all: number;
   readonly callers: Permits;
@@ -22,14 +48,17 @@ export class UpstreamPermits {
   /** Upstreams are few, and stay when nothing is in flight to them. */
   readonly #upstreams = new Map<string, InFlight>();
 
-  /** Null: the caller has a permit now. Else nothing was taken. */
-  take({ name, maxRequests, maxRequestsPerCaller }: UpstreamCaps, caller: string): UpstreamCap | null {
+  /** The permit, or the cap that is met. */
+  take(
+    { name, maxRequests, maxRequestsPerCaller }: UpstreamCaps,
+    caller: string,
+  ): UpstreamPermit | UpstreamCap {
     const inFlight = this.#to(name);
-    // Asked first: a caller that holds its share should hear of that, not that the upstream is full.
+    // First: a caller that has its share hears of that, and not that the upstream is full.
     if (!inFlight.callers.take(caller, maxRequestsPerCaller)) return 'max_requests_per_caller';
     if (inFlight.all < maxRequests) {
       inFlight.all++;
-      return null;
+      return new UpstreamPermit(inFlight, caller);
     }
     inFlight.callers.giveBack(caller);
     return 'max_requests';
@@ -38,12 +67,6 @@ export class UpstreamPermits {
   /** In flight to this upstream. */
   taken(name: string): number {
     return this.#to(name).all;
-  }
-
-  giveBack(name: string, caller: string): void {
-    const inFlight = this.#to(name);
-    inFlight.all--;
-    inFlight.callers.giveBack(caller);
   }
 
   #to(name: string): InFlight {

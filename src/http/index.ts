@@ -8,4 +8,5 @@ export { readMaxForwards } from './max-forwards.ts';
 export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
+export { addRequestId, addTrace } from './trace-fields.ts';
 export { upstreamFields } from './upstream-fields.ts';

@@ -1,6 +1,7 @@
 import type { Fields } from '../core/index.ts';
 import { writeMaxForwards } from './max-forwards.ts';
 import type { RequestHead } from './request-head.ts';
+import { addTrace } from './trace-fields.ts';
 
 /** What the gateway says of a request to the upstream, beside the client's own fields. */
 export interface Provenance {
@@ -21,7 +22,6 @@ export interface Provenance {
 
 /**
  * The fields that go to the upstream: the client's that pass, then those that the gateway answers for.
- * `Via` is required of a gateway by RFC 9110, 7.6.3.
  */
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
   const fields = head.kept.slice();
@@ -36,10 +36,7 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
     head.forwardedProto ?? provenance.scheme,
     'X-Forwarded-Host',
     head.forwardedHost ?? head.host ?? provenance.host,
-    'X-Request-Id',
-    provenance.requestId,
-    'Via',
-    provenance.httpMinor === 0 ? '1.0 weir' : '1.1 weir',
   );
+  addTrace(fields, provenance.requestId, provenance.httpMinor);
   return fields;
 }

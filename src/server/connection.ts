@@ -222,7 +222,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   }
 
   #onDrain(): void {
-    if (this.#phase.name === 'exchange') this.#phase.exchange.terminal?.drained();
+    if (this.#phase.name === 'exchange') this.#phase.exchange.drained();
   }
 
   #onClose(): void {
@@ -283,7 +283,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   #nextRequest(): void {
     this.#stall.begin();
     // A repeated head would not be recognised: its fields would be another array.
-    if (!this.#reader.remembersFields) this.memory.head = null;
+    if (!this.#reader.remembersFields) this.memory.arrival = null;
     this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : REST_OF_BODY;
     this.#reader.next();
     this.#read();

@@ -1,34 +1,68 @@
-import type { RouteModel } from '../../config/index.ts';
-import { parseTarget } from '../../http/index.ts';
+import type { RouteModel, Snapshot } from '../../config/index.ts';
+import { askedMethod, type CorsRules, parseTarget, type Target } from '../../http/index.ts';
 import type { RouteMatch } from '../../routing/index.ts';
 import { badRequest, noRoute } from '../answers/index.ts';
-import type { Exchange } from '../exchange.ts';
+import { type Destination, type Exchange, NOWHERE } from '../exchange/index.ts';
 import type { GateResult } from './gate.ts';
-import { methodAskedFor, routeOfPreflight } from './preflight.ts';
 
-/** Brings the target into its one form and finds the route by it. */
+/** Brings the target into its one form and finds where it leads. */
 export function findRoute(exchange: Exchange): GateResult {
-  const { downstream, head } = exchange;
-  const target = parseTarget(downstream.target, head?.host ?? '', downstream.method);
+  const { downstream, head, snapshot } = exchange;
+  const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('refused' in target) return badRequest(target.refused);
   if (target.path === '*') {
-    exchange.isServerWide = true;
+    exchange.destination = THE_GATEWAY;
     return null;
   }
-  exchange.path = target.path;
-  exchange.query = target.query;
-  const match = routeOf(exchange);
-  if (match !== null) {
-    exchange.route = match.value;
-    exchange.params = match.params;
-  }
+  const cors = downstream.method === 'OPTIONS' ? snapshot.cors : null;
+  const asked = cors === null ? null : askedMethod(head.kept);
+  const match =
+    asked === null
+      ? snapshot.routes.find(downstream.method, target.path)
+      : routeOfPreflight(snapshot, target.path, asked);
+  if (match !== null)
+    exchange.destination = destinationOf(exchange, target, match, asked === null ? null : cors);
   if (target.semicolon && match?.value.semicolons !== 'pass') return badRequest('the path holds a semicolon');
   return match === null ? noRoute() : null;
 }
 
-function routeOf(exchange: Exchange): RouteMatch<RouteModel> | null {
-  const { downstream, snapshot, path } = exchange;
-  const asked = methodAskedFor(exchange);
-  exchange.isPreflight = asked !== null;
-  return asked === null ? snapshot.routes.find(downstream.method, path) : routeOfPreflight(exchange, asked);
+/** Where an OPTIONS about the gateway itself leads (RFC 9110, 9.3.7). */
+const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };
+
+/** @param cors the rules for preflights, where this is one */
+function destinationOf(
+  { maxForwards }: Exchange,
+  { path, query }: Target,
+  { value: route, params }: RouteMatch<RouteModel>,
+  cors: CorsRules | null,
+): Destination {
+  const isPreflight = cors !== null;
+  const authentication = isPreflight ? 'none' : route.authentication;
+  if (cors !== null && answersPreflights(route))
+    return { kind: 'preflight', route, params, path, query, authentication, isPreflight, cors };
+  if (route.kind === 'sign-in')
+    return { kind: 'sign-in', route, params, path, query, authentication, isPreflight, cors: null };
+  if (maxForwards === 0)
+    return { kind: 'options', route, params, path, query, authentication, isPreflight, cors: null };
+  return { kind: 'forward', route, params, path, query, authentication, isPreflight, cors: null };
+}
+
+/**
+ * The route of a preflight: a browser that wants to send a PUT asks about the route of the PUT. The gateway answers it, or it
+ * goes upstream by a route whose service answers preflights of all methods. Any other is routed by its own method, so that
+ * nothing else goes upstream under the route of another method.
+ */
+function routeOfPreflight(
+  { routes, preflightRoutes }: Snapshot,
+  path: string,
+  asked: string,
+): RouteMatch<RouteModel> | null {
+  const match = routes.find(asked, path);
+  if (match !== null && answersPreflights(match.value)) return match;
+  return preflightRoutes.find(asked, path) ?? routes.find('OPTIONS', path);
+}
+
+/** Whether the gateway answers preflights for this route by itself. */
+function answersPreflights(route: RouteModel): boolean {
+  return route.kind === 'sign-in' || route.cors;
 }

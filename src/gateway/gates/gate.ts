@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../core/index.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 
 /** Null: pass. An error: the answer. */

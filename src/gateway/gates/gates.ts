@@ -3,8 +3,8 @@ import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import { authorise, identify } from './identify.ts';
 import { limit } from './limit.ts';
-import { readOptions } from './options.ts';
 import { readHead } from './read-head.ts';
+import { readOptions } from './read-options.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 
 /**

@@ -1,55 +1,54 @@
-import { type Caller, type Invalid, readBearer, type Verdict, type Verifier } from '../../auth/index.ts';
+import { type Invalid, readBearer, type Verdict } from '../../auth/index.ts';
 import { globallyRefused, keysUnreachable, unauthenticated } from '../answers/index.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange, ValidToken } from '../exchange/index.ts';
 import type { GateResult } from './gate.ts';
 
+/** What a token is judged by, and how it came. */
+type Submitted = Omit<ValidToken, 'caller' | 'token'>;
+
 /**
- * Turns the token into a caller, where the route wants to know. It refuses nobody for lack of a valid one: that is for
- * `authorise`, after the limits, on which such a request draws as its address.
+ * Turns the token into a caller where the route wants to know. Refuses nobody for lack of a valid one: `authorise` does that,
+ * after the limits, on which such a request draws as its address.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
-  const { route, head, generation, snapshot } = exchange;
-  const authorization = head?.authorization ?? null;
-  if (route === null || route.authentication === 'none' || authorization === null || exchange.isPreflight)
-    return null;
-  if (generation.identity === null || snapshot.identity === null)
-    throw new Error('a route wants tokens, but nobody can check them');
-  const { verifier } = generation.identity;
-  const { schemes } = snapshot.identity;
-  if (isKnown(exchange, authorization, verifier, schemes)) return null;
+  const { authorization } = exchange.head;
+  if (exchange.destination.authentication === 'none' || authorization === null) return null;
+  const { identity } = exchange.generation;
+  const model = exchange.snapshot.identity;
+  // Without a provider nobody has a valid token, and `authorise` refuses where one is required.
+  if (identity === null || model === null) return null;
+  const { verifier } = identity;
+  const { schemes } = model;
+  const known = exchange.downstream.memory.token;
+  if (known !== null && known.authorization === authorization) {
+    if (known.verifier === verifier && known.schemes === schemes && verifier.accepts(known.caller)) {
+      exchange.token = known;
+      return null;
+    }
+  }
   const token = readBearer(authorization, schemes);
   if (typeof token !== 'string') {
     exchange.refusedToken = verifier.refuse(token);
     return null;
   }
+  const submitted = { authorization, verifier, schemes };
   const verdict = verifier.verify(token, exchange.addressKey);
-  if (verdict instanceof Promise) return verdict.then(awaited => conclude(exchange, token, awaited));
-  return conclude(exchange, token, verdict);
+  if (verdict instanceof Promise)
+    return verdict.then(awaited => conclude(exchange, submitted, token, awaited));
+  return conclude(exchange, submitted, token, verdict);
 }
 
-/** Clients bring the same token with one request after the other: found good on this connection, it is looked at no more. */
-function isKnown(
+function conclude(
   exchange: Exchange,
-  authorization: string,
-  verifier: Verifier,
-  schemes: readonly string[],
-): boolean {
-  const known = exchange.downstream.memory.token;
-  if (known === null || known.authorization !== authorization) return false;
-  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
-    return false;
-  exchange.caller = known.caller;
-  exchange.token = known.token;
-  return true;
-}
-
-function conclude(exchange: Exchange, token: string, verdict: Verdict | Invalid): GateResult {
+  { authorization, verifier, schemes }: Submitted,
+  token: string,
+  verdict: Verdict | Invalid,
+): GateResult {
   switch (verdict.kind) {
     case 'bot':
     case 'user':
-      exchange.caller = verdict;
-      exchange.token = token;
-      remember(exchange, token, verdict);
+      exchange.token = { caller: verdict, token, authorization, verifier, schemes };
+      exchange.downstream.memory.token = exchange.token;
       return null;
     case 'invalid':
       exchange.refusedToken = verdict;
@@ -62,17 +61,7 @@ function conclude(exchange: Exchange, token: string, verdict: Verdict | Invalid)
   }
 }
 
-function remember(exchange: Exchange, token: string, caller: Caller): void {
-  const { generation, snapshot, head, downstream } = exchange;
-  const authorization = head?.authorization ?? null;
-  if (generation.identity === null || snapshot.identity === null || authorization === null) return;
-  const { verifier } = generation.identity;
-  const { schemes } = snapshot.identity;
-  downstream.memory.token = { verifier, schemes, authorization, token, caller };
-}
-
 /** Refuses requests without a valid token where the route requires one (docs/contract.md, 2.1). */
-export function authorise(exchange: Exchange): GateResult {
-  if (exchange.route?.authentication !== 'required' || exchange.isPreflight) return null;
-  return exchange.caller === null ? unauthenticated(exchange.refusedToken) : null;
+export function authorise({ destination, token, refusedToken }: Exchange): GateResult {
+  return destination.authentication === 'required' && token === null ? unauthenticated(refusedToken) : null;
 }

@@ -1,6 +1,6 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
 import type { RenderedAnswer } from '../../../src/gateway/answers/render-error.ts';
-import { Exchange } from '../../../src/gateway/exchange.ts';
+import { Exchange } from '../../../src/gateway/exchange/exchange.ts';
 import { findRoute } from '../../../src/gateway/gates/find-route.ts';
 import { readHead } from '../../../src/gateway/gates/read-head.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
@@ -20,7 +20,7 @@ import type { SeenRequest } from './request-reading.ts';
  */
 export type Manner = 'prompt' | 'tardy' | 'hasty';
 
-const SETUP = {
+const GENERATION = {
   snapshot: {
     trustedProxies: new AddressSet([]),
     forwarding: new ForwardingRules(),
@@ -30,6 +30,9 @@ const SETUP = {
   },
 } as unknown as Generation;
 const STATE = {
+  generation: GENERATION,
+  clock: stillClock,
+  sequence: 0,
   nextRequestId: () => 'id',
   listener: { untrustedForwarding() {} },
   unlistedProxies: { saw() {} },
@@ -81,14 +84,14 @@ export class RecordingGateway {
   }
 
   accept(downstream: Http1Downstream): Exchange {
-    const exchange = new Exchange(downstream, SETUP, this.#entries.length, stillClock) as Entry;
+    const exchange = new Exchange(downstream, STATE) as Entry;
     this.#entries.push({ exchange, body: '', taken: false, over: false, why: null });
     return exchange;
   }
 
   run(exchange: Entry): void {
     const { downstream } = exchange;
-    const refused = readHead(exchange, STATE) ?? findRoute(exchange);
+    const refused = readHead(exchange) ?? findRoute(exchange);
     if (refused !== null && !(refused instanceof Promise)) {
       this.#entryOf(exchange).why = refused.message;
       downstream.answer(refused.status, '', EMPTY, '', refused.close);

@@ -1,40 +1,60 @@
 import { expect, test } from 'vitest';
-import { UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
+import { UpstreamPermit, UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
 
 const API = { name: 'api', maxRequests: 4, maxRequestsPerCaller: 2 };
 
-/** What each of these callers is told, in their order. */
-function take(permits: UpstreamPermits, callers: string, upstream = API): (string | null)[] {
-  return [...callers].map(caller => permits.take(upstream, caller));
+/** A permit of the caller, which there has to be. */
+function permit(permits: UpstreamPermits, caller: string, upstream = API): UpstreamPermit {
+  const taken = permits.take(upstream, caller);
+  if (taken instanceof UpstreamPermit) return taken;
+  throw new Error(`${caller} meets the cap ${taken}`);
 }
 
-test('a caller gets its share and no more, and what it has to spare is for others', () => {
+/** What each of these callers is told, in their order; null: it has a permit. */
+function take(permits: UpstreamPermits, callers: string, upstream = API): (string | null)[] {
+  return [...callers].map(caller => {
+    const taken = permits.take(upstream, caller);
+    return taken instanceof UpstreamPermit ? null : taken;
+  });
+}
+
+test('a caller gets its share and no more, and what it leaves is for others', () => {
   const permits = new UpstreamPermits();
-  expect(take(permits, 'aaab')).toEqual([null, null, 'max_requests_per_caller', null]);
+  const first = permit(permits, 'a');
+  expect(take(permits, 'aab')).toEqual([null, 'max_requests_per_caller', null]);
   expect(permits.taken('api')).toBe(3);
-  permits.giveBack('api', 'a');
+  first.giveBack();
   expect(take(permits, 'aa')).toEqual([null, 'max_requests_per_caller']);
 });
 
 test('an upstream gets no more than it takes, however many callers there are', () => {
   const permits = new UpstreamPermits();
-  expect(take(permits, 'abcde')).toEqual([null, null, null, null, 'max_requests']);
+  const first = permit(permits, 'b');
+  expect(take(permits, 'acde')).toEqual([null, null, null, 'max_requests']);
   expect(permits.taken('api')).toBe(4);
-  permits.giveBack('api', 'b');
-  // The share of who was refused is what it was.
+  first.giveBack();
+  // A caller that was refused has used nothing of its share.
   expect(take(permits, 'eb')).toEqual([null, 'max_requests']);
 });
 
-test('who holds its share is told that, and not that the upstream is full', () => {
+test('a caller with its share in use hears of that, and not that the upstream is full', () => {
   expect(take(new UpstreamPermits(), 'aabba')).toEqual([null, null, null, null, 'max_requests_per_caller']);
 });
 
 test('upstreams do not draw on each other', () => {
   const permits = new UpstreamPermits();
   take(permits, 'aabb');
-  expect(take(permits, 'a', { ...API, name: 'other' })).toEqual([null]);
-  permits.giveBack('other', 'a');
+  permit(permits, 'a', { ...API, name: 'other' }).giveBack();
   expect([permits.taken('other'), permits.taken('api')]).toEqual([0, 4]);
+});
+
+test('a permit that is given back twice is given back once', () => {
+  const permits = new UpstreamPermits();
+  const first = permit(permits, 'a');
+  take(permits, 'a');
+  first.giveBack();
+  first.giveBack();
+  expect(permits.taken('api')).toBe(1);
 });
 
 test('caps may change while permits are out', () => {

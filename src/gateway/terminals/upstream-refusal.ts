@@ -1,5 +1,5 @@
-import { type Fields, firstValue, GrowingBytes, type Release } from '../core/index.ts';
-import { keepAnswerFields } from '../http/index.ts';
+import { type Fields, firstValue, GrowingBytes, type Release } from '../../core/index.ts';
+import { keepAnswerFields } from '../../http/index.ts';
 import {
   addOwnFields,
   bodySpeaks,
@@ -10,12 +10,12 @@ import {
   rewrittenScope,
   type Scope,
   without,
-} from './answers/index.ts';
-import type { Exchange } from './exchange.ts';
+} from '../answers/index.ts';
+import type { Exchange } from '../exchange/index.ts';
 
-/** The contract's body is far shorter: a longer one is not read for it. */
+/** The contract's body is far shorter: a longer one is not read to find it. */
 const HELD_MAX_BYTES = 16_384;
-/** So much of a body that goes nowhere is read to keep its connection: a longer one costs more than a new connection. */
+/** A body that goes nowhere is read up to here to keep its connection: reading on costs more than a new connection. */
 const DISCARD_MAX_BYTES = 65_536;
 /** From the head to the end of the body, which has no reason to come late. The client waits no longer for its answer. */
 const BODY_MS = 2_000;
@@ -27,7 +27,7 @@ export interface UpstreamRefusalDependencies {
   readonly fields: Fields;
   /** Whether the upstream answers to browsers of other origins itself. */
   readonly cors: boolean;
-  /** Gives the upstream's answer up, and its connection. */
+  /** Gives up the upstream's answer, and its connection. */
   readonly abort: () => void;
 }
 
@@ -39,7 +39,7 @@ export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
   /** Its fields as they go out where it passes. */
   readonly #passing: string[];
-  /** What its head speaks of; null: no matter what the body says, the answer is rewritten. */
+  /** What its head speaks of; null: the answer is rewritten, whatever the body says. */
   readonly #scope: Scope | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
@@ -61,18 +61,18 @@ export class UpstreamRefusal {
     else this.#rewrite();
   }
 
-  /** A body follows: of that length, or of one that nobody knows yet. */
+  /** A body follows: of that length, or of unknown length. */
   head(bodyLength: number | null): void {
     this.#timer = setTimeout(() => this.#giveUp(), BODY_MS).unref();
     if (this.#scope === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewrite();
     if ((bodyLength ?? 0) > DISCARD_MAX_BYTES) this.#giveUp();
   }
 
-  data(chunk: Buffer, taken: Release | null): void {
+  data(chunk: Buffer, release: Release | null): void {
     this.#bytes += chunk.length;
     if (!this.#answered && this.#bytes <= HELD_MAX_BYTES) this.#held = this.#growing.join(this.#held, chunk);
     else if (!this.#answered) this.#rewrite();
-    taken?.();
+    release?.();
     if (this.#bytes > DISCARD_MAX_BYTES) this.#giveUp();
   }
 
@@ -104,7 +104,7 @@ export class UpstreamRefusal {
     if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
       fields.push('Content-Length', String(body.length));
     fields.push('Cache-Control', 'no-store');
-    addOwnFields(fields, exchange, { rate: false, via: true });
+    addOwnFields(fields, exchange, null);
     this.#answer(scope, reason, fields, body);
   }
 
@@ -113,9 +113,9 @@ export class UpstreamRefusal {
     const scope = rewrittenScope(theirs);
     const { reason, fields, body } = renderError(rewritten429(theirs, scope, exchange.clock.epochMs()));
     for (const part of fieldsBeside(this.#keep(false))) fields.push(part);
-    if (exchange.rate === null) fields.push('X-RateLimit-Scope', scope);
-    else exchange.rate = { ...exchange.rate, scope };
-    addOwnFields(fields, exchange, { rate: true, via: true });
+    const { rate } = exchange;
+    if (rate === null) fields.push('X-RateLimit-Scope', scope);
+    addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope });
     this.#answer(scope, reason, fields, body);
   }
 
@@ -125,12 +125,11 @@ export class UpstreamRefusal {
   }
 
   #answer(scope: Scope, reason: string, fields: Fields, body: string): void {
-    const { exchange } = this.#parts;
+    const { answer } = this.#parts.exchange;
     this.#answered = true;
     this.#held = NO_BYTES;
     this.#growing.forget();
-    exchange.refusedScope = scope;
-    exchange.sendWhole(429, reason, fields, body, false);
-    exchange.outcome = 'forwarded';
+    answer.limitedBy = scope;
+    answer.finish('forwarded', 429, reason, fields, body);
   }
 }

@@ -1,9 +1,8 @@
-import type { SignInRoute } from '../config/index.ts';
-import { type Fields, firstValue, GatewayError, GrowingBytes } from '../core/index.ts';
-import type { BodyTerms } from '../http1/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../signin/index.ts';
-import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from './answers/index.ts';
-import type { Exchange } from './exchange.ts';
+import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
+import type { BodyTerms } from '../../http1/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../../signin/index.ts';
+import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../answers/index.ts';
+import type { Exchange, SignInHere } from '../exchange/index.ts';
 
 /**
  * Small enough to be sent at once, so the deadline holds for the whole body. `readWhole` bounds the size of the data alone:
@@ -11,8 +10,8 @@ import type { Exchange } from './exchange.ts';
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
-/** The terminal that serves the two anonymous endpoints (docs/contract.md, 1). */
-export function serveSignIn(exchange: Exchange, route: SignInRoute): void {
+/** Serves the two anonymous endpoints (docs/contract.md, 1). */
+export function serveSignIn(exchange: Exchange, { route }: SignInHere): void {
   const signIn = exchange.generation.identity?.signIn;
   if (signIn === undefined) exchange.answerError(noRoute());
   else if (!route.methods.includes(exchange.downstream.method))
@@ -36,8 +35,7 @@ function serveAuth(exchange: Exchange, signIn: SignIn): void {
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
-  const fields: Fields = exchange.head?.kept ?? [];
-  return mediaTypeRefusal(firstValue(fields, 'content-type')) ?? null;
+  return mediaTypeRefusal(firstValue(exchange.head.kept, 'content-type')) ?? null;
 }
 
 /** A client that disconnects before the end has asked for nothing; later, that no longer stops the redeeming. */
@@ -46,13 +44,13 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
   let whole: Buffer = Buffer.alloc(0);
   exchange.downstream.body(BODY_TERMS).start({
     chunk: bytes => {
-      if (exchange.settled) return true;
+      if (exchange.answer.isSettled) return true;
       if (whole.length + bytes.length > MAX_REQUEST_BYTES) exchange.answerError(bodyTooLarge());
       else whole = joined.join(whole, bytes);
       return true;
     },
     end: () => {
-      if (!exchange.settled) then(whole);
+      if (!exchange.answer.isSettled) then(whole);
     },
     fail: () => {},
   });
@@ -61,10 +59,10 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
 function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
   signIn.redeem(body, exchange.addressKey).then(
     answer => {
-      if (!exchange.settled) reply(exchange, answer);
+      if (!exchange.answer.isSettled) reply(exchange, answer);
     },
     (fault: unknown) => {
-      if (!exchange.settled) exchange.answerError(internalFault(fault));
+      if (!exchange.answer.isSettled) exchange.answerError(internalFault(fault));
     },
   );
 }
@@ -75,7 +73,6 @@ function reply(exchange: Exchange, answer: SignInAnswer | GatewayError): void {
     return;
   }
   const fields = [...answer.fields, 'Content-Length', String(answer.body.length)];
-  addOwnFields(fields, exchange, { rate: true, via: true });
-  exchange.outcome = 'answered';
-  exchange.sendWhole(answer.status, 'OK', fields, answer.body.toString('latin1'), false);
+  addOwnFields(fields, exchange, exchange.rate);
+  exchange.answer.finish('answered', answer.status, 'OK', fields, answer.body.toString('latin1'));
 }

@@ -1,5 +1,5 @@
-import type { BodySource, Fields, Release } from '../core/index.ts';
-import type { BodyTerms, RequestFraming } from '../http1/index.ts';
+import type { BodySource, Fields, Release } from '../../core/index.ts';
+import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
 /**

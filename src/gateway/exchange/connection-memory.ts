@@ -1,0 +1,25 @@
+import type { AddressSet } from '../../http/index.ts';
+import type { Arrival } from './arrival.ts';
+import type { ValidToken } from './valid-token.ts';
+
+/** What the gateway remembers from one request of a connection to the next; gone with the connection. */
+export class ConnectionMemory {
+  /** Clients send the same token with one request after another. */
+  token: ValidToken | null = null;
+  /** The last arrival whose head was in order: clients repeat their fields as well. */
+  arrival: Arrival | null = null;
+  #proxies: AddressSet | null = null;
+  #trusted = false;
+
+  /**
+   * Whether the connection's peer is one of these proxies. Asks once for each set, since the answer costs a hundredth of a
+   * request.
+   */
+  trusts(peer: string, proxies: AddressSet): boolean {
+    if (this.#proxies !== proxies) {
+      this.#proxies = proxies;
+      this.#trusted = proxies.has(peer);
+    }
+    return this.#trusted;
+  }
+}

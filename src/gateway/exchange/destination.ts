@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import type { ForwardRoute, RouteModel, SignInRoute } from '../../config/index.ts';
+import type { CorsRules } from '../../http/index.ts';
+
+/** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
+export type Destination = Nowhere | OptionsHere | PreflightHere | SignInHere | Forwarded;
+
+/** No route was found, or the request was refused before one was looked for. */
+export type Nowhere = Place<'nowhere', null, null>;
+
+/** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
+export type OptionsHere = Place<'options', RouteModel | null, null>;
+
+/** A browser's preflight that the gateway answers by these rules. */
+export type PreflightHere = Place<'preflight', RouteModel, CorsRules>;
+
+export type SignInHere = Place<'sign-in', SignInRoute, null>;
+
+export type Forwarded = Place<'forward', ForwardRoute, null>;
+
+/** All have the same members in the same order, so that reading one costs the same whatever it is. */
+interface Place<Kind extends string, Route extends RouteModel | null, Cors extends CorsRules | null> {
+  readonly kind: Kind;
+  readonly route: Route;
+  /** Values of the path's parameters in order, as they stand in the canonical path. */
+  readonly params: readonly string[];
+  /** Canonical. */
+  readonly path: string;
+  /** With its `?`; empty where there is none. */
+  readonly query: string;
+  /** What the route asks of this request: nothing of a preflight, which carries no token. */
+  readonly authentication: RouteModel['authentication'];
+  /** A browser's question, which is never held against its sender, whether the gateway answers it or a service. */
+  readonly isPreflight: boolean;
+  readonly cors: Cors;
+}
+
+export const NOWHERE: Nowhere = {
+  kind: 'nowhere',
+  route: null,
+  params: [],
+  path: '',
+  query: '',
+  authentication: 'none',
+  isPreflight: false,
+  cors: null,
+};
+
+/** Names a webhook without its secrets: its parameters are the credentials to call it. */
+export function webhookOf(route: ForwardRoute, params: readonly string[]): string {
+  return hash('sha256', `${route.id}\0${params.join('\0')}`, 'base64url');
+}

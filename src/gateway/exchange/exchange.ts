@@ -1,0 +1,119 @@
+import type { Caller, Invalid } from '../../auth/index.ts';
+import type { Snapshot } from '../../config/index.ts';
+import type { BodyLength, Clock, GatewayError } from '../../core/index.ts';
+import type { RequestHead } from '../../http/index.ts';
+import type { Generation } from '../../runtime/index.ts';
+import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from '../answers/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
+import { Answer } from './answer.ts';
+import type { Arrival } from './arrival.ts';
+import { type Destination, NOWHERE } from './destination.ts';
+import type { Downstream } from './downstream.ts';
+import { readArrival } from './read-arrival.ts';
+import type { Ruling } from './ruling.ts';
+import type { UpstreamLeg } from './upstream-leg.ts';
+import type { ValidToken } from './valid-token.ts';
+
+/** One request with its answer. Knows from the start what came; each later part is set whole by the gate it names. */
+export class Exchange {
+  readonly downstream: Downstream;
+  /** The configuration that it began with, and what serves that, to its end. */
+  readonly generation: Generation;
+  readonly snapshot: Snapshot;
+  readonly clock: Clock;
+  readonly sequence: number;
+  readonly arrivedAtMs: number;
+  readonly startedAtMs: number;
+  readonly arrival: Arrival;
+  readonly requestId: string;
+  readonly answer: Answer;
+
+  /** Set by `addressCapacity`: it counts among the requests of its address. */
+  hasAddressPermit = false;
+  /** Set by `readOptions`: how often an OPTIONS may still be forwarded; null where it does not say. */
+  maxForwards: number | null = null;
+  /** Set by `findRoute`. */
+  destination: Destination = NOWHERE;
+  /** Set by `identify`: who sends; null where only the address is known. */
+  token: ValidToken | null = null;
+  /** Set by `identify`: why the token that came does not count; null where none came, or nobody asked, or it counts. */
+  refusedToken: Invalid | null = null;
+  /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
+  upstreamPermit: UpstreamPermit | null = null;
+  /** Set by `upstreamCapacity`: its upstream has no room for it, so it looks at its limits and draws on none. */
+  noRoom: NoRoom | null = null;
+  /** Set by `limit`; null where limits were only looked at. */
+  ruling: Ruling | null = null;
+  /** Set by the terminal `forward`. */
+  upstreamLeg: UpstreamLeg | null = null;
+
+  constructor(downstream: Downstream, state: GatewayState) {
+    const { generation, clock } = state;
+    this.downstream = downstream;
+    this.generation = generation;
+    this.snapshot = generation.snapshot;
+    this.clock = clock;
+    this.sequence = ++state.sequence;
+    this.arrivedAtMs = clock.epochMs();
+    this.startedAtMs = clock.monotonicMs();
+    this.arrival = readArrival(downstream, generation.snapshot, state);
+    this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
+    this.answer = new Answer(downstream);
+  }
+
+  get head(): RequestHead {
+    return this.arrival.head;
+  }
+
+  get addressKey(): string {
+    return this.arrival.addressKey;
+  }
+
+  get caller(): Caller | null {
+    return this.token === null ? null : this.token.caller;
+  }
+
+  /** What limits and shares of its sender are kept under. */
+  get callerKey(): string {
+    return this.token === null ? this.arrival.addressKey : this.token.caller.principal;
+  }
+
+  /** What the client is told of its bucket. */
+  get rate(): RateReport | null {
+    return this.ruling === null ? null : this.ruling.rate;
+  }
+
+  /** 0 also where it is ambiguous, which the gate `readHead` rejects. */
+  get bodyLength(): BodyLength {
+    const { bodyLength } = this.downstream.framing;
+    return typeof bodyLength === 'object' ? 0 : bodyLength;
+  }
+
+  /** The client has room again. */
+  drained(): void {
+    this.upstreamLeg?.drained();
+  }
+
+  /** Answers with an error of the gateway's own, unless an answer has begun: that can only be broken off. */
+  answerError(error: GatewayError): void {
+    const { answer, destination } = this;
+    let via = true;
+    if (error instanceof RateLimitError) {
+      via = error.via;
+      answer.limitedBy = error.byRestriction ? 'restriction' : error.scope;
+    }
+    answer.error = error;
+    if (answer.status !== 0) {
+      answer.breakOff();
+      return;
+    }
+    const { status, reason, fields, body, close } = renderError(error, destination.route?.kind === 'sign-in');
+    addOwnFields(fields, this, tellsRate(error) ? this.rate : null, via);
+    answer.finish('answered', status, reason, fields, body, close);
+  }
+}
+
+function acceptableRequestId(id: string | null): string | null {
+  return id !== null && /^[A-Za-z0-9._-]{1,64}$/.test(id) ? id : null;
+}

@@ -1,0 +1,15 @@
+export type { Answer } from './answer.ts';
+export { ConnectionMemory } from './connection-memory.ts';
+export {
+  type Destination,
+  type Forwarded,
+  NOWHERE,
+  type OptionsHere,
+  type PreflightHere,
+  type SignInHere,
+  webhookOf,
+} from './destination.ts';
+export type { Downstream } from './downstream.ts';
+export { Exchange } from './exchange.ts';
+export type { UpstreamLeg } from './upstream-leg.ts';
+export type { ValidToken } from './valid-token.ts';

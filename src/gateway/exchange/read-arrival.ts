@@ -1,0 +1,43 @@
+import type { Snapshot } from '../../config/index.ts';
+import { ownString } from '../../core/index.ts';
+import { addressKey, forwardedClient, RequestHead } from '../../http/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import type { Arrival } from './arrival.ts';
+import type { Downstream } from './downstream.ts';
+
+/** Reads what came, or recognizes what the connection remembers of its last request. */
+export function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
+  const { memory, fields, peer } = downstream;
+  const rules = snapshot.forwarding;
+  const known = memory.arrival;
+  const isKnown = known !== null && known.fields === fields && known.rules === rules;
+  const head = isKnown
+    ? known.head
+    : new RequestHead(fields, rules, memory.trusts(peer, snapshot.trustedProxies));
+  if (head.untrustedClaims) noteClaims(head, peer, state);
+  if (isKnown) return known;
+  const clientAddress =
+    head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
+  return { head, clientAddress, addressKey: addressKey(clientAddress), rules, fields };
+}
+
+/** What an untrusted peer claims counts for nothing, but the peer may be a proxy that is missing in `trusted_proxies`. */
+function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
+  listener.untrustedForwarding();
+  if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
+  else if (head.claimedForwarded !== null) unlistedProxies.saw(peer, 'Forwarded', head.claimedForwarded);
+}
+
+function readForwardedFor(
+  peer: string,
+  forwardedFor: readonly string[],
+  { trustedProxies }: Snapshot,
+  { unlistedProxies }: GatewayState,
+): string {
+  const { address, claim } = forwardedClient(peer, forwardedFor, trustedProxies);
+  // Permits, limits and restrictions keep it for longer than the request.
+  const client = ownString(address);
+  // The client may itself be a proxy, in front of the trusted one.
+  if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);
+  return client;
+}

@@ -1,0 +1,11 @@
+import type { Caller, Verifier } from '../../auth/index.ts';
+
+/** A token that was found valid, and everything that this depended on. */
+export interface ValidToken {
+  readonly caller: Caller;
+  readonly token: string;
+  /** The field's value as it came: comparing it costs less than hashing the token. */
+  readonly authorization: string;
+  readonly verifier: Verifier;
+  readonly schemes: readonly string[];
+}

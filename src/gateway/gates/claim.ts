@@ -1,0 +1,39 @@
+import type { BucketModel, CallerClass } from '../../config/index.ts';
+import { mainValue } from '../../http/index.ts';
+import { type LimitSet, NO_LIMITS } from '../../limits/index.ts';
+import type { Exchange } from '../exchange/index.ts';
+
+/** What a request draws on, and as whom. */
+export interface Claim {
+  readonly set: LimitSet;
+  readonly bucket: BucketModel | null;
+  readonly callerClass: CallerClass;
+  readonly caller: string;
+  /** Value of the bucket's main parameter, empty where it has none. */
+  readonly main: string;
+}
+
+/** Null: the value of the main parameter cannot be read in one way. */
+export function claimOf(exchange: Exchange): Claim | null {
+  const { destination, token, snapshot, downstream } = exchange;
+  const callerClass = token === null ? 'address' : token.caller.kind;
+  const caller = exchange.callerKey;
+  const { limits } = snapshot;
+  const { route } = destination;
+  // A preflight carries no token, so that its route's policies are not about it.
+  if (destination.isPreflight || route === null)
+    return { set: limits.global.address, bucket: null, callerClass, caller, main: '' };
+  const exempt = route.kind === 'forward' && route.globalLimitExempt;
+  const global = exempt ? NO_LIMITS : limits.global[callerClass];
+  // Buckets are for callers: without a valid token where one is required, only the address's global limit is drawn on.
+  const match =
+    destination.authentication === 'required' && token === null
+      ? null
+      : limits.routes.find(downstream.method, destination.path);
+  if (match === null) return { set: global, bucket: null, callerClass, caller, main: '' };
+  const { bucket, mainAt } = match.value;
+  const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
+  if (main === null) return null;
+  const sets = exempt ? bucket.exemptSets : bucket.sets;
+  return { set: sets[callerClass], bucket, callerClass, caller, main };
+}

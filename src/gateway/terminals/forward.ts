@@ -1,0 +1,229 @@
+import type { ForwardRoute } from '../../config/index.ts';
+import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
+import { keepAnswerFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
+import type { UpstreamRequest } from '../../http1/index.ts';
+import { transportTo } from '../../runtime/index.ts';
+import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import {
+  addOwnFields,
+  bodyTooLarge,
+  contractScope,
+  upstreamFailed,
+  upstreamTooSlow,
+} from '../answers/index.ts';
+import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import { UpstreamRefusal } from './upstream-refusal.ts';
+
+/** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+
+/** Serves an exchange by its upstream: the request goes out, the answer streams back. */
+export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): void {
+  const { downstream, bodyLength } = exchange;
+  const { route, isPreflight } = destination;
+  const { maxBytes } = route.body;
+  if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes) {
+    exchange.answerError(bodyTooLarge());
+    return;
+  }
+  // Nobody has asked the sender of a preflight for a token, so it may say no more than its fields.
+  const forwardedLength = isPreflight ? 0 : bodyLength;
+  const forwarding = new Forwarding(exchange, destination, state, {
+    method: downstream.method,
+    target: destination.path + destination.query,
+    fields: fieldsFor(exchange, destination),
+    bodyLength: forwardedLength,
+    body: forwardedLength === 0 ? null : downstream.body(route.body),
+    firstByteTimeoutMs: route.firstByteTimeoutMs,
+    idleTimeoutMs: route.idleTimeoutMs,
+  });
+  exchange.upstreamLeg = forwarding;
+  forwarding.send();
+}
+
+/** The header fields as the upstream will see them. */
+function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
+  const { downstream, head, token, maxForwards } = exchange;
+  const { upstream } = destination.route;
+  return upstreamFields(head, {
+    host: upstream.hostHeader ?? head.host ?? '',
+    peer: downstream.peer,
+    scheme: downstream.scheme,
+    httpMinor: downstream.httpMinor,
+    requestId: exchange.requestId,
+    authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
+    identity: token === null ? [] : token.caller.identityFields,
+    maxForwards: maxForwards === null ? null : maxForwards - 1,
+  });
+}
+
+/**
+ * What the upstream is told of the token: where the gateway looks at tokens, the valid one in the standard scheme, else
+ * nothing; where it does not, what the client sent. Nothing of a preflight.
+ */
+function authorizationFor(
+  { head, token }: Exchange,
+  { isPreflight, authentication }: Forwarded,
+): string | null {
+  if (isPreflight) return null;
+  if (authentication === 'none') return head.authorizationForHop ? null : head.authorization;
+  return token === null ? null : `Bearer ${token.token}`;
+}
+
+/** One exchange under way between client and upstream. */
+class Forwarding implements CallSink, UpstreamLeg {
+  sentAtMs = 0;
+  answeredAtMs: number | null = null;
+  repeated = false;
+  readonly #exchange: Exchange;
+  readonly #route: ForwardRoute;
+  readonly #request: UpstreamRequest;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  #call: TransportCall | null = null;
+  /** The client has as much as it can take for now. */
+  #blocked = false;
+  /** Takes the answer in this one's place: it is a 429, which may not pass unread. */
+  #refusal: UpstreamRefusal | null = null;
+
+  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: UpstreamRequest) {
+    this.#exchange = exchange;
+    this.#route = route;
+    this.#request = request;
+    this.#transport = transportTo(exchange.generation, route.upstream);
+    this.#clock = state.clock;
+  }
+
+  get upstream(): string {
+    return this.#route.upstream.name;
+  }
+
+  send(): void {
+    this.sentAtMs = this.#clock.monotonicMs();
+    this.#call = this.#transport.send(this.#request, this);
+  }
+
+  info(status: number, fields: Fields): void {
+    if (this.#exchange.downstream.httpMinor === 1) {
+      const policy = { status, chunked: false, rateLimits: false, cors: false };
+      this.#exchange.downstream.info(status, keepAnswerFields(fields, policy));
+    }
+  }
+
+  whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.whole(body);
+      return;
+    }
+    const out = this.#fieldsBack(status, fields, false);
+    this.#exchange.answer.finish('forwarded', status, reason, out, body);
+  }
+
+  head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.head(bodyLength);
+      return;
+    }
+    const { answer, downstream } = this.#exchange;
+    answer.begin(
+      status,
+      reason,
+      this.#fieldsBack(status, fields, bodyLength === null && downstream.httpMinor === 1),
+    );
+  }
+
+  data(chunk: Buffer, release: Release | null): boolean {
+    if (this.#refusal !== null) {
+      this.#refusal.data(chunk, release);
+      return true;
+    }
+    const more = this.#exchange.answer.write(chunk, release);
+    this.#blocked = !more;
+    return more;
+  }
+
+  end(trailers: Fields): void {
+    if (this.#refusal !== null) {
+      this.#refusal.end();
+      return;
+    }
+    this.#exchange.answer.end(keepTrailerFields(trailers));
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#refusal !== null) {
+      this.#refusal.fail();
+      return;
+    }
+    if (this.#mayRepeat(failure)) {
+      this.repeated = true;
+      this.send();
+      return;
+    }
+    this.#exchange.answerError(
+      failure.kind === 'timeout' ? upstreamTooSlow(failure.cause) : upstreamFailed(failure.cause),
+    );
+  }
+
+  drained(): void {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    this.#call?.resume();
+  }
+
+  abandoned(): void {
+    this.#refusal?.stop();
+    this.#call?.abort();
+  }
+
+  /** The fields that go to the client with the upstream's answer. */
+  #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
+    this.answeredAtMs = this.#clock.monotonicMs();
+    if (status === 429) return this.#fieldsOf429(fields, chunked);
+    const out = this.#keep(status, fields, chunked, false);
+    addOwnFields(out, this.#exchange, this.#exchange.rate);
+    return out;
+  }
+
+  /** The fields of a 429 that passes as it is: its own of the rate-limit family, if they speak the contract on their way out. */
+  #fieldsOf429(fields: Fields, chunked: boolean): string[] {
+    const { answer, rate } = this.#exchange;
+    let out = this.#keep(429, fields, chunked, true);
+    const spoken = contractScope(out);
+    if (spoken === null) out = this.#keep(429, fields, chunked, false);
+    answer.limitedBy = spoken ?? rate?.scope ?? 'user';
+    if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
+    addOwnFields(out, this.#exchange, spoken === null ? rate : null);
+    return out;
+  }
+
+  #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
+    return keepAnswerFields(fields, { status, chunked, rateLimits, cors: this.#passesCors() });
+  }
+
+  #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
+    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
+    const exchange = this.#exchange;
+    this.answeredAtMs = this.#clock.monotonicMs();
+    const abort = () => this.#call?.abort();
+    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
+  }
+
+  #passesCors(): boolean {
+    return this.#exchange.snapshot.cors === null || !this.#route.cors;
+  }
+
+  /**
+   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it was reset on a
+   * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
+   */
+  #mayRepeat(failure: UpstreamFailure): boolean {
+    if (this.repeated || failure.answerBegun) return false;
+    const { body, method } = this.#request;
+    if (failure.kind === 'connect') return body === null || !body.started;
+    return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);
+  }
+}

@@ -1,0 +1,13 @@
+import { addOwnFields, USUAL_METHODS } from '../answers/index.ts';
+import type { Exchange, OptionsHere } from '../exchange/index.ts';
+
+/** Serves an OPTIONS that goes no further: says which methods there are. */
+export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): void {
+  const { routes } = exchange.snapshot;
+  // OPTIONS is one of them, since this answers it.
+  const isServed = (method: string) =>
+    route === null || method === 'OPTIONS' || routes.find(method, path) !== null;
+  const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
+  addOwnFields(fields, exchange, exchange.rate);
+  exchange.answer.finish('answered', 204, 'No Content', fields, '');
+}

@@ -1,0 +1,18 @@
+import { addTrace, askedMethod, preflightFields } from '../../http/index.ts';
+import { isRoutable } from '../../routing/index.ts';
+import type { Exchange, PreflightHere } from '../exchange/index.ts';
+
+/** Serves a preflight that the gateway answers. If it asks for a method that the route does not serve, no method is allowed. */
+export function servePreflight(exchange: Exchange, destination: PreflightHere): void {
+  const { kept } = exchange.head;
+  const asked = askedMethod(kept);
+  const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
+  const fields = [...preflightFields(destination.cors, kept, served)];
+  addTrace(fields, exchange.requestId);
+  exchange.answer.finish('answered', 204, 'No Content', fields, '');
+}
+
+function serves({ snapshot }: Exchange, { route, path }: PreflightHere, method: string): boolean {
+  if (route.kind === 'sign-in') return route.methods.includes(method);
+  return isRoutable(method) && snapshot.routes.find(method, path)?.value === route;
+}
