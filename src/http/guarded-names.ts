@@ -6,6 +6,8 @@ export const OVERRIDES: readonly string[] = [
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
+  'x-method',
+  'http-method-override',
   'x-original-url',
   'x-rewrite-url',
   'x-override-url',
@@ -14,6 +16,7 @@ export const OVERRIDES: readonly string[] = [
 /** Fields that say where a request came from, which host, scheme or path it was sent to, and what a proxy arranged. */
 export const ORIGIN_CLAIMS: readonly string[] = [
   ...['forwarded', 'forwarded-*', 'x-forwarded', 'x-forwarded-*', 'x-forward-for', 'x-forwarder-for'],
+  ...['x-forward-proto', 'x-forward-host', 'x-client-real-ip', 'x-real-host', 'remote-host'],
   ...['x-original-forwarded-for', 'x-originally-forwarded-for', 'x-real-ip', 'client-ip', 'x-client-ip'],
   ...['true-client-ip', 'x-true-client-ip', 'cluster-client-ip', 'x-cluster-client-ip', 'remote-addr'],
   ...['x-remote-ip', 'x-remote-addr', 'x-remote-host', 'x-original-remote-addr', 'x-originating-ip'],
@@ -46,7 +49,7 @@ export const ORIGIN_CLAIMS: readonly string[] = [
 export const CALLER_CLAIMS: readonly string[] = [
   ...['remote-user', 'remote-name', 'remote-email', 'remote-groups'],
   ...['x-remote-user', 'x-remote-uid', 'x-remote-group', 'x-remote-groups', 'x-remote-extra-*'],
-  ...['x-auth-request-*', 'x-authentik-*', 'x-pomerium-*', 'x-webauth-*', 'tailscale-user-*'],
+  ...['x-auth-user', 'x-auth-request-*', 'x-authentik-*', 'x-pomerium-*', 'x-webauth-*', 'tailscale-user-*'],
   ...['cf-access-authenticated-user-email'],
   ...['x-amzn-mtls-*', 'x-amzn-oidc-*', 'x-goog-authenticated-user-*', 'x-ms-client-principal*'],
   // RFC 9440, and what servers called it before. WebSphere's plug-in has names of its own, $WSRU for one.

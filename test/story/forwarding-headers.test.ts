@@ -24,6 +24,7 @@ const TRUSTED = { config: { trusted_proxies: ['127.0.0.1'] } };
 
 /** Names by which a backend learns where a request came from, who sends it, or what it shall be taken for. */
 const CLAIMS = [
+  ...['Remote-Host', 'X-Forward-Proto', 'X-Forward-Host', 'X-Client-Real-IP', 'X-Real-Host', 'X-Auth-User'],
   ...['Client-IP', 'X-Forwarded', 'Forwarded-For', 'Proxy-Client-IP', 'WL-Proxy-Client-IP', 'X-ProxyUser-Ip'],
   ...['X-Original-Forwarded-For', 'CF-Connecting-IPv6', 'Fastly-Client-IP', 'X-Azure-ClientIP'],
   ...['X-Envoy-External-Address', 'X-Envoy-Internal', 'X-Originating-IP', 'X-Remote-IP', 'X-Remote-Addr'],
@@ -43,6 +44,8 @@ const CLAIMS = [
 const OVERRIDES = [
   'X-HTTP-Method-Override',
   'X-Method-Override',
+  'X-Method',
+  'HTTP-Method-Override',
   'X-HTTP-Method',
   'X-Original-URL',
   'X-Rewrite-URL',
