@@ -18,7 +18,7 @@ import {
 } from './file/index.ts';
 import { withLeanHeap } from './lean-heap.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
-import { gatewayJsonSchema, gatewaySchema, limitsSchema, validate } from './schema/index.ts';
+import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, limitsSchema, validate } from './schema/index.ts';
 
 export interface LoadOptions {
   /** What `${NAME}` in the files stands for. */
@@ -84,7 +84,7 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings();
-  const file = await ConfigFile.read(path, options.env, readings);
+  const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'these are limits: the file to name is the gateway.yaml that has them under "limits"');
     return { ok: false, problems: file.problems, readings };

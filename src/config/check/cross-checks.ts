@@ -6,6 +6,7 @@ import { checkForwardingHeaders, checkTrustedProxies } from '../forwarding-check
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
 import { checkIdentity } from './identity-checks.ts';
+import { checkSecrets } from './secret-checks.ts';
 
 /**
  * What one part of gateway.yaml says about another. It reads the raw value, so that a mistake in one part does not keep
@@ -21,6 +22,7 @@ export function crossCheck(file: ConfigFile): void {
   checkTrustedProxies(file);
   checkForwardingHeaders(file);
   checkIdentity(file);
+  checkSecrets(file);
 }
 
 /** What of a route others are compared with; null for what is not sound by itself. */

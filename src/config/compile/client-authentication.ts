@@ -1,6 +1,6 @@
 import type { ClientAuthentication } from '../../signin/index.ts';
 import type { ConfigFile } from '../file/index.ts';
-import { type IdentityProviderConfig, SECRET_IN_FILE } from '../schema/index.ts';
+import type { IdentityProviderConfig } from '../schema/index.ts';
 import { type ProviderFiles, secretMistake } from './provider-files.ts';
 
 const SECTION = 'identity_provider';
@@ -14,16 +14,6 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
   tls_client_auth: [],
   none: [],
 };
-
-/**
- * Secrets come from files or the environment, never from the file itself, whose history and copies nobody guards. Asked of
- * the file as it was read, so that a secret in it is told whatever else is wrong.
- */
-export function checkSecretIsVariable(file: ConfigFile): void {
-  const path = [SECTION, 'client_secret'];
-  if (!file.has(path) || file.isVariable(path)) return;
-  file.add(path, SECRET_IN_FILE);
-}
 
 /** How the gateway proves who it is, or null when something is missing for that; what is, was added to the file. */
 export function clientAuthentication(

@@ -2,7 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../file/index.ts';
-import { type LimitsConfig, limitsJsonSchema, limitsSchema, validate } from '../schema/index.ts';
+import {
+  type LimitsConfig,
+  limitsJsonSchema,
+  limitsSchema,
+  limitsSecrecy,
+  validate,
+} from '../schema/index.ts';
 
 export interface ReadLimits {
   /** Undefined: the files have mistakes, or cannot be read. */
@@ -32,7 +38,7 @@ export async function readLimits(gateway: ConfigFile, environment: Environment):
 }
 
 async function readOne(gateway: ConfigFile, path: string, environment: Environment): Promise<ReadLimits> {
-  const file = await ConfigFile.read(path, environment, gateway.readings);
+  const file = await ConfigFile.read(path, environment, gateway.readings, limitsSecrecy);
   if (file.unreadable !== null) {
     const { message, reason } = file.unreadable;
     gateway.add(['limits'], gateway.holdsVariable(['limits']) ? reason : message);
@@ -55,7 +61,7 @@ async function readFolder(
   }
   const files: ConfigFile[] = [];
   for (const name of names)
-    files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings));
+    files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings, limitsSecrecy));
   // Each by itself, so that its mistakes are told with its own lines.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);

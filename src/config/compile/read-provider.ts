@@ -8,7 +8,7 @@ import {
 } from '../../signin/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
-import { checkSecretIsVariable, clientAuthentication } from './client-authentication.ts';
+import { clientAuthentication } from './client-authentication.ts';
 import { type ProviderFiles, readProviderFiles } from './provider-files.ts';
 
 const SECTION = 'identity_provider';
@@ -26,7 +26,6 @@ export interface ProviderConfigOptions {
 export async function readProvider(file: ConfigFile): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined) return null;
-  checkSecretIsVariable(file);
   const files = await readProviderFiles(file, raw);
   const { success, data: config, error } = identityProviderSchema.safeParse(raw);
   if (!success) {

@@ -22,7 +22,6 @@ interface StoreFiles {
 export async function readStore(file: ConfigFile): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };
-  checkPasswordIsVariable(file);
   const files = await readFiles(file, raw);
   const { success, data: config } = redisStoreSchema.safeParse(raw);
   if (!success) return null;
@@ -102,14 +101,6 @@ function checkTls(file: ConfigFile, { redis, tls }: RedisStoreConfig): void {
     if (tls[one] === undefined || tls[other] !== undefined) continue;
     file.add([SECTION, 'tls', one], `needs "${other}" beside it`);
   }
-}
-
-/** Secrets come from files or the environment, never from the file itself, whose history and copies nobody guards. */
-function checkPasswordIsVariable(file: ConfigFile): void {
-  const path = [SECTION, 'password'];
-  if (!file.has(path) || file.isVariable(path)) return;
-  const message = `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with password_file`;
-  file.add(path, message);
 }
 
 /** Undefined: it cannot be used, which was told. */

@@ -1,9 +1,10 @@
-import { type Place, parseYamlText, quotable, quotableKey, SecretLines } from '../yaml/index.ts';
+import { type Place, parseYamlText, SecretLines } from '../yaml/index.ts';
 import { type Diagnostic, type Severity, sortDiagnostics } from './diagnostic.ts';
 import type { Environment } from './environment.ts';
 import { formatPath, type Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
 import type { Readings } from './readings.ts';
+import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Of one kind: nobody reads more, and they would fill the log and the status page. */
@@ -24,7 +25,8 @@ export class ConfigFile {
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #problems: Diagnostic[];
-  readonly #secrets: SecretLines;
+  readonly #lines: SecretLines;
+  readonly #secrecy: Secrecy;
   readonly #said = new Set<string>();
 
   private constructor(
@@ -32,7 +34,8 @@ export class ConfigFile {
     readings: Readings,
     root: YamlNode | null,
     problems: Diagnostic[],
-    secrets: SecretLines,
+    lines: SecretLines,
+    secrecy: Secrecy,
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
@@ -40,21 +43,26 @@ export class ConfigFile {
     this.unreadable = unreadable;
     this.#root = root;
     this.#problems = problems;
-    this.#secrets = secrets;
+    this.#lines = lines;
+    this.#secrecy = secrecy;
   }
 
   /** Never throws: whatever keeps the file from being read is one of its problems. */
-  static async read(name: string, environment: Environment, readings: Readings): Promise<ConfigFile> {
+  static async read(
+    name: string,
+    environment: Environment,
+    readings: Readings,
+    secrecy: Secrecy,
+  ): Promise<ConfigFile> {
     const read = await readConfigFile(name);
     readings.note(name, 'text', read);
     if (!read.ok) {
       const { problem, reason } = read;
       const unreadable = problem.line === null ? { message: problem.message, reason } : null;
-      return new ConfigFile(name, readings, null, [problem], new SecretLines(''), unreadable);
+      return new ConfigFile(name, readings, null, [problem], new SecretLines('', []), secrecy, unreadable);
     }
-    const { document, mistakes, placeOf } = parseYamlText(read.text);
+    const { document, mistakes, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
-    const secrets = new SecretLines(read.text);
     const problems = [...mistakes, ...(tree?.mistakes ?? [])].map(mistake => ({
       ...secrets.advise(mistake),
       file: name,
@@ -64,7 +72,7 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, problems, secrets);
+    return new ConfigFile(name, readings, tree?.root ?? null, problems, secrets, secrecy);
   }
 
   /** What the file means, or undefined when it cannot be told. */
@@ -95,14 +103,20 @@ export class ConfigFile {
     return this.#root !== null && nodeAt(this.#root, path).exact;
   }
 
-  /** What stands at `path`, for a message: `"5 s"`, `2000`, `a map`. Never what a variable holds. */
+  /** What stands at `path`, for a message: `"5 s"`, `2000`, `a map`. Never a secret, or what a variable holds. */
   shown(path: Path): string {
     const found = this.#find(path);
     if (found?.exact !== true || found.node.written === '') return 'nothing';
     const { written, value } = found.node;
     if (written === null) return Array.isArray(value) ? 'a list' : 'a map';
-    const short = quotable(written);
+    if (this.hides(path) && !this.isVariable(path)) return typeof value === 'string' ? 'text' : 'a value';
+    const short = this.#lines.quotable(written);
     return typeof value === 'string' || this.holdsVariable(path) ? JSON.stringify(short) : short;
+  }
+
+  /** Whether no message may repeat the value at `path`: it is a secret, or may hold one. */
+  hides(path: Path): boolean {
+    return this.#secrecy.hides(path);
   }
 
   /** Whether nothing but a variable stands at `path`, `${NAME}`. */
@@ -118,9 +132,8 @@ export class ConfigFile {
 
   /** The last key of `path`, for a message: in quotes, or in other words where it may be a part of a secret. */
   shownKey(path: Path): string {
-    const key = String(path.at(-1));
-    const isShown = this.#secrets.mayShow(key, this.place(path, 'key').line);
-    return isShown ? `"${quotableKey(key)}"` : 'in a line with a secret, which is not shown';
+    const quoted = this.#lines.quoteKey(String(path.at(-1)), this.place(path, 'key').line);
+    return quoted ?? 'in a line with a secret, which is not shown';
   }
 
   /** What stands at `path` with its variables resolved; undefined: nothing. Never for a message. */

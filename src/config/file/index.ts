@@ -7,4 +7,5 @@ export { readNamedText } from './named-file.ts';
 export { formatPath, type Path } from './path.ts';
 export { asMap, isMap } from './raw.ts';
 export { Readings } from './readings.ts';
+export type { Secrecy } from './secrecy.ts';
 export { didYouMean, suggest } from './suggest.ts';

@@ -4,7 +4,7 @@ import { ROUTABLE_METHODS } from '../../routing/index.ts';
 import { corsSchema } from './cors-schema.ts';
 import { forwardingHeadersSchema } from './forwarding-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
-import { choice, count, mapSuchAs, name, text, yesOrNo } from './plain-values.ts';
+import { choice, count, mapSuchAs, name, pathOfFile, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
   hostPort,
@@ -17,6 +17,7 @@ import {
   sizeOrNone,
   upstreamUrl,
 } from './scalars.ts';
+import { secrecyOf } from './secrecy.ts';
 import { storeSchema } from './store-schema.ts';
 
 // The one definition of gateway.yaml: it validates, gives every default, and becomes the JSON Schema that editors use. A
@@ -247,7 +248,7 @@ export const gatewaySchema = z.strictObject({
         .prefault('info')
         .describe('The least severe lines that are written.'),
       access: yesOrNo().prefault(true).describe('One line for each request.'),
-      pseudonym_key_file: text('write the path of a file')
+      pseudonym_key_file: pathOfFile()
         .optional()
         .describe(
           'A file with the key of the names by which callers go in the log: at least 32 characters. Relative to this file. Left out: a random key for each process, so that names do not outlive it.',
@@ -256,6 +257,8 @@ export const gatewaySchema = z.strictObject({
     .prefault({})
     .describe('What is written to standard output, as one JSON object a line.'),
 });
+
+export const gatewaySecrecy = secrecyOf(gatewaySchema);
 
 /** gateway.yaml with every default filled in: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;

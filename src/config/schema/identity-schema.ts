@@ -1,18 +1,17 @@
 import { z } from 'zod';
 
-import { choice, count, text, yesOrNo } from './plain-values.ts';
+import { choice, count, pathOfFile, text, yesOrNo } from './plain-values.ts';
 import { duration, momentOrNone, token } from './scalars.ts';
+import { secret, unshown } from './secrecy.ts';
 
 // The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
 // way of client authentication needs which key) is checked apart, see read-provider.ts.
 
 /** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
-  text(error).regex(/^\S*$/, { error: 'must not hold blanks or line ends' });
+  unshown(text(error)).regex(/^\S*$/, { error: 'must not hold blanks or line ends' });
 const address = () => withoutBlanks('write an address such as https://id.example.com/token');
 const QUOTES = 'in quotes if it is a number';
-/** A secret that is put in the place of a path must not be shown, so that the message does not begin with "expected". */
-const pathOfFile = () => text('write the path of a file');
 const claim = () => text('expected the name of a claim such as sub');
 const claims = () =>
   z
@@ -38,9 +37,6 @@ const scopes = () => {
   const error = 'expected scopes separated by one blank, such as "openid profile"';
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
 };
-
-/** Said of whatever else stands in the place of a secret. It must not be shown, so this does not begin with "expected". */
-export const SECRET_IN_FILE = `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with client_secret_file`;
 
 export const identityProviderSchema = z.strictObject({
   issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
@@ -79,10 +75,8 @@ export const identityProviderSchema = z.strictObject({
     .describe(
       'How the gateway proves that it is this client: by a secret in a header or in the body, by an assertion signed with private_key_file, by the certificate under tls, or not at all (a public client).',
     ),
-  client_secret: z
-    .string({ error: SECRET_IN_FILE })
+  client_secret: secret('client_secret')
     .optional()
-    .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
     .describe(`A variable of the environment that holds the secret, "\${OIDC_CLIENT_SECRET}".`),
   client_secret_file: pathOfFile()
     .optional()

@@ -3,6 +3,7 @@ export { RULES_BY_DEFAULT } from './forwarding-schema.ts';
 export {
   type GatewayConfig,
   gatewaySchema,
+  gatewaySecrecy,
   listenSchema,
   type RouteConfig,
   routeKeys,
@@ -12,7 +13,6 @@ export {
   type AccessTokensConfig,
   type IdentityProviderConfig,
   identityProviderSchema,
-  SECRET_IN_FILE,
 } from './identity-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export { parseLimitRoute } from './limit-route.ts';
@@ -21,9 +21,11 @@ export {
   bucketKeys,
   type LimitsConfig,
   limitsSchema,
+  limitsSecrecy,
   type OffenceConfig,
 } from './limits-schema.ts';
 export { network } from './scalars.ts';
+export { secretInFile, secretPaths } from './secrecy.ts';
 export { formatSize } from './size.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './store-schema.ts';
 export { validate } from './validate.ts';

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
+import { gatewaySecrecy } from './gateway-schema.ts';
 import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
+import { secrecyOf } from './secrecy.ts';
 
 // The one definition of limits.yaml, made as that of gateway.yaml is: it validates, gives every default as the operator
 // would write it, and becomes the JSON Schema that editors use.
@@ -123,6 +125,9 @@ export const limitsSchema = z.strictObject({
       'What X-RateLimit-Bucket is made of. value: the bucket and the value of its main parameter. route: the bucket alone, for client libraries that add the value by themselves.',
     ),
 });
+
+/** A secret belongs into gateway.yaml, and may be here by mistake. */
+export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.keys };
 
 /** limits.yaml with every default filled in: times in milliseconds. */
 export type LimitsConfig = z.output<typeof limitsSchema>;

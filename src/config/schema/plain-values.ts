@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { unshown } from './secrecy.ts';
+
 // Values of the configuration without a grammar of their own: words to choose from, numbers, text.
 
 /** One of a few words. */
@@ -18,14 +20,14 @@ export function yesOrNo() {
   return z.boolean({ error: 'expected true or false' });
 }
 
-/**
- * Text that is not empty.
- *
- * @param error what it says. Where the text is a secret, or may be one by mistake, it must not begin with "expected":
- * then the value is not shown.
- */
+/** Text that is not empty. */
 export function text(error: string) {
   return z.string({ error }).min(1, { error });
+}
+
+/** The path of a file: a secret is put in its place by mistake. */
+export function pathOfFile() {
+  return unshown(text('write the path of a file'));
 }
 
 /** The name that an operator gives to something, as the key of a map. */

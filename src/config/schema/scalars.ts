@@ -11,7 +11,8 @@ import { parseMomentS } from './moment.ts';
 import { parseSizeBytes } from './size.ts';
 
 // The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
-// and a parser that decides. A message that begins with "expected" gets the value as written added to it.
+// and a parser that decides. To a message that begins with "expected" the value is
+// added as written, unless the schema hides it (secrecy.ts).
 
 /**
  * A time such as `250ms`, read as milliseconds. Timers of Node run at once when their delay does not fit into 31 bits; a

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 
 import { type HostPort, parseHostPort } from '../model/index.ts';
-import { choice, count, text } from './plain-values.ts';
+import { choice, count, pathOfFile, text } from './plain-values.ts';
 import { duration } from './scalars.ts';
-
-/** A secret that is put in the place of a path must not be shown, so that the message does not begin with "expected". */
-const pathOfFile = () => text('write the path of a file');
+import { secret, unshown } from './secrecy.ts';
 
 /** `redis://weir@redis.internal:6379/0`, read. */
 export interface RedisUrl {
@@ -17,10 +15,10 @@ export interface RedisUrl {
 
 const REDIS_PORT = 6_379;
 
-/** Quotes nothing of the URL: it may hold a password. */
+/** It may hold a password, by mistake. */
 function redisUrl() {
   const error = 'write an address such as redis://redis.internal:6379 or rediss://weir@redis.internal:6379/0';
-  return z.string({ error }).transform((url, context): RedisUrl => {
+  return unshown(z.string({ error })).transform((url, context): RedisUrl => {
     const match = /^(rediss?):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/(\d{1,3})?)?$/.exec(url);
     const address = match === null ? undefined : parseHostPort(match[3] ?? '', REDIS_PORT);
     const user = decode(match?.[2] ?? '');
@@ -75,10 +73,8 @@ export const redisStoreSchema = z.strictObject({
     .array(node(), { error: 'expected a list of host:port such as [redis-1.internal:26379]' })
     .prefault([])
     .describe('The sentinels, or further nodes of the cluster, as host:port.'),
-  password: z
-    .string({ error: `write "\${NAME}", the variable of the environment that holds the password` })
+  password: secret('password')
     .optional()
-    .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
     .describe(`A variable of the environment that holds the password, "\${REDIS_PASSWORD}".`),
   password_file: pathOfFile()
     .optional()

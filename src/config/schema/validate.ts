@@ -64,6 +64,8 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
   } else if (file.holdsVariable(path)) {
     file.add(path, aboutVariable(file, path, issue));
+  } else if (file.hides(path) && isQuoting(issue)) {
+    file.add(path, expectedOf(issue) ?? issue.message);
   } else if (issue.message.startsWith('expected')) {
     file.add(path, `${issue.message}, found ${found(file, path, issue)}${wordMeant(file, path, issue)}`);
   } else {
@@ -86,6 +88,11 @@ function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): s
   return `${expected}, but ${file.shown(path)} holds something else`;
 }
 
+/** Whether the message may repeat the value. */
+function isQuoting(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.expected !== undefined;
+}
+
 /** What should stand there, in words that quote nothing of what does; null: the message itself quotes nothing. */
 function expectedOf(issue: z.core.$ZodIssue): string | null {
   const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
@@ -94,6 +101,7 @@ function expectedOf(issue: z.core.$ZodIssue): string | null {
 }
 
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
+  if (file.hides(path)) return '';
   const meant = whatWasMeant(issue.message, file.valueAt(path));
   if (meant !== '' || issue.code !== 'invalid_value') return meant;
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));

@@ -3,14 +3,14 @@ import { type Document, isScalar, isSeq, visit, type YAMLError } from 'yaml';
 import type { Broken } from './broken.ts';
 import { explainYaml } from './explain-yaml.ts';
 import type { Place, PlacedMistake } from './place.ts';
-import { quotable } from './quotable.ts';
-import { SecretLines } from './secret-lines.ts';
+import type { SecretLines } from './secret-lines.ts';
 
 /** A warning of the parser is a mistake too: it stands for something that does not mean what it seems to. */
 export function yamlMistakes(
   document: Document.Parsed,
   text: string,
   placeOf: (offset: number) => Place,
+  secrets: SecretLines,
 ): PlacedMistake[] {
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
@@ -18,7 +18,7 @@ export function yamlMistakes(
   // The tree reports every tag, known to the parser or not.
   const broken = errors.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   // The tree is whole in spite of a doubled key, so that its other mistakes can be told as well.
-  if (broken.length === 0) return doubledKeys(document, text, placeOf);
+  if (broken.length === 0) return doubledKeys(document, placeOf, secrets);
   const lines = text.split('\n');
   const conflicts = mergeConflicts(lines);
   return conflicts.length > 0 ? conflicts : tellBroken(document, broken, { text, lines, placeOf });
@@ -66,11 +66,10 @@ function mergeConflicts(lines: readonly string[]): PlacedMistake[] {
 
 function doubledKeys(
   document: Document.Parsed,
-  text: string,
   placeOf: (offset: number) => Place,
+  secrets: SecretLines,
 ): PlacedMistake[] {
   const mistakes: PlacedMistake[] = [];
-  const secrets = new SecretLines(text);
   visit(document, {
     Map(_, map, path) {
       const first = new Map<string, Place>();
@@ -82,7 +81,7 @@ function doubledKeys(
         else
           mistakes.push({
             ...place,
-            message: whyDoubled(secrets.mayShow(name, place.line) ? name : null, before, isSeq(path.at(-1))),
+            message: whyDoubled(secrets.quoteKey(name, place.line), before, isSeq(path.at(-1))),
           });
       }
     },
@@ -90,9 +89,9 @@ function doubledKeys(
   return mistakes;
 }
 
-/** @param name null: it may be part of a secret. */
+/** @param name in quotes; null: it may be a part of a secret. */
 function whyDoubled(name: string | null, before: Place, inList: boolean): string {
-  const key = name === null ? 'this key' : `the key "${quotable(name)}"`;
+  const key = name === null ? 'this key' : `the key ${name}`;
   const item = inList ? '; a new item of the list begins with "- "' : '';
   return `${key} is already there, in line ${before.line}${item}`;
 }

@@ -2,25 +2,33 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 
 import { oddCharacterIn } from './odd-characters.ts';
 import type { Place, PlacedMistake } from './place.ts';
+import { SecretLines } from './secret-lines.ts';
 import { yamlMistakes } from './yaml-mistakes.ts';
 
 export interface YamlText {
   /** Null when the text is broken so badly that what follows from it would mislead. */
   readonly document: Document.Parsed | null;
   readonly mistakes: readonly PlacedMistake[];
+  /** What messages may repeat of it. */
+  readonly secrets: SecretLines;
   placeOf(offset: number): Place;
 }
 
-/** Parses one YAML 1.2 document. */
-export function parseYamlText(text: string): YamlText {
+/**
+ * Parses one YAML 1.2 document.
+ *
+ * @param secretKeys the names of keys whose values are secrets.
+ */
+export function parseYamlText(text: string, secretKeys: readonly string[] = []): YamlText {
   // A line counter serves one document only: shared, it gives wrong lines.
   const lineCounter = new LineCounter();
   const placeOf = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
+  const secrets = new SecretLines(text, secretKeys);
   const odd = oddCharacterIn(text);
-  if (odd.length > 0) return { document: null, mistakes: odd, placeOf };
+  if (odd.length > 0) return { document: null, mistakes: odd, secrets, placeOf };
   const document = parseDocument(text, {
     lineCounter,
     merge: true,
@@ -30,6 +38,6 @@ export function parseYamlText(text: string): YamlText {
     // The parser compares every key with every other of its map: `doubledKeys` takes one look at each.
     uniqueKeys: false,
   });
-  const mistakes = yamlMistakes(document, text, placeOf);
-  return { document: document.errors.length === 0 ? document : null, mistakes, placeOf };
+  const mistakes = yamlMistakes(document, text, placeOf, secrets).map(mistake => secrets.advise(mistake));
+  return { document: document.errors.length === 0 ? document : null, mistakes, secrets, placeOf };
 }

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
+import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
+
+/** Breaks every grammar of the schema, yet could be a password. */
+const SECRET = 'hunter2/Zm9v+YmFy=';
+
+type Keys = readonly string[];
+
+/** Every way from the top of a file to a value; NAME stands for a key that the operator chooses, [] for an entry. */
+function pathsOf(schema: JsonSchema, above: Keys = []): Keys[] {
+  const within = (part: unknown, step: string): Keys[] =>
+    typeof part === 'object' && part !== null ? pathsOf(part as JsonSchema, [...above, step]) : [];
+  return [
+    above,
+    ...Object.entries(schema.properties ?? {}).flatMap(([key, part]) => within(part, key)),
+    ...within(schema.additionalProperties, 'NAME'),
+    ...within(schema.items, '[]'),
+    ...(schema.anyOf ?? []).flatMap(way => pathsOf(way, above)),
+  ];
+}
+
+function valueAt(path: Keys, value: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return value;
+  return step === '[]' ? [valueAt(rest, value)] : { [step]: valueAt(rest, value) };
+}
+
+function everyPath(schema: JsonSchema): string[] {
+  return [...new Set(pathsOf(schema).map(path => path.join('.')))];
+}
+
+/** The paths among these at which a value shows in what is printed. */
+async function pathsShown(paths: readonly string[], print: (path: Keys) => Promise<string[]>) {
+  const shown: string[] = [];
+  for (const path of paths)
+    if ((await print(path === '' ? [] : path.split('.'))).join('\n').includes('hunter2')) shown.push(path);
+  return shown;
+}
+
+async function printGateway(path: Keys, value: unknown = SECRET): Promise<string[]> {
+  return problemsOf(await loadFiles({ 'gateway.yaml': stringify(valueAt(path, value)) }));
+}
+
+async function printLimits(path: Keys): Promise<string[]> {
+  const files = {
+    'gateway.yaml': `limits: limits.yaml\n${NEEDED}`,
+    'limits.yaml': stringify(valueAt(path, SECRET)),
+  };
+  return problemsOf(await loadFiles(files));
+}
+
+const HIDDEN = [
+  '',
+  'identity_provider',
+  'identity_provider.client_secret',
+  'identity_provider.client_secret_file',
+  'identity_provider.discovery_url',
+  'identity_provider.endpoints',
+  'identity_provider.endpoints.authorization',
+  'identity_provider.endpoints.key_set',
+  'identity_provider.endpoints.token',
+  'identity_provider.issuer',
+  'identity_provider.private_key_file',
+  'identity_provider.tls',
+  'identity_provider.tls.ca_file',
+  'identity_provider.tls.certificate_file',
+  'identity_provider.tls.key_file',
+  'log',
+  'log.pseudonym_key_file',
+  'store',
+  'store.password',
+  'store.password_file',
+  'store.redis',
+  'store.sentinel_password_file',
+  'store.tls',
+  'store.tls.ca_file',
+  'store.tls.certificate_file',
+  'store.tls.key_file',
+];
+
+describe('a secret in the place of any value', () => {
+  it('is not printed where the schema marks a secret, a path or an address, or a map that holds one', async () => {
+    const shown = await pathsShown(everyPath(gatewayJsonSchema()), printGateway);
+    expect(shown.filter(path => HIDDEN.includes(path))).toEqual([]);
+  });
+
+  it('is hidden at every key whose name speaks of a secret, a file or an address', async () => {
+    const paths = everyPath(gatewayJsonSchema());
+    const named = /(secret|password|_file|issuer|discovery_url|endpoints\.\w+|redis)$/;
+    expect(paths.filter(path => named.test(path)).toSorted()).toEqual(
+      HIDDEN.filter(path => named.test(path)),
+    );
+  });
+
+  it.each([[{ hunter2: 1 }], [['hunter2']], [12_345], [true]])(
+    'is not printed in any other form: %j',
+    async value => {
+      for (const path of ['identity_provider.client_secret', 'store.password']) {
+        const problems = await printGateway(path.split('.'), value);
+        expect(problems.join('\n')).toContain('a secret never stands in this file');
+        expect(problems.join('\n')).not.toMatch(/hunter2|12345/);
+      }
+    },
+  );
+
+  it('is told in limits.yaml, where no key is a secret, for what it is', async () => {
+    const shown = await pathsShown(everyPath(limitsJsonSchema()), printLimits);
+    expect(shown).toContain('global.user');
+  });
+});
