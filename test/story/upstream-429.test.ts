@@ -18,6 +18,8 @@ import { header, type Script, values, type WireFields } from '../support/wire/in
 /** A connection rests for 125 ms after a 429. */
 const RESTED_MS = 200;
 
+const BUCKET = '0123456789abcdef0123456789abcdef';
+
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },
   buckets: { reads: { user: '5/60s' } },
@@ -36,7 +38,7 @@ function spoken(change: Readonly<Record<string, string | null>> = {}): string[] 
     'Retry-After': '7',
     'X-RateLimit-Scope': 'user',
     'X-RateLimit-Limit': '3',
-    'X-RateLimit-Bucket': 'theirs',
+    'X-RateLimit-Bucket': BUCKET,
     'Content-Type': 'application/json',
     ...change,
   };
@@ -58,7 +60,7 @@ describe("an upstream's 429 that speaks the contract", () => {
     expect(rateFieldsOf(answer)).toEqual([
       ...['retry-after', 'x-ratelimit-bucket', 'x-ratelimit-limit', 'x-ratelimit-scope'],
     ]);
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
     expect(fieldOf(answer, 'x-other')).toBe('stays');
     expect(fieldOf(answer, 'via')).toBe('1.1 weir');
     expect(values(answer.fields, 'cache-control')).toEqual(['no-store']);
@@ -97,7 +99,7 @@ describe("an upstream's 429 that speaks the contract", () => {
     const answer = await ask(front);
     expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(BODY));
     expect(answer.trailers).toEqual([]);
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
     await sleep(RESTED_MS);
     expect((await ask(front)).status).toBe(429);
     expect(front.upstream.connections).toHaveLength(1);
@@ -106,7 +108,7 @@ describe("an upstream's 429 that speaks the contract", () => {
   test('passes to HEAD, which has no body to be judged by, and to HTTP/1.0', async () => {
     const front = await refusing(spoken(), BODY);
     const answer = await ask(front, 'HEAD /things');
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe('theirs');
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
     expect(fieldOf(answer, 'content-length')).toBe(String(BODY.length));
     const old = head('GET /things', front.issuer.bearer()).replace('HTTP/1.1', 'HTTP/1.0');
     expect((await front.gateway.ask(old)).body.toString()).toBe(BODY);
@@ -132,6 +134,8 @@ describe("an upstream's 429 is rewritten whose body does not speak the contract"
     ['a retry_after in quotes', '{"message":"m","retry_after":"6.5","global":false}'],
     ['no wait', '{"message":"m","retry_after":0,"global":false}'],
     ['a negative wait', '{"message":"m","retry_after":-1,"global":false}'],
+    ['less than a millisecond', '{"message":"m","retry_after":1e-9,"global":false}'],
+    ['another wait than its head', '{"message":"m","retry_after":9,"global":false}'],
     ['an endless wait', '{"message":"m","retry_after":1e999,"global":false}'],
     ['no global', '{"message":"m","retry_after":6.5}'],
     ['another global', GLOBAL_BODY],
@@ -223,13 +227,16 @@ describe("an upstream's 429 is rewritten whose head does not speak the contract"
       'user',
       7,
     ],
+    ['a bucket that is no hash', spoken({ 'X-RateLimit-Bucket': 'theirs' }), BODY, 'user', 7],
+    ['two buckets', [...spoken(), 'X-RateLimit-Bucket', BUCKET], BODY, 'user', 7],
+    ['a field that the family lacks', [...spoken(), 'X-RateLimit-Foo', '1'], BODY, 'user', 7],
     ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 'user', 7],
   ])('%s', async (_, fields, body, scope, wait) => {
     const front = await refusing(fields, body);
     const answer = await ask(front);
     expectRewritten(answer, scope, wait);
     expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope });
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).not.toBe('theirs');
+    expect(fieldOf(answer, 'x-ratelimit-bucket')).not.toBe(BUCKET);
   });
 });
 

@@ -33,7 +33,8 @@ export { type RenderedAnswer, renderError, tellsRate } from './render-error.ts';
 export { RestrictionAnswers } from './restriction-answers.ts';
 export {
   bodySpeaks,
-  contractScope,
+  type ContractHead,
+  contractHead,
   fieldsBeside,
   rewritten429,
   rewrittenScope,

@@ -1,9 +1,21 @@
 import { type Fields, firstValue } from '../../core/index.ts';
+import { foldName } from '../../http/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
+const MIN_WAIT_S = 0.001;
 const MAX_WAIT_S = 65_535;
+const MAX_QUOTA = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What the head of a 429 says in the words of the contract. */
+export interface ContractHead {
+  readonly scope: Scope;
+  readonly retryAfterS: number;
+}
+
+const SECONDS = /^\d{1,10}\.\d{3}$/;
+const QUOTA = /^\d{1,5}$/;
 
 /**
  * The forms on which clients of this header family rely (docs/contract.md, 4.5): other ones, or two of a name, break them.
@@ -15,40 +27,59 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['retry-after', /^[1-9]\d{0,4}$/],
   ['x-ratelimit-scope', /^(?:user|shared|global)$/],
   ['x-ratelimit-global', /^true$/],
-  ['x-ratelimit-limit', /^[1-9]\d{0,4}$/],
-  ['x-ratelimit-remaining', /^\d{1,5}$/],
-  ['x-ratelimit-reset', /^\d{1,12}(?:\.\d{1,9})?$/],
-  ['x-ratelimit-reset-after', /^(?=.*[1-9])\d{1,6}(?:\.\d{1,9})?$/],
+  ['x-ratelimit-limit', QUOTA],
+  ['x-ratelimit-remaining', QUOTA],
+  ['x-ratelimit-reset', SECONDS],
+  ['x-ratelimit-reset-after', SECONDS],
+  ['x-ratelimit-bucket', /^[0-9a-fA-F]{32}$/],
 ]);
 
-/** The scope of an upstream's 429 whose head speaks the contract, so that clients of this header family understand it; else null. */
-export function contractScope(fields: Fields): Scope | null {
-  const seen = new Map<string, string>();
+/** An upstream's 429 whose head speaks the contract, so that clients of this header family understand it; else null. */
+export function contractHead(fields: Fields): ContractHead | null {
+  const said = saidBy(fields);
+  if (said === null || !said.has('content-type') || !inRange(said)) return null;
+  const scope = SCOPES.find(known => known === said.get('x-ratelimit-scope'));
+  if (scope === undefined || (scope === 'global') !== said.has('x-ratelimit-global')) return null;
+  return { scope, retryAfterS: Number(said.get('retry-after')) };
+}
+
+/** The fields that have a form; null: one of them lacks it or comes twice, or the family has no field of its name. */
+function saidBy(fields: Fields): ReadonlyMap<string, string> | null {
+  const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
-    const form = FORMS.get(name);
-    if (form === undefined) continue;
     const value = fields[i + 1] as string;
-    if (seen.has(name) || !form.test(value)) return null;
-    seen.set(name, value);
+    const form = FORMS.get(name);
+    if (form === undefined && !foldName(name).startsWith('x-ratelimit-')) continue;
+    if (form === undefined || said.has(name) || !form.test(value)) return null;
+    said.set(name, value);
   }
-  const wait = Number(seen.get('retry-after') ?? Number.NaN);
-  if (!seen.has('content-type') || !(wait <= MAX_WAIT_S)) return null;
-  const scope = SCOPES.find(known => known === seen.get('x-ratelimit-scope')) ?? null;
-  return (scope === 'global') === seen.has('x-ratelimit-global') ? scope : null;
+  return said;
+}
+
+function inRange(said: ReadonlyMap<string, string>): boolean {
+  const number = (name: string, absent: number) => Number(said.get(name) ?? absent);
+  const limit = number('x-ratelimit-limit', MAX_QUOTA);
+  return (
+    number('retry-after', Number.NaN) <= MAX_WAIT_S &&
+    limit >= 1 &&
+    limit <= MAX_QUOTA &&
+    number('x-ratelimit-remaining', 0) <= limit &&
+    number('x-ratelimit-reset-after', MIN_WAIT_S) >= MIN_WAIT_S
+  );
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Whether the body of an upstream's 429 speaks the contract, and of the same scope as its head. Each character is one byte. */
-export function bodySpeaks(body: string, scope: Scope): boolean {
+/** Whether the body of an upstream's 429 speaks the contract, and agrees with its head. Each character is one byte. */
+export function bodySpeaks(body: string, { scope, retryAfterS }: ContractHead): boolean {
   const members = membersOf(body);
   const wait = members.get('retry_after');
   return (
     typeof members.get('message') === 'string' &&
     typeof wait === 'number' &&
-    wait > 0 &&
-    wait <= MAX_WAIT_S &&
+    wait >= MIN_WAIT_S &&
+    Math.ceil(wait) === retryAfterS &&
     members.get('global') === (scope === 'global')
   );
 }

@@ -7,7 +7,7 @@ import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../
 import {
   addOwnFields,
   bodyTooLarge,
-  contractScope,
+  contractHead,
   upstreamFailed,
   upstreamTooSlow,
 } from '../answers/index.ts';
@@ -192,9 +192,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   #fieldsOf429(fields: Fields, chunked: boolean): string[] {
     const { answer, rate } = this.#exchange;
     let out = this.#keep(429, fields, chunked, true);
-    const spoken = contractScope(out);
+    const spoken = contractHead(out);
     if (spoken === null) out = this.#keep(429, fields, chunked, false);
-    answer.limitedBy = spoken ?? rate?.scope ?? 'user';
+    answer.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
     if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
     addOwnFields(out, this.#exchange, spoken === null ? rate : null);
     return out;

@@ -3,7 +3,8 @@ import { keepAnswerFields } from '../../http/index.ts';
 import {
   addOwnFields,
   bodySpeaks,
-  contractScope,
+  type ContractHead,
+  contractHead,
   fieldsBeside,
   renderError,
   rewritten429,
@@ -39,8 +40,8 @@ export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
   /** Its fields as they go out where it passes. */
   readonly #passing: string[];
-  /** What its head speaks of; null: the answer is rewritten, whatever the body says. */
-  readonly #scope: Scope | null;
+  /** What its head says; null: the answer is rewritten, whatever the body says. */
+  readonly #spoken: ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
   #bytes = 0;
@@ -50,21 +51,21 @@ export class UpstreamRefusal {
   constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
     this.#passing = this.#keep(true);
-    this.#scope = contractScope(this.#passing);
+    this.#spoken = contractHead(this.#passing);
   }
 
   /** The whole body is here; every character is one byte. An answer to HEAD has none and speaks by its head alone. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
-    if (this.#scope !== null && (method === 'HEAD' || bodySpeaks(body, this.#scope)))
-      this.#pass(this.#scope, body);
+    if (this.#spoken !== null && (method === 'HEAD' || bodySpeaks(body, this.#spoken)))
+      this.#pass(this.#spoken.scope, body);
     else this.#rewrite();
   }
 
   /** A body follows: of that length, or of unknown length. */
   head(bodyLength: number | null): void {
     this.#timer = setTimeout(() => this.#giveUp(), BODY_MS).unref();
-    if (this.#scope === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewrite();
+    if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewrite();
     if ((bodyLength ?? 0) > DISCARD_MAX_BYTES) this.#giveUp();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   bodySpeaks,
-  contractScope,
+  contractHead,
   fieldsBeside,
   rewritten429,
   rewrittenScope,
@@ -11,6 +11,7 @@ const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const wait = (value: string | null) =>
   JSON.parse(rewritten429(value === null ? [] : ['retry-after', value], 'user', NOW_MS).body).retry_after;
 
+const HASH = '0123456789abcdef0123456789abcdef';
 const JSON_TYPE = ['Content-Type', 'application/json'];
 const USER = ['X-RateLimit-Scope', 'user', ...JSON_TYPE];
 const GLOBAL = ['X-RateLimit-Scope', 'global', 'X-RateLimit-Global', 'true', ...JSON_TYPE];
@@ -21,20 +22,16 @@ describe("the head of an upstream's 429 speaks the contract", () => {
     ['shared', ['x-ratelimit-scope', 'shared', 'content-type', 'application/json']],
     ['global', GLOBAL],
   ] as const)('with scope %s and a whole number of seconds', (scope, fields) => {
-    expect(contractScope(['Retry-After', '1', ...fields])).toBe(scope);
-    expect(contractScope(['retry-after', '65535', ...fields])).toBe(scope);
+    expect(contractHead(['Retry-After', '1', ...fields])).toEqual({ scope, retryAfterS: 1 });
+    expect(contractHead(['retry-after', '65535', ...fields])).toEqual({ scope, retryAfterS: 65_535 });
   });
 
   test('whatever else it says', () => {
     const more = [
-      'X-RateLimit-Bucket',
-      'b',
-      'X-RateLimit-Reset-After',
-      '0.001',
-      'X-RateLimit-Remaining',
-      '0',
+      ...['X-RateLimit-Limit', '65535', 'X-RateLimit-Remaining', '65535', 'X-RateLimit-Bucket', HASH],
+      ...['X-RateLimit-Reset', '1767225600.000', 'X-RateLimit-Reset-After', '0.001', 'Server', 'x'],
     ];
-    expect(contractScope(['Retry-After', '7', ...USER, ...more, 'Server', 'x'])).toBe('user');
+    expect(contractHead(['Retry-After', '7', ...USER, ...more])?.scope).toBe('user');
   });
 
   test.each([
@@ -56,18 +53,34 @@ describe("the head of an upstream's 429 speaks the contract", () => {
     ['Global on another scope', ['Retry-After', '7', 'X-RateLimit-Global', 'true', ...USER]],
     ['a Reset-After of 0', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.000', ...USER]],
     ['a Reset-After with an exponent', ['Retry-After', '7', 'X-RateLimit-Reset-After', '1e3', ...USER]],
+    ['a Reset-After without three decimals', ['Retry-After', '7', 'X-RateLimit-Reset-After', '6.5', ...USER]],
+    ['a Reset-After below a millisecond', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.0001', ...USER]],
+    ['a Limit beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Limit', '65536', ...USER]],
+    ['a Remaining beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Remaining', '65536', ...USER]],
+    [
+      'a Remaining above its Limit',
+      ['Retry-After', '7', 'X-RateLimit-Limit', '5', 'X-RateLimit-Remaining', '6', ...USER],
+    ],
+    ['a Bucket that is no hash', ['Retry-After', '7', 'X-RateLimit-Bucket', 'theirs', ...USER]],
+    ['two Buckets', ['Retry-After', '7', 'X-RateLimit-Bucket', HASH, 'x-ratelimit-bucket', HASH, ...USER]],
+    ['a field that the family lacks', ['Retry-After', '7', 'X-RateLimit-Foo', '1', ...USER]],
+    ['a field in another spelling', ['Retry-After', '7', 'X_RateLimit_Limit', '5', ...USER]],
     ['a Limit of 0', ['Retry-After', '7', 'X-RateLimit-Limit', '0', ...USER]],
   ])('not with %s', (_, fields) => {
-    expect(contractScope(fields)).toBeNull();
+    expect(contractHead(fields)).toBeNull();
   });
 });
 
-test('a body speaks the contract with a message, a wait and the global of its head', () => {
-  const body = '{"message":"","retry_after":0.001,"global":true,"code":8}';
-  expect(bodySpeaks(body, 'global')).toBe(true);
-  expect(bodySpeaks(body, 'shared')).toBe(false);
-  expect(bodySpeaks('[]', 'user')).toBe(false);
-  expect(bodySpeaks('{"message":"","retry_after":65536,"global":true}', 'global')).toBe(false);
+test('a body speaks the contract with a message, and with the wait and the global of its head', () => {
+  const body = (wait: number | string, more = '') =>
+    `{"message":"","retry_after":${wait},"global":true${more}}`;
+  const head = { scope: 'global', retryAfterS: 1 } as const;
+  expect(bodySpeaks(body(0.001, ',"code":8'), head)).toBe(true);
+  expect(bodySpeaks(body(1), head)).toBe(true);
+  for (const wait of [0, 1e-9, '0.0009', 1.001, 9])
+    expect(bodySpeaks(body(wait), head), `${wait}`).toBe(false);
+  expect(bodySpeaks(body(1), { scope: 'shared', retryAfterS: 1 })).toBe(false);
+  expect(bodySpeaks('[]', head)).toBe(false);
 });
 
 test('the scope of a rewritten one is that of the upstream where that says user, else shared', () => {
