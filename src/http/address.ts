@@ -11,12 +11,19 @@ export function normalizeAddress(text: string): string | null {
   return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
 }
 
-/** What a normalized address counts as: IPv4 as itself, IPv6 as its /64, for a single host may have all of that. */
+/** What a normalized address counts as: IPv4 as itself, IPv6 as its /64, since a single host may have all of that. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;
   const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
-  return `${network}:/64`;
+  return `${network}:${NETWORK}`;
 }
+
+/** The address that stands for a key when a set of networks is asked: IPv4 itself, of IPv6 that of the network. */
+export function addressOfKey(key: string): string {
+  return key.endsWith(NETWORK) ? key.slice(0, -NETWORK.length) : key;
+}
+
+const NETWORK = '/64';
 
 /**
  * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families are kept apart: no IPv4

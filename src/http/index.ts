@@ -1,4 +1,11 @@
-export { AddressSet, addressKey, forwardedAddress, forwardedClient, normalizeAddress } from './address.ts';
+export {
+  AddressSet,
+  addressKey,
+  addressOfKey,
+  forwardedAddress,
+  forwardedClient,
+  normalizeAddress,
+} from './address.ts';
 export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';

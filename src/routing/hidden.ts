@@ -1,3 +1,4 @@
+import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { type Segment, shapeOf } from './segment.ts';
 
@@ -48,5 +49,5 @@ function chainBefore(
 
 function takes(methods: readonly string[] | null, method: string | null): boolean {
   if (methods === null) return true;
-  return method !== null && (methods.includes(method) || (method === 'HEAD' && methods.includes('GET')));
+  return method !== null && takesMethod(methods, method);
 }

@@ -14,6 +14,11 @@ export function isRoutable(method: string): boolean {
   return ROUTABLE.has(method);
 }
 
+/** Whether a route that names these methods takes this one. GET takes HEAD along. */
+export function takesMethod(methods: readonly string[], method: string): boolean {
+  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+}
+
 /** Throws a PatternError when a route could not be meant to name these methods. */
 export function checkMethods(methods: readonly string[]): void {
   if (methods.length === 0)

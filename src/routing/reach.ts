@@ -1,3 +1,4 @@
+import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { RouteCandidates } from './route-candidates.ts';
 
@@ -34,17 +35,12 @@ type Methods = RoutePattern['methods'];
 
 function methodsMeet(a: Methods, b: Methods): boolean {
   if (a === null || b === null) return true;
-  return a.some(method => takes(b, method)) || b.some(method => takes(a, method));
+  return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }
 
 function methodsCover(outer: Methods, inner: Methods): boolean {
   if (outer === null || inner === null) return outer === null;
-  return inner.every(method => takes(outer, method));
-}
-
-/** GET takes HEAD along. */
-function takes(methods: readonly string[], method: string): boolean {
-  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+  return inner.every(method => takesMethod(outer, method));
 }
 
 /** Whether every path of the second matches the first. */

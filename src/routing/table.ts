@@ -1,4 +1,5 @@
 import { findConflicts } from './conflicts.ts';
+import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { foldSegment, withoutParameters } from './segment.ts';
 
@@ -181,7 +182,7 @@ function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, fo
   choice.byMethod ??= new Map();
   for (const method of methods) choice.byMethod.set(method, found);
   // A route that names HEAD overwrites this when it comes later, and is not overwritten when it came before.
-  if (methods.includes('GET') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
+  if (takesMethod(methods, 'HEAD') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
 }
 
 function choose<T>(choice: Choice<T>, method: string): Found<T> | Nowhere | null {

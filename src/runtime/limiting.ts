@@ -1,6 +1,7 @@
 import type { NotBeforeMarks } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
+import { addressOfKey } from '../http/index.ts';
 import {
   type AnonymousRestriction,
   IgnoredRefusals,
@@ -138,7 +139,6 @@ export class Limiting {
   }
 }
 
-/** The key of an IPv6 address is its network; the list is asked for the network's own address. */
 function isNeverRestricted(key: string, { neverRestrict }: LimitsModel): boolean {
-  return neverRestrict.has(key.replace(/\/64$/, ''));
+  return neverRestrict.has(addressOfKey(key));
 }

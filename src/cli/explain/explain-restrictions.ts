@@ -1,4 +1,5 @@
 import type { LoadedConfig, RouteModel, Snapshot } from '../../config/index.ts';
+import { addressOfKey } from '../../http/index.ts';
 import type { OffenceRule } from '../../limits/index.ts';
 import { formatDuration } from '../units.ts';
 import { formatPlace } from './explain-limits.ts';
@@ -23,7 +24,7 @@ export function describeRestrictions(
     const once = `once more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
     facts.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
   };
-  if (address !== null && neverRestrict.has(address.replace(/\/64$/, ''))) {
+  if (address !== null && neverRestrict.has(addressOfKey(address))) {
     const place = formatPlace(limits.placeOf(['never_restrict']));
     facts.push(['restrictions', `none: ${address} is among never_restrict (${place})`]);
   } else {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AddressSet, addressKey, forwardedClient, normalizeAddress } from '../../../src/http/address.ts';
+import {
+  AddressSet,
+  addressKey,
+  addressOfKey,
+  forwardedClient,
+  normalizeAddress,
+} from '../../../src/http/address.ts';
 
 const ipv6 = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
 const ipv4Bits = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -110,6 +116,13 @@ describe('the key of an address', () => {
     expect(addressKey('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
     expect(addressKey('2001:db8::1')).toBe('2001:db8:0:0::/64');
     expect(addressKey('::1')).toBe('0:0:0:0::/64');
+  });
+
+  test('is turned back into an address that a set of networks can be asked about', () => {
+    const of = (address: string) => addressOfKey(addressKey(address));
+    expect(of('192.0.2.7')).toBe('192.0.2.7');
+    expect(of('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::');
+    expect(new AddressSet(['2001:db8::/32']).has(of('2001:db8::1'))).toBe(true);
   });
 
   test('is one for a thousand addresses of a /64', () => {
