@@ -21,7 +21,7 @@ const { settings, scenarios, partial, json, publish } = readFlags(process.argv.s
 
 const report = await runAll();
 if (json) console.log(JSON.stringify(report, null, 2));
-// A part of the scenarios, or a quick look, does not replace what is published unless it is told to.
+// A partial or quick run replaces the published results only on request.
 if (publish) {
   const whole = partial ? amended(await readResults(RESULTS), report) : report;
   await writeResults(whole, RESULTS);

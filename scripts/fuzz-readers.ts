@@ -1,5 +1,5 @@
-// Compares the gateway's readers with others on a million messages each, mutated and not, and shows how far it is: requests
-// with Node's server, answers with Node's client and undici.
+// Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, answers
+// with Node's client and undici. Shows its progress.
 // node scripts/fuzz-readers.ts [requests|answers|both] [CASES] [SEED]
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';

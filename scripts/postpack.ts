@@ -1,4 +1,4 @@
-// Runs after `npm pack`: brings the working tree's manifest back.
+// Runs after `npm pack`: restores the working tree's manifest.
 import { rename } from 'node:fs/promises';
 import { MANIFEST, WORKING_MANIFEST } from './manifest.ts';
 

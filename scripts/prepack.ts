@@ -1,6 +1,6 @@
-// Runs before `npm pack`: compiles src/ to dist/, writes the JSON Schemas that the shipped files of configuration name, and puts
-// the published manifest in the place of the working tree's, which postpack.ts brings back. Compiling comes first: when it
-// fails, nothing has changed. When npm itself dies between the two, `node scripts/postpack.ts` brings the manifest back.
+// Runs before `npm pack`: compiles src/ to dist/, writes the JSON Schemas that the shipped configuration files name, and
+// replaces the working tree's manifest by the published one until postpack.ts restores it. Compiles first, so that a failure
+// changes nothing. If npm dies before postpack.ts runs, run `node scripts/postpack.ts` by hand.
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
 import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const DIST = join(ROOT, 'dist');
 await compile();
 await makeExecutable(join(DIST, 'main.js'));
 for (const name of ['gateway', 'limits']) await writeSchema(name);
-// COPYFILE_EXCL: a manifest that still waits there is the working tree's, and what stands in its place is not.
+// COPYFILE_EXCL: a copy left there is the working tree's manifest, and package.json is not. Do not overwrite it.
 await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
 const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));
 await replaceFile(MANIFEST, `${JSON.stringify(publishedManifest(working), null, 2)}\n`);

@@ -1,5 +1,5 @@
-// Compares what checking an access token costs with the gateway's own check and with jose, in processor time: tokens seen for
-// the first time, and one token again and again. All cases take turns in each round; medians stand beside the range.
+// Compares the processor time of verifying an access token with the gateway's own code and with jose: tokens seen for the
+// first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import {
@@ -20,7 +20,7 @@ const ISSUER = 'https://id.example.com/realms/main';
 const AUDIENCE = 'api';
 const ROUNDS = Number(process.argv[2] ?? 9);
 const TOKENS = Number(process.argv[3] ?? 2_000);
-/** jose checks in the thread pool: as many at a time as a busy gateway would have under way. */
+/** jose verifies in the thread pool, so this many at a time, as in a busy gateway. */
 const AT_A_TIME = 64;
 
 const SILENT: AuthListener = {
@@ -68,7 +68,7 @@ function tokenOf(key: IssuerKey, subject: string): string {
   return signToken(key, claims);
 }
 
-/** The gateway's verifier with this key, and nothing remembered. */
+/** The gateway's verifier with this key and an empty cache. */
 async function weirCheck(key: IssuerKey): Promise<Check> {
   const shared = { clock: systemClock, listener: SILENT };
   const keys = new KeySet(KEY_SET_DEFAULTS, {
@@ -90,7 +90,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
   const verifier = new Verifier(rules, CACHE_DEFAULTS, { ...shared, keys, marks, budget: null });
   return async token => {
     const verdict = verifier.verify(token, '192.0.2.1');
-    if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('Weir refuses a valid token');
+    if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('Weir refused a valid token');
   };
 }
 
@@ -102,7 +102,7 @@ function joseCheck(key: IssuerKey): Check {
   };
 }
 
-/** Microseconds of processor time a token, of all threads. */
+/** Microseconds of processor time per token, over all threads. */
 async function cost(check: Check, tokens: readonly string[]): Promise<number> {
   const before = process.cpuUsage();
   for (let at = 0; at < tokens.length; at += AT_A_TIME)

@@ -181,7 +181,7 @@ async function measureLatencies(bench: Bench, running: readonly Running[], plan:
   }
 }
 
-/** Each round begins with another, so that nobody always follows the same neighbour's garbage. */
+/** Each round begins with a different gateway, so that none always runs after the same neighbour. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];

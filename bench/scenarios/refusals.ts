@@ -11,7 +11,7 @@ export const refusals: Scenario = {
   id: 'refusals',
   title: 'Refusals: 429',
   meaning:
-    'A client that goes on after its limit is spent. The cheaper its refusals, the more of it can be borne.',
+    'A client that keeps sending after its limit is spent. The cheaper the refusals, the more of them the gateway can take.',
   quick: true,
   async run(bench) {
     const entrants = everyone(

@@ -4,7 +4,7 @@ import { openSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A server in a process of its own, so that what it uses up can be told from what the others do. */
+/** A server in its own process, so that its processor time can be measured separately. */
 export interface Part {
   readonly pid: number;
   readonly port: number;
@@ -53,7 +53,7 @@ export function startNode(
   return startPart({ ...program, environment: { PORT: `${port}`, ...environment } }, port);
 }
 
-/** A port of the loopback interface that nobody listens on at the moment. */
+/** A free port on the loopback interface. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
