@@ -33,6 +33,8 @@ const LINGER_MS = 2_000;
 const LINGER_MAX_MS = 5_000;
 /** How long an exchange may stand still after the client closed its side: it may only have half-closed. */
 const HALF_CLOSED_MS = 1_000;
+/** How long requests that fill the reader may wait behind another. */
+const MAX_FULL_MS = 5_000;
 /** How long an idle connection is kept while draining: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
@@ -71,6 +73,8 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   /** Answers since bytes last came. */
   #answers = 0;
   #halfClosed = false;
+  /** The first sweep that found the reader full behind the present exchange. */
+  #fullSinceMs: number | null = null;
   readonly #stall = new StallTimer();
   readonly #progress: SocketProgress;
   readonly #pace = new BodyPace();
@@ -90,7 +94,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   }
 
   get draining(): boolean {
-    return this.#state.draining;
+    return this.#state.draining || this.#reader.over;
   }
 
   get keepAliveHint(): string {
@@ -175,6 +179,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
         this.#state.gateway.review(phase.exchange);
         if (isTooSlow) this.refuse(bodyTooSlow());
         else this.#sweepExchange(waitedMs, phase.downstream);
+        this.#dropRequestsBehind(nowMs);
         break;
       case 'rest of body':
         if (isTooSlow || waitedMs > this.#state.timeouts.clientBodyIdleMs) this.socket.destroy();
@@ -205,6 +210,19 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     } else {
       this.#stall.begin();
     }
+  }
+
+  /**
+   * Reads on where requests behind a slow one have filled the reader for a while: a paused socket never reports that
+   * its client has gone. Those requests are lost, as pipelined ones may be (RFC 9112, 9.3.2), and the connection ends with
+   * the answer under way.
+   */
+  #dropRequestsBehind(nowMs: number): void {
+    if (!this.#reader.isFull) return;
+    this.#fullSinceMs ??= nowMs;
+    if (nowMs - this.#fullSinceMs < MAX_FULL_MS) return;
+    this.#reader.giveUp();
+    this.#regulate();
   }
 
   #onBytes(bytes: Buffer): void {
@@ -274,10 +292,11 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     if (this.#phase.name !== 'exchange') return;
     const { exchange, downstream } = this.#phase;
     this.#phase = CLOSED;
+    this.#fullSinceMs = null;
     this.#state.gateway.over(exchange, delivered);
     if (this.socket.destroyed) return;
-    if (downstream.keepsConnection) this.#nextRequest();
-    else this.#close(downstream.lingers);
+    if (downstream.keepsConnection && !this.#reader.over) this.#nextRequest();
+    else this.#close(downstream.lingers || this.#reader.over);
   }
 
   #nextRequest(): void {

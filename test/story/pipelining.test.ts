@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
@@ -139,4 +139,40 @@ test('an answer is finished whoever asks for a tunnel behind it', async () => {
   client.resume();
   expect(await client.answer({ keepBytes: 0 })).toMatchObject({ complete: true, bodyBytes: body.length });
   expect((await client.answer()).status).toBe(405);
+});
+
+describe('behind a request that takes long', () => {
+  const flood = head('GET /behind').repeat(6_000);
+
+  test.each(['leaves', 'closes its side'])('a client that sends on is noticed when it %s', async how => {
+    const upstream = await startUpstream(() => {});
+    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const inFlight = () => gateway.metric('weir_requests_in_flight');
+    const client = await gateway.connect();
+    await client.send(head('GET /slow'));
+    await expect.poll(inFlight).toEqual(new Map([['', 1]]));
+    void client.send(flood);
+    await sleep(100);
+    if (how === 'leaves') client.reset();
+    else client.endSending();
+    await expect.poll(inFlight, { timeout: 10_000 }).toEqual(new Map([['', 0]]));
+    expect(upstream.requests.map(request => request.target)).toEqual(['/slow']);
+  });
+
+  test('requests that fill the buffer are dropped, and its answer is the last one', async () => {
+    const answered = Promise.withResolvers<void>();
+    const { upstream, client } = await front(async exchange => {
+      await answered.promise;
+      await exchange.answer(200, [], exchange.request.target);
+    });
+    await client.send(head('GET /slow'));
+    // More than the system holds: it is sent only when the gateway has taken most of it.
+    await client.send(Buffer.alloc(32 * 1_048_576, head('GET /behind')));
+    answered.resolve();
+    const answer = await client.answer();
+    expect(answer.body.toString()).toBe('/slow');
+    expect(header(answer, 'connection')).toBe('close');
+    expect(await client.ended()).toBe('close');
+    expect(upstream.requests).toHaveLength(1);
+  });
 });

@@ -65,6 +65,11 @@ export class RequestReader {
     return this.#waiting.length < MAX_WAITING_BYTES;
   }
 
+  /** So many bytes wait behind a request that reading has stopped. */
+  get isFull(): boolean {
+    return this.#phase === 'behind' && this.#waiting.length >= MAX_WAITING_BYTES;
+  }
+
   get over(): boolean {
     return this.#phase === 'over';
   }
