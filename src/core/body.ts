@@ -1,7 +1,7 @@
-/** How long a body is, as the framing headers say: so many bytes, or unknown until it ends (chunked). */
+/** How long a body is by its framing headers: a number of bytes, or unknown until it ends (chunked). */
 export type BodyLength = number | 'chunked';
 
-/** A body that waits to be read. */
+/** A body not read yet. */
 export interface BodySource {
   /** Whether `start` was called: from then on the body cannot be sent a second time. */
   readonly started: boolean;
@@ -15,17 +15,17 @@ export interface BodySink {
   /** One piece, owned by the sink from now on. False: pause, until the sink calls `resume` on the source. */
   chunk(bytes: Buffer): boolean;
   end(): void;
-  /** The body broke off: the upstream must not take what it got for the whole. */
+  /** The body broke off: the receiver must not take what it got for the whole. */
   fail(): void;
 }
 
-/** Says that lent bytes are needed no more; a write's callback fits. With an error they are not lent out again at all. */
+/** Gives lent bytes back; fits as the callback of a write. After an error they are never lent out again. */
 export type Release = (error?: Error | null) => void;
 
-/** Memory that was read into and whose pieces can be lent out without a copy. */
+/** A read buffer whose pieces can be lent out without a copy. */
 export interface LendingBytes {
   readonly bytes: Buffer;
-  /** The bytes from `from` to `to`, which stay as they are until `release` is called once for them. */
+  /** Lends the bytes from `from` to `to`; they stay unchanged until `release` is called once for them. */
   lend(from: number, to: number): Buffer;
   readonly release: Release;
 }

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 
-/** Where time comes from. Everything but this file is handed one, so that tests can hold it still. */
+/** Where time comes from. All other files are handed a clock, so that tests can stop it. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch, by the world's clock; may step. For what people and clients read. */
+  /** Milliseconds since the Unix epoch, by the wall clock; may step. For what people and clients read. */
   epochMs(): number;
-  /** Milliseconds since some moment, never going back. For measuring how long something took. */
+  /** Milliseconds since some fixed moment; never goes back. For measuring durations. */
   monotonicMs(): number;
 }
 

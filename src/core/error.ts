@@ -1,9 +1,9 @@
 import type { RpcCode } from './rpc-code.ts';
 
-/** Whose side failed: what a log reader and an alert want to know first. */
+/** The side that failed: the first question of a log reader or an alert. */
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
-/** A bound on what is in flight at a time, by its key in gateway.yaml. */
+/** A limit on what is in flight at once, by its key in gateway.yaml. */
 export type Cap =
   | 'connections'
   | 'connections_per_address'
@@ -33,17 +33,17 @@ export interface GatewayErrorOptions {
   readonly fields?: readonly string[];
   /** The connection is closed after the answer: what follows on it cannot be trusted. Default false. */
   readonly close?: boolean;
-  /** The cap that was met, for log and metrics. Default none. */
+  /** The cap that was reached, for log and metrics. Default none. */
   readonly cap?: Cap;
   /** What happened inside, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * What the gateway answers a request with by itself. `gateway/answers.ts` turns it into bytes.
+ * An error that the gateway answers itself. `gateway/answers/` turns it into bytes.
  *
- * It is handed on as a value and no `Error`: a refusal is an everyday event that nobody has to trace, and making an `Error`
- * of each costs 0.27 microseconds, even without a stack.
+ * A plain value rather than an `Error`: refusals are everyday events that need no trace, and constructing an `Error` costs
+ * 0.27 microseconds even without a stack.
  */
 export class GatewayError {
   readonly message: string;

@@ -1,22 +1,22 @@
-const LEAST_ROOM = 1_024;
+const MIN_ROOM = 1_024;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Joins bytes that come in pieces, in one buffer of their own. Its room doubles, so that the work stays linear however small
- * the pieces are, and no piece is kept: each would cost hundreds of bytes beside its own.
+ * Joins pieces of bytes in one buffer of its own. The buffer doubles, so that the work stays linear however small the pieces
+ * are, and keeps no piece: each would cost hundreds of bytes on top of its own.
  */
 export class GrowingBytes {
-  readonly #most: number;
+  readonly #usualBytes: number;
   #room: Buffer = NO_BYTES;
-  /** Bytes of the room that are taken. */
+  /** Bytes of the room in use. */
   #end = 0;
 
-  /** `most`: how long the joined bytes become as a rule. No room is made beyond it unless they need that. */
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most;
+  /** @param usualBytes the usual length of the joined bytes: the buffer grows beyond it only when they need it */
+  constructor(usualBytes = Number.POSITIVE_INFINITY) {
+    this.#usualBytes = usualBytes;
   }
 
-  /** The bytes of `before` and of `piece`. Nothing of `before` is copied where it is the end of what was returned last. */
+  /** Returns `before` followed by `piece`. Copies nothing of `before` where it is the end of what was returned last. */
   join(before: Buffer, piece: Uint8Array): Buffer {
     const length = before.length + piece.length;
     if (!this.#isLast(before) || this.#end + piece.length > this.#room.length) this.#move(before, length);
@@ -25,7 +25,7 @@ export class GrowingBytes {
     return this.#room.subarray(this.#end - length, this.#end);
   }
 
-  /** Lets the room go. What was returned stays as it is. */
+  /** Drops the buffer. What was returned stays valid. */
   forget(): void {
     this.#room = NO_BYTES;
     this.#end = 0;
@@ -37,9 +37,9 @@ export class GrowingBytes {
   }
 
   #move(before: Buffer, needed: number): void {
-    const doubled = Math.max(LEAST_ROOM, 2 * needed);
-    const room = needed <= this.#most ? Math.min(this.#most, doubled) : doubled;
-    // Not from Node's pool, of which a small room would keep the whole alive.
+    const doubled = Math.max(MIN_ROOM, 2 * needed);
+    const room = needed <= this.#usualBytes ? Math.min(this.#usualBytes, doubled) : doubled;
+    // Not from Node's pool: a small buffer would keep the whole pool alive.
     this.#room = Buffer.allocUnsafeSlow(room);
     this.#end = before.copy(this.#room);
   }

@@ -1,10 +1,9 @@
-/** Shorter pieces are copied by the engine itself. */
+/** The engine copies shorter substrings by itself. */
 const CUT_FROM = 13;
 
 /**
- * A copy of a text, for who keeps it: a piece that was cut from a longer string keeps the whole of that alive, so a map of
- * ten thousand addresses could hold ten thousand heads of requests. For well-formed text, which is all that a request's fields and decoded
- * paths can hold.
+ * Copies a text that is to be kept: a substring keeps the whole string alive, so a map of ten thousand addresses could hold
+ * ten thousand request heads. Only for well-formed text, which is all that fields and decoded paths can hold.
  */
 export function ownString(text: string): string {
   return text.length < CUT_FROM ? text : Buffer.from(text, 'utf8').toString('utf8');

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Makes request ids: unique over processes by 60 random bits, within one by a counter. No secret: an id names a
- * request, it proves nothing.
+ * Makes request ids, unique across processes by 60 random bits and within one by a counter. Not a secret: an id names a
+ * request and proves nothing.
  */
 export function requestIdSource(): () => string {
   const prefix = randomBytes(8).toString('base64url').replaceAll(/[-_]/g, '0').slice(0, 10);

@@ -5,7 +5,7 @@
 export const RpcCode = {
   /** Not an error. */
   ok: 0,
-  /** The caller went away. */
+  /** The caller disconnected. */
   cancelled: 1,
   /** An error that has no better code. */
   unknown: 2,
@@ -13,9 +13,9 @@ export const RpcCode = {
   invalidArgument: 3,
   /** Time ran out before the operation could finish. */
   deadlineExceeded: 4,
-  /** What was asked for does not exist. */
+  /** The resource does not exist. */
   notFound: 5,
-  /** What was to be made exists. */
+  /** The resource exists already. */
   alreadyExists: 6,
   /** The caller is known but may not do this. */
   permissionDenied: 7,

@@ -17,7 +17,7 @@ export function transportTo({ transports }: Generation, { name }: UpstreamModel)
   return entry.transport;
 }
 
-/** Whether it can tell who calls: from its first key set on, or at once where nobody is asked for a token. */
+/** Whether it can identify callers: from its first key set on, or at once where no token is required. */
 export function isReady({ identity }: Generation): boolean {
   return identity === null || identity.ready;
 }

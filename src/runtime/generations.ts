@@ -7,18 +7,18 @@ import type { IdentityDependencies } from './issuer.ts';
 export interface GenerationsDependencies {
   readonly identity: IdentityDependencies;
   readonly transports: Transports;
-  /** Another generation serves from now on: everything else that follows the configuration is told here. */
+  /** Another generation serves from now on; everything else that follows the configuration is updated here. */
   readonly serve: (generation: Generation) => void;
-  /** A generation was taken that serves as soon as it has the keys of its provider. */
+  /** A valid generation waits for the keys of its provider. */
   readonly wait: (generation: Generation) => void;
 }
 
 /**
- * One generation after the other. What did not change goes from each to the next: connections, keys, tokens that were verified, and what
- * was learnt about subjects.
+ * Replaces one generation by the next. What did not change is passed on: connections, keys, verified tokens, and what was
+ * learnt about subjects.
  *
- * A generation with another provider waits until it has that one's keys, since without them everybody would be turned away; until then the
- * present one goes on. A gateway that has no keys itself has nothing to lose, and does not wait.
+ * A generation with another provider waits until it has that provider's keys: without them it would turn every caller away.
+ * Until then the current one stays. A gateway that has no keys itself has nothing to lose and does not wait.
  */
 export class Generations {
   readonly #dependencies: GenerationsDependencies;
@@ -37,7 +37,7 @@ export class Generations {
     this.#current.identity?.serve();
   }
 
-  /** What serves. */
+  /** The generation that serves. */
   get current(): Generation {
     return this.#current;
   }
@@ -46,7 +46,7 @@ export class Generations {
     this.#current.identity?.start();
   }
 
-  /** Takes a configuration in place of the present one, and of one that waits. When it throws, nothing has changed. */
+  /** Replaces the current configuration, and one that waits. When it throws, nothing has changed. */
   take(snapshot: Snapshot): void {
     const before = this.#current.identity;
     const identity =

@@ -4,19 +4,19 @@ import type { IdentityModel } from '../config/index.ts';
 import { SignIn } from '../signin/index.ts';
 import { type IdentityDependencies, Issuer } from './issuer.ts';
 
-/** What is known of a provider at a glance. */
+/** The state of a provider, for the status page. */
 export interface ProviderStatus {
   readonly issuer: string;
   readonly endpointsKnown: boolean;
-  /** Usable keys of the present set; 0 before the first. */
+  /** Usable keys of the current set; 0 before the first. */
   readonly keys: number;
   /** When the fetch of that set began, since the epoch; null before the first. */
   readonly keysAsOfMs: number | null;
 }
 
 /**
- * Knows callers by their tokens and signs users in: the provider, its keys, and what was learnt from both. The identity of the next
- * configuration takes over what still fits.
+ * Identifies callers by their tokens and signs users in: the provider, its keys, and what was learnt from both. The identity
+ * of the next configuration takes over what still fits.
  */
 export class Identity {
   readonly verifier: Verifier;
@@ -38,12 +38,12 @@ export class Identity {
     this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
   }
 
-  /** What was learnt of tokens that are not to be taken any more. */
+  /** Marks before which the tokens of a subject are refused. */
   get marks(): NotBeforeMarks {
     return this.#issuer.marks;
   }
 
-  /** From the first key set on; an issuer that goes away later takes nothing from the gateway's readiness. */
+  /** From the first key set on; an issuer that fails later does not make the gateway unready. */
   get ready(): boolean {
     return this.#issuer.keys.loaded;
   }
@@ -59,21 +59,21 @@ export class Identity {
   }
 
   /**
-   * Begins to ask the provider, in the background, unless the identity before does so already.
+   * Starts asking the provider, in the background, unless the previous identity does so already.
    *
-   * @param onKeys called whenever a good key set has come, never before this returns
+   * @param onKeys called with each valid key set, never before this returns
    */
   start(onKeys: () => void = () => {}): void {
     if (this.#isIssuerNew) this.#issuer.start(onKeys);
   }
 
-  /** It serves from now on, so its numbers count for what it shares with the one before. */
+  /** Serves from now on: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     this.#issuer.marks.setIssuerMark(this.#model.notBeforeS);
     if (this.#model.failedVerifications !== null) this.#budget?.use(this.#model.failedVerifications);
   }
 
-  /** Another serves in its place: ends what that one has not taken over, except for exchanges under way. */
+  /** Ends what `next` has not taken over, except for exchanges under way. */
   retire(next: Identity | null): void {
     if (next === null || this.#issuer !== next.#issuer) this.#issuer.retire();
   }
@@ -82,7 +82,7 @@ export class Identity {
     this.#issuer.stop();
   }
 
-  /** With all tokens that it has verified, where nothing that it judges them by has changed. */
+  /** The previous verifier with the tokens it has verified, if no rule that judges them has changed. */
   #knownVerifier(kin: Identity | null): Verifier | null {
     if (kin === null || this.#budget !== kin.#budget) return null;
     const rules = ({ accessTokens, cache }: IdentityModel) => [accessTokens, cache];
@@ -106,7 +106,7 @@ export class Identity {
   }
 }
 
-/** Budgets belong to addresses, whoever issues the tokens: what was counted stays. */
+/** Budgets belong to addresses, not to an issuer, so counts survive a change of provider. */
 function budgetOf(
   { failedVerifications }: IdentityModel,
   { clock }: IdentityDependencies,

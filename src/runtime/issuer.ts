@@ -10,7 +10,7 @@ export interface IdentityDependencies {
   readonly listener: AuthListener & SignInListener;
 }
 
-/** The provider as the issuer of tokens: where it is, its keys, and the marks before which its tokens do not count. */
+/** The provider as the issuer of tokens: its endpoints, its keys, and the marks before which its tokens are refused. */
 export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
@@ -18,7 +18,7 @@ export class Issuer {
   readonly #model: IdentityModel;
   #onKeys: () => void = () => {};
 
-  /** @param kin the one before, where that is the same issuer: what it knows is used until it is learnt anew */
+  /** @param kin the previous one, if it is the same issuer: its knowledge is used until it is refreshed */
   private constructor(
     model: IdentityModel,
     { clock, random, listener }: IdentityDependencies,
@@ -26,7 +26,7 @@ export class Issuer {
   ) {
     this.#model = model;
     this.marks = kin?.marks ?? new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
-    // The keys are fetched as soon as it is known where they are.
+    // Fetches the keys as soon as their URL is known.
     this.provider = new Provider(model.provider, {
       listener,
       random,
@@ -44,7 +44,7 @@ export class Issuer {
     this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, kin?.keys);
   }
 
-  /** The one before where nothing about it has changed, else a new one. */
+  /** The previous one if nothing about it has changed, else a new one. */
   static of(model: IdentityModel, dependencies: IdentityDependencies, before: Issuer | null): Issuer {
     if (before === null) return new Issuer(model, dependencies, null);
     const old = before.#model;
@@ -53,18 +53,18 @@ export class Issuer {
   }
 
   /**
-   * Begins to ask the provider, in the background. Called once.
+   * Starts asking the provider, in the background. Called once.
    *
-   * @param onKeys called whenever a good key set has come, never before this returns
+   * @param onKeys called with each valid key set, never before this returns
    */
   start(onKeys: () => void): void {
     this.#onKeys = onKeys;
     this.provider.start();
-    // What was taken over is learnt anew, with the options of this one.
+    // Refreshes what was taken over, with the options of this one.
     if (this.keys.loaded) void this.keys.refresh();
   }
 
-  /** Another takes its place. Exchanges under way may still use it. */
+  /** Stops refreshing. Exchanges under way may still use it. */
   retire(): void {
     this.#onKeys = () => {};
     this.provider.stop();
@@ -77,7 +77,7 @@ export class Issuer {
   }
 }
 
-/** Whether two are reached at the same places, so that endpoints and keys learnt by one hold for the other. */
+/** Whether both have the same URLs, so that endpoints and keys learnt by one hold for the other. */
 function isSameIssuer(one: ProviderOptions, other: ProviderOptions): boolean {
   const places = ({ issuer, discoveryUrl, endpoints }: ProviderOptions) => [issuer, discoveryUrl, endpoints];
   return isDeepStrictEqual(places(one), places(other));

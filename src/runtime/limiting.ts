@@ -16,14 +16,14 @@ import { OffenceFeed } from '../redis/index.ts';
 import { announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
 
-/** How often what is over is forgotten. */
+/** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
 
-/** What counts requests and offences. Outlives a reload: `use` gives it the rules of the next configuration. */
+/** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
 export class Limiting {
-  /** Decides about requests. */
+  /** Decides about each request. */
   readonly store: LimitStore;
-  /** Counters of this process: the store itself, or what stands in for it while it is out of reach. */
+  /** Counters of this process: the store itself, or its stand-in while the shared one is out of reach. */
   readonly memory: MemoryStore;
   /** Null: limits are counted in this process alone. */
   readonly shared: SharedStore | null;
@@ -32,7 +32,7 @@ export class Limiting {
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
   readonly listener: LimitListener;
-  /** What all gateways together note of offenders. */
+  /** Adds up the offences that all gateways see. */
   readonly #feed: OffenceFeed | null;
   #sweeper: NodeJS.Timeout | null = null;
 
@@ -43,7 +43,7 @@ export class Limiting {
       readonly clock: Clock;
       readonly listener: LimitListener;
       readonly storeListener: StoreListener;
-      /** Counters held in this process at most. */
+      /** Most counters held in this process. */
       readonly limitKeys: number;
     },
   ) {
@@ -72,16 +72,16 @@ export class Limiting {
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
     this.restrictions.neverRestrict(key => isNeverRestricted(key, model));
-    // Numbers may have changed, and restrictions been lifted.
+    // Numbers may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
   }
 
-  /** Marks that other gateways learn hold here too. Does nothing where there are none. */
+  /** Shares these marks with the other gateways, if there are any. */
   shareMarks(marks: NotBeforeMarks): void {
     if (this.shared !== null) shareMarks(this.shared.board, marks);
   }
 
-  /** What the counters of this process hold, and what was done for want of room here and in the shared store. */
+  /** What the counters of this process hold, and what happened for lack of room here and in the shared store. */
   get counts(): StoreCounts {
     const { counts } = this.memory;
     return {
@@ -90,7 +90,7 @@ export class Limiting {
     };
   }
 
-  /** What is told to other gateways and heard of them. */
+  /** What is exchanged with other gateways. */
   get sharing() {
     return {
       untold: this.shared?.board.outgoing ?? 0,
@@ -132,7 +132,7 @@ export class Limiting {
       health,
       clock,
       exceeded: (offence, { restrictForMs }) => {
-        // Whoever restricted it first has said until when.
+        // The gateway that restricted it first has set the end.
         if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
       },
     });

@@ -10,12 +10,12 @@ import type { Board, Fact } from '../redis/index.ts';
 const RESTRICTION = 'restriction';
 const MARK = 'mark';
 
-/** Tells the board which restriction began here. What restrictions run elsewhere `shareRestrictions` brings. */
+/** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
 export function announceRestriction(board: Board, restriction: AnonymousRestriction): void {
   board.post(factOf(restriction));
 }
 
-/** Restrictions that other gateways announce hold here too. */
+/** Applies restrictions that other gateways announce. */
 export function shareRestrictions(board: Board, restrictions: Restrictions): void {
   board.join(RESTRICTION, {
     learn({ name, forMs }) {
@@ -32,7 +32,7 @@ export function shareRestrictions(board: Board, restrictions: Restrictions): voi
   });
 }
 
-/** Not-before marks that any gateway learns refuse tokens at all. */
+/** Makes the not-before marks that any gateway learns hold at all of them. */
 export function shareMarks(board: Board, marks: NotBeforeMarks): void {
   const fact = (digest: string, markS: number, forMs: number): Fact => ({
     name: `${MARK}:${digest}`,
@@ -48,7 +48,7 @@ export function shareMarks(board: Board, marks: NotBeforeMarks): void {
   });
 }
 
-/** Which of two ends later counts, so that the end is all there is to tell. */
+/** The value is always 0: of two facts of one name and value, the one that holds longer stands. */
 function factOf({ kind, reason, digest, forMs }: AnonymousRestriction): Fact {
   return { name: `${RESTRICTION}:${kind}:${reason}:${digest}`, value: 0, forMs };
 }

@@ -3,7 +3,7 @@ import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
 import { Board, type FailurePolicy, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
 
-/** For Redis to be there at the start; then its policy decides. */
+/** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
 
 export interface SharedStoreDependencies {
@@ -14,13 +14,13 @@ export interface SharedStoreDependencies {
   readonly keysPerCaller: number;
 }
 
-/** A Redis that all gateways share: the connection, what is known of its health, and the limits that are counted in it. */
+/** The Redis that all gateways share: the connection, its health, and the limits counted in it. */
 export class SharedStore {
-  /** For everything else that replicas tell each other, too. */
+  /** Also carries what gateways tell each other. */
   readonly connection: RedisConnection;
   readonly health: Health;
   readonly limits: RedisStore;
-  /** What decides while Redis does not. */
+  /** Decides while Redis does not. */
   readonly policy: FailurePolicy;
   /** What gateways tell each other. */
   readonly board: Board;
@@ -54,7 +54,7 @@ export class SharedStore {
     });
   }
 
-  /** What the other gateways know was read, or Redis has been waited for long enough. Stays true from then on. */
+  /** The facts of the other gateways were read, or the wait for Redis is over. Stays true from then on. */
   get isReady(): boolean {
     return this.board.isLoaded || (this.#waited && !this.#isStrict);
   }

@@ -6,7 +6,7 @@ export interface FlawedKey {
   readonly flaw: string;
 }
 
-/** Hears what `auth/` finds. Nothing of a token but its algorithm and the reason of its refusal is ever among it. */
+/** Hears what `auth/` finds. Of a token it learns only the algorithm and the reason of its refusal. */
 export interface AuthListener {
   /** A token was found among those already verified. */
   tokenKnown(): void;
@@ -15,14 +15,14 @@ export interface AuthListener {
   /** A token was refused, also when it was remembered as bad. `reason` is one of a closed list, fit for a metric's label;
    * `claim` names the claim that is missing or of the wrong type, where that is the reason. */
   tokenRefused(reason: string, claim: string | null): void;
-  /** Whether a token is valid could not be told, since its key is not known yet. */
+  /** A token could not be judged because its key is not known yet. */
   tokenUndecided(): void;
-  /** A check was not made, since the address has spent its budget of failed verifications. */
+  /** A signature was not checked because the address has used up its budget of failed verifications. */
   budgetSpent(): void;
   /** The issuer's keys were fetched: how many can verify tokens, how many were left out, and which of these are flawed. */
   keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void;
   /** The issuer's keys could not be fetched, or what came was no key set. The keys held stay in use. */
   keySetFailed(cause: unknown): void;
-  /** A subject's not-before mark was forgotten for want of room, so its older tokens may pass again. */
+  /** A subject's not-before mark was evicted because the table was full: its older tokens may be accepted again. */
   markEvicted(): void;
 }

@@ -1,4 +1,5 @@
 import type { Cap } from '../error.ts';
+
 /** How an exchange ended. */
 export type Outcome =
   /** The upstream's answer went out whole. */
@@ -10,7 +11,7 @@ export type Outcome =
   /** The client went away first. */
   | 'abandoned';
 
-/** Why a token does not count. */
+/** Why a token was refused. */
 export interface TokenRefusal {
   /** One of a closed list, the label of a metric. */
   readonly reason: string;
@@ -22,18 +23,18 @@ export interface TokenRefusal {
 export interface DecisionRecord {
   /** The bucket as configured; null: it has none. */
   readonly bucket: string | null;
-  /** Value of the bucket's main parameter, '' where it has none. Never to be written as it is. */
+  /** Value of the bucket's main parameter, '' where it has none. Must not be written as it is. */
   readonly main: string;
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
 }
 
-/** What is known of an exchange when its last byte has gone: for metrics and the access log, free of secrets. */
+/** What is known of an exchange after its last byte, for metrics and the access log. Free of secrets. */
 export interface ExchangeRecord {
   readonly requestId: string;
   /** When the request's head had arrived, milliseconds since the epoch. */
   readonly arrivedAtMs: number;
-  /** Counts this process's exchanges in the order of arrival, from 1: tells apart what one millisecond holds. */
+  /** Number of the exchange in this process, in order of arrival from 1: orders those of one millisecond. */
   readonly sequence: number;
   readonly method: string;
   /** The route as configured, null when none matched. */
@@ -52,10 +53,10 @@ export interface ExchangeRecord {
   readonly upstreamMs: number | null;
   readonly caller: {
     readonly class: 'bot' | 'user' | 'address';
-    /** The stable key of a bot or user; null for an address. Never to be written as it is. */
+    /** The stable key of a bot or user; null for an address. Must not be written as it is. */
     readonly principal: string | null;
   };
-  /** Why the token that it sent does not count, also where it was served without one; null: it does, or it sent none. */
+  /** Why its token was refused, even if it was served without one; null: the token was accepted, or there was none. */
   readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; null when none were asked. */
   readonly decision: DecisionRecord | null;
@@ -65,7 +66,7 @@ export interface ExchangeRecord {
   readonly error: {
     readonly message: string;
     readonly side: string;
-    /** The cap that was met. */
+    /** The cap that was reached. */
     readonly cap: Cap | null;
     readonly cause: string | null;
   } | null;

@@ -5,11 +5,11 @@ export interface DecisionEvent {
   readonly callerClass: 'bot' | 'user' | 'address';
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
-  /** Four fifths of the limit described are used. */
+  /** At least 80 % of the limit described are used. */
   readonly nearLimit: boolean;
 }
 
-/** A temporary refusal, by kind and reason alone: who it is stays out of metrics. */
+/** A temporary refusal. Metrics use its kind and reason only. */
 export interface RestrictionEvent {
   readonly kind: 'address' | 'principal' | 'webhook';
   readonly reason: string;
@@ -25,6 +25,6 @@ export interface LimitListener {
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;
   released(event: RestrictionEvent): void;
-  /** There was no room for one more restriction. */
+  /** A restriction was not imposed because the table is full. */
   noRoom(event: RestrictionEvent): void;
 }

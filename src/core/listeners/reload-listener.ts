@@ -1,28 +1,28 @@
-/** A configuration that serves, or is about to. */
+/** A configuration in use, or about to be. */
 export interface ConfigEvent {
   readonly generation: number;
   readonly hash: string;
 }
 
 export interface AppliedEvent extends ConfigEvent {
-  /** Keys that were changed and wait for a restart. */
+  /** Changed keys that take effect only after a restart. */
   readonly needsRestart: readonly string[];
 }
 
-/** Hears what becomes of the configuration. Must be quick and must not throw. */
+/** Hears how reloads end. Must be quick and must not throw. */
 export interface ReloadListener {
-  /** The gateway starts with this one. */
+  /** The gateway starts with this configuration. */
   started(event: AppliedEvent): void;
-  /** Another one was read that has no mistakes, but this is odd about it, one line each. */
+  /** A valid configuration was read, with these warnings, one line each. */
   warned(warnings: readonly string[]): void;
-  /** Another one serves from now on. */
+  /** Another configuration is in use from now on. */
   applied(event: AppliedEvent): void;
-  /** Another one was taken, but serves only when the keys of its identity provider have come. */
+  /** Another configuration is valid but waits for the keys of its identity provider. */
   waiting(event: ConfigEvent): void;
-  /** The files have mistakes, one line each: what served goes on. */
+  /** The files have errors, one line each; the current configuration stays in use. */
   refused(problems: readonly string[]): void;
-  /** The files hold what was taken last: again, or still. */
+  /** The files hold the configuration that was read last. */
   unchanged(): void;
-  /** Changes are noticed late, by looking now and then. */
+  /** The files cannot be watched and are polled instead. */
   unwatched(cause: unknown): void;
 }

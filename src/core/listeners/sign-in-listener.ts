@@ -7,7 +7,7 @@ import type { GatewayError } from '../error.ts';
  * - `success`: the client has its tokens
  * - `bad_body`: the request's body was wrong; the provider was not asked
  * - `code_refused`: the provider did not take the code or its redirect URI
- * - `gateway_refused`: the provider did not take the gateway itself (wrong secret, wrong client): wake somebody
+ * - `gateway_refused`: the provider did not take the gateway itself (wrong secret, wrong client): page someone
  * - `not_ready`: the provider's endpoints are not known yet; the provider was not asked
  * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
  * - `unreachable`: no connection to the provider; not a byte of the code was sent

@@ -1,15 +1,15 @@
-/** Who decided about a request: the shared store, what it is known to have refused, or what stands in while it is out of reach. */
+/** What decided about a request: the shared store, one of its recent refusals, or the policy while it is out of reach. */
 export type DecidedBy = 'redis' | 'known_refusal' | 'local' | 'open' | 'closed';
 
 /** Why the shared store did not decide. */
 export type StoreFailure = 'timeout' | 'disconnected' | 'error';
 
-/** Hears how the shared store of limits does. Called on the request's path: must be quick and must not throw. */
+/** Hears about the health of the shared store. Called on the request's path: must be quick and must not throw. */
 export interface StoreListener {
   decidedBy(who: DecidedBy): void;
   /** One command failed. `cause` is what the server or the connection said: never a key or a secret. */
   failed(failure: StoreFailure, cause: string): void;
-  /** From now on the policy decides: too much failed, or the store could not be reached at the start. */
+  /** The policy decides from now on: too many commands failed, or the store could not be reached at the start. */
   lost(policy: 'local' | 'open' | 'closed', cause: string): void;
   /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at the start. */
   found(lostForMs: number): void;

@@ -7,7 +7,7 @@ const HIGH = 2;
 const COUNTERS = 3;
 const PARTS = 4;
 
-/** The callers that hold counters, with how many each holds. A caller goes with its last counter. */
+/** The callers that hold counters, and how many each holds. A caller is dropped with its last counter. */
 export class CallerTable {
   readonly #table: RecordTable;
   readonly #hash: StringHash;
@@ -32,7 +32,7 @@ export class CallerTable {
     return -1;
   }
 
-  /** The caller's number, made when there is none. Must be given a counter before anything else happens. */
+  /** The caller's number, created if needed. The next call must give it a counter. */
   findOrEnter(caller: string): number {
     const found = this.find(caller);
     if (found >= 0) return found;

@@ -8,21 +8,21 @@ import { type BoundSet, Spaces } from './spaces.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
-  /** Keys held at most, at 80 to 90 bytes each. Default 1,000,000. */
+  /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
-  /** Keys with a main value that one caller holds at most; its further values share one. Default 4,096. */
+  /** Most keys with a main value that one caller holds; its further values share one. Default 4,096. */
   readonly keysPerCaller?: number;
 }
 
-/** What a store holds and what it had to do for want of room; counts since the start. */
+/** What a store holds, and what it did for lack of room; counts are since the start. */
 export interface StoreCounts {
   readonly keys: number;
   readonly callers: number;
-  /** Keys that gave way before their Reset, so that what was drawn from them is forgotten. To alert on. */
+  /** Keys evicted before their Reset, so that what was drawn on them is forgotten. Alert on this. */
   readonly evictions: number;
-  /** Requests for a main value past those that their caller may hold, decided by the caller's one further key. */
+  /** Requests for a main value beyond the caller's maximum, decided by the one key it shares among those. */
   readonly callerOverflows: number;
-  /** Requests decided by the key that all share for whom there is no room. */
+  /** Requests decided by the key shared by all callers for which there is no room. */
   readonly sharedOverflows: number;
 }
 
@@ -31,7 +31,7 @@ const ROWS_PER_TICK = 10_000;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
-/** Counts in this process. Answers at once, always with the same object: it is valid until the next call. */
+/** Counts in this process. Answers synchronously, always with the same object, valid until the next call. */
 export class MemoryStore implements LimitStore {
   readonly #clock: Clock;
   readonly #table: CounterTable;
@@ -64,20 +64,20 @@ export class MemoryStore implements LimitStore {
     };
   }
 
-  /** A reload may change this number; what a caller holds already stays. */
-  set keysPerCaller(most: number) {
-    this.#keysPerCaller = most;
+  /** A reload may change this number; callers keep the keys they hold. */
+  set keysPerCaller(max: number) {
+    this.#keysPerCaller = max;
   }
 
   decide(limits: LimitSet, caller: string, main: string): Decision {
-    // 1. Everything in one answer is of one moment.
+    // 1. Everything in one answer refers to one moment.
     this.#moment.read(this.#clock);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
-    // 2. What is known of the keys. A refusal that they give away makes no new key.
+    // 2. Look the keys up. A refusal found here creates no new key.
     this.#look(this.#spaces.bindSet(limits), caller, main);
     if (!this.#isRefused()) {
-      // 3. Keys for what is not known. The key that stands in where there is no room may refuse.
+      // 3. Create the missing keys. The stand-in for lack of room may refuse.
       this.#global.settle(nowMs);
       this.#caller.settle(nowMs);
       this.#resource.settle(nowMs);
@@ -85,7 +85,7 @@ export class MemoryStore implements LimitStore {
     }
     this.#countOverflows();
     if (this.#isRefused()) return this.#refuse();
-    // 4. All admit, so all are drawn on.
+    // 4. All limits admit, so draw on all.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#resource.commit(this.#moment);
@@ -107,7 +107,7 @@ export class MemoryStore implements LimitStore {
     this.#resource.refund(resourceWindow, this.#moment.nowMs);
   }
 
-  /** Cleans a bounded number of rows. To be called a few times a second, so that an idle gateway forgets too. */
+  /** Cleans a bounded number of rows. Call it a few times a second, so that an idle gateway cleans up too. */
   sweep(): void {
     this.#moment.read(this.#clock);
     this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
@@ -143,7 +143,7 @@ export class MemoryStore implements LimitStore {
   #admit(): Decision {
     const decision = this.#describe(this.#described(), true);
     const { bound, counter, isOverflow } = this.#resource;
-    // The stand-in counts for many resources: which of them a unit was for is not known any more.
+    // The stand-in counts for many resources, so nobody knows which of them a unit was for.
     if (bound !== null && !isOverflow) decision.resourceWindow = bound.rule.windowOf(counter);
     return decision;
   }
@@ -175,7 +175,7 @@ export class MemoryStore implements LimitStore {
     if (bound === null) return 0;
     const told = counter.markMs;
     const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
-    // After a step of the wall clock all answers to come must tell the same moment again.
+    // After a step of the wall clock, all later answers must announce the same moment again.
     if (counter.markMs !== told) draw.save();
     return resetAtMs;
   }

@@ -1,9 +1,9 @@
 import { randomKey } from '../../core/index.ts';
 
 /**
- * Stands for a string in a table: 64 bits of HalfSipHash-1-3 under a secret key. Nobody who does not know the key can choose
- * strings that share a place in a table, or a value. Of a million strings some two share a value with a probability of 3 in
- * a hundred million; such two would count as one, so be admitted less, never more.
+ * Stands for a string in a table: 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
+ * that collide in a table. The probability that any two of a million strings share a value is 3 in a hundred million; those
+ * two would count as one, so they are admitted less, never more.
  *
  * Strings themselves are not kept: they would be the only thing in a table that the garbage collector has to move and mark,
  * they are of any length, and a piece cut from a request's head keeps the whole head alive.
@@ -15,7 +15,7 @@ export class StringHash {
   high = 0;
   readonly #key0: number;
   readonly #key1: number;
-  // The limits of one request read the same string one after the other.
+  // The limits of one request hash the same string one after another.
   #last = '';
 
   constructor(key0: number, key1: number) {

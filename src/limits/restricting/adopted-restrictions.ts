@@ -13,7 +13,7 @@ export interface Adopted {
   readonly slackMs: number;
 }
 
-/** Restrictions of which only a digest is known: whom they are about has not come by. */
+/** Restrictions of other gateways, known by a digest until the client they are about sends a request. */
 export class AdoptedRestrictions {
   readonly #kinds: Readonly<Record<RestrictedKind, Map<string, Adopted>>> = {
     address: new Map(),
@@ -56,7 +56,7 @@ export class AdoptedRestrictions {
     }
   }
 
-  /** Forgets those that are over. When the next one ends. */
+  /** Drops expired ones. Returns when the next one ends. */
   sweep(nowMs: number): number {
     let nextEndMs = Number.POSITIVE_INFINITY;
     for (const kind of Object.values(this.#kinds)) {

@@ -3,7 +3,7 @@ import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS, type Quota } from '
 
 export interface EventCounterOptions {
   readonly clock: Clock;
-  /** Keys counted at most. Default 200,000. */
+  /** Most keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }
 
@@ -21,7 +21,7 @@ export class EventCounter {
     this.#store = new MemoryStore({ clock, maxKeys });
   }
 
-  /** The quota from now on, or null to count nothing. What is counted stays while the period does. */
+  /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
   use(quota: Quota | null): void {
     if (quota === null) this.#limits = NO_LIMITS;
     else
@@ -32,8 +32,8 @@ export class EventCounter {
   }
 
   /**
-   * Counts one event. 0 while the quota bears it; else milliseconds until it would. 0 too when the table is full and others
-   * have spent the counter that all share then: nobody is to blame for them.
+   * Counts one event. Returns 0 while the quota admits it, else the milliseconds until it would. Also returns 0 when the table
+   * is full and the key has only the counter that all share then: one client must not pay for the others.
    */
   count(key: string, part: string): number {
     const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);

@@ -12,19 +12,18 @@ export interface Refusal {
   /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
   readonly limit: Limit;
   readonly main: string;
-  /** What the answer told to wait. */
+  /** The wait announced in the answer. */
   readonly waitMs: number;
 }
 
 export interface IgnoredRefusalsRule extends OffenceRule {
-  /** Whether callers who count as their address can be restricted, and with them all who share it. */
+  /** Whether callers identified by address can be restricted, and with them everyone behind that address. */
   readonly addresses: boolean;
 }
 
 /**
- * Counts the requests of callers who do not wait as they were told: refused again by the same key of a limit, more than a
- * second after its first refusal and before its wait is over. Past the threshold the caller is restricted
- * (docs/contract.md, 5.4).
+ * Counts requests of callers that ignore the announced wait: refused again by the same key of a limit, more than a second
+ * after its first refusal and before the wait is over. Restricts the caller past the threshold (docs/contract.md, 5.4).
  */
 export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
   readonly #memory: RefusalMemory;
@@ -35,8 +34,8 @@ export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
   }
 
   /**
-   * To be called for refusals by a key of the caller's own: its global limit, its limit in a bucket (in a shared one too).
-   * Not where a decision says `sharedKey`: that key may have refused somebody else first.
+   * Call this for refusals by a key of the caller's own: its global limit or its limit in a bucket (also a shared bucket). Not
+   * for a decision with `sharedKey`: that key may have refused another caller first.
    */
   note({ address, principal, limit, main, waitMs }: Refusal): void {
     const { rule } = this;

@@ -7,7 +7,7 @@ export class InvalidRequests extends OffenceCounter {
     super(restrictions, 'invalid_requests', options);
   }
 
-  /** A request of this address was invalid. Answers that were given because of a restriction are not noted. */
+  /** Notes an invalid request of this address. Do not call it for answers that a restriction caused. */
   note(address: string): void {
     if (!this.isExempt(address)) this.count('address', address, '');
   }

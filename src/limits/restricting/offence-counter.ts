@@ -3,14 +3,14 @@ import { EventCounter, type EventCounterOptions } from './event-counter.ts';
 import type { Restricted, RestrictedKind, RestrictionReason } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
 
-/** How many of an offence are borne, and what follows the one after. */
+/** How many offences are tolerated, and for how long the next one restricts. */
 export interface OffenceRule {
-  /** So many are borne; the next one in the same window restricts. */
+  /** Tolerates this many; the next one in the same window restricts. */
   readonly quota: Quota;
   readonly restrictForMs: number;
 }
 
-/** Adds up what several gateways note. Called on the request's path: must be quick and must not throw. */
+/** Adds up the offences seen by several gateways. Called on the request's path: must be quick and must not throw. */
 export interface OffenceTally {
   note(offence: Restricted, rule: OffenceRule): void;
 }
@@ -21,8 +21,8 @@ export interface OffenceCounterOptions extends EventCounterOptions {
 }
 
 /**
- * What all offences have in common: a count for each offender, a rule that a reload may change, and a restriction past it.
- * Off without a rule. What this process has seen decides at once; what all gateways have seen together the tally finds out.
+ * The base of all offences: a count per offender, a rule that a reload may change, and a restriction past it. Off without a
+ * rule. The count of this process decides at once; the tally finds out what all gateways have seen together.
  */
 export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #counter: EventCounter;
@@ -38,7 +38,7 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#tally = options.tally ?? null;
   }
 
-  /** The rule from now on, or null for none. */
+  /** Sets the rule; null switches the offence off. */
   use(rule: Rule | null): void {
     this.#rule = rule;
     this.#counter.use(rule?.quota ?? null);
@@ -48,7 +48,7 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     return this.#rule;
   }
 
-  /** Whether nothing that comes from this address is held against anyone. */
+  /** Whether offences from this address never count. */
   protected isExempt(address: string): boolean {
     return this.#restrictions.isExempt(address);
   }

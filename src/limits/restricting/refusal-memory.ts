@@ -9,7 +9,7 @@ const IN_FLIGHT_PART = 0.5;
 /** No smooth limit tells a shorter wait. */
 const MIN_STEP_MS = 2;
 
-/** Remembers for each key of a limit when it first refused and until when it told to wait. Bounded; forgets at random when full. */
+/** Remembers, for each key of a limit, when it first refused and until when it announced a wait. Bounded; evicts when full. */
 export class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
@@ -47,7 +47,7 @@ export class RefusalMemory {
       if (count === 1 && nowMs < resetMs) firstMs = markMs;
     }
     refusal.markMs = firstMs;
-    // Within the slack a client is not early.
+    // A client that comes within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
     const kept = row >= 0 ? row : this.#table.open(number, caller, part);

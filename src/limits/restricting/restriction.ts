@@ -2,7 +2,7 @@
 export const RESTRICTED_KINDS = ['address', 'principal', 'webhook'] as const;
 export type RestrictedKind = (typeof RESTRICTED_KINDS)[number];
 
-/** Why, in the words of the configuration. */
+/** The reasons, by their keys in the configuration. */
 export const RESTRICTION_REASONS = ['invalid_requests', 'webhook_not_found', 'ignored_refusals'] as const;
 export type RestrictionReason = (typeof RESTRICTION_REASONS)[number];
 
@@ -16,7 +16,7 @@ export interface Restricted {
   readonly reason: RestrictionReason;
 }
 
-/** A restriction as it is told to other gateways: who it is stays here. */
+/** A restriction as announced to other gateways, with a digest in place of the client. */
 export interface AnonymousRestriction {
   readonly kind: RestrictedKind;
   /** Of the kind, the key and the webhook. */
@@ -27,7 +27,7 @@ export interface AnonymousRestriction {
 
 /** A temporary refusal. */
 export interface Restriction extends Restricted {
-  /** When it ends, in milliseconds since the epoch, as told at its beginning. */
+  /** When it ends, in milliseconds since the epoch, as announced at its beginning. */
   readonly untilEpochMs: number;
 }
 
@@ -35,6 +35,6 @@ export interface Restriction extends Restricted {
 export interface RestrictionListener {
   restricted(restriction: Restriction): void;
   released(restriction: Restriction): void;
-  /** There was no room for one more: whoever earned it goes on unrestricted. To alert on. */
+  /** The table is full, so the offender is not restricted. Alert on this. */
   noRoom(restriction: Restriction): void;
 }

@@ -11,9 +11,9 @@ import type {
 export interface RestrictionsOptions {
   readonly clock: Clock;
   readonly listener: RestrictionListener;
-  /** Told of each restriction that begins here, for other gateways to adopt. Default null: there are none. */
+  /** Called for each restriction that begins here, for other gateways to adopt. Default null: there are no others. */
   readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
-  /** Restrictions held at most; one that runs never gives way. Default 100,000. */
+  /** Most restrictions held; one in force is never evicted. Default 100,000. */
   readonly maxRestrictions?: number;
 }
 
@@ -28,20 +28,21 @@ interface Held {
 /** A restriction ends a little before the moment announced, like a window. */
 const SLACK_MS = 20;
 const MAX_SLACK = 0.02;
-/** What was announced comes back with the time that it was on its way added. */
+/** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
 
 /**
- * Who is refused at the moment. Asked first for every request, so a look is one look-up, and less while nobody is. What other
- * gateways announced is known by a digest, until whom it is about comes by: a look costs that digest while there is any of its kind.
+ * Knows which clients are restricted now. Every request asks it first, so a check is one look-up, and less while there are no
+ * restrictions. Those of other gateways are known by a digest until the client sends a request: while any of a kind exist, a
+ * check of that kind computes the digest.
  */
 export class Restrictions {
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
-  readonly #most: number;
+  readonly #maxRestrictions: number;
   readonly #announce: ((restriction: AnonymousRestriction) => void) | null;
   readonly #adopted = new AdoptedRestrictions();
-  /** Those held, where there are other gateways. */
+  /** The same by digest, if there are other gateways. */
   readonly #byDigest = new Map<string, Held>();
   readonly #held: Readonly<Record<RestrictedKind, Map<string, Held>>> = {
     address: new Map(),
@@ -55,7 +56,7 @@ export class Restrictions {
   constructor({ clock, listener, announce = null, maxRestrictions = 100_000 }: RestrictionsOptions) {
     this.#clock = clock;
     this.#listener = listener;
-    this.#most = maxRestrictions;
+    this.#maxRestrictions = maxRestrictions;
     this.#announce = announce;
   }
 
@@ -65,12 +66,12 @@ export class Restrictions {
     return address.size + principal.size + webhook.size + this.#adopted.size;
   }
 
-  /** Of these, those that other gateways announced and that have met nobody here yet. */
+  /** Those of other gateways whose clients have not been seen here. */
   get adopted(): number {
     return this.#adopted.size;
   }
 
-  /** The allow list from now on: addresses that are never restricted. Those that are on it are released at once. */
+  /** Sets the addresses that are never restricted, and releases those of them that are. */
   neverRestrict(isOnList: (address: string) => boolean): void {
     this.#isOnList = isOnList;
     for (const held of [...this.#held.address.values(), ...this.#held.webhook.values()]) {
@@ -83,14 +84,14 @@ export class Restrictions {
     return this.#isOnList(address);
   }
 
-  /** Refuses from now on, for so long. Who is on the allow list, or restricted for longer, stays as it is. */
+  /** Restricts a client for `forMs`. Does nothing if it is on the allow list or restricted for longer. */
   restrict(whom: Restricted, forMs: number): void {
     if (whom.kind !== 'principal' && this.isExempt(whom.key)) return;
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held !== null) this.#announce?.({ kind: whom.kind, digest: held.digest, reason: whom.reason, forMs });
   }
 
-  /** Takes over what another gateway announced. What this one holds already ends no earlier by it. */
+  /** Adopts a restriction of another gateway. Never shortens one held here. */
   adopt({ kind, digest, reason, forMs }: AnonymousRestriction): void {
     const untilMs = this.#nowMs() + forMs;
     const held = this.#byDigest.get(digest);
@@ -108,7 +109,7 @@ export class Restrictions {
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs - slackMs);
   }
 
-  /** All that run, as they would be announced now. */
+  /** All in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const { restriction, digest, untilMs } of this.#byDigest.values()) {
@@ -135,7 +136,7 @@ export class Restrictions {
     return this.#waitMs('webhook', address, webhook);
   }
 
-  /** Releases those whose time is over. To be called every second or so, so that the listener hears of it in time. */
+  /** Releases expired ones. Call it every second or so, so that the listener hears in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
     if (nowMs < this.#nextEndMs) return;
@@ -149,7 +150,7 @@ export class Restrictions {
     this.#nextEndMs = Math.min(this.#nextEndMs, this.#adopted.sweep(nowMs));
   }
 
-  /** Null: it stays as it is. */
+  /** Null: nothing changed. */
   #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
     const { kind, key, webhook } = whom;
     const place = mapKey(key, webhook);
@@ -182,8 +183,8 @@ export class Restrictions {
   }
 
   #hasRoom(): boolean {
-    if (this.size >= this.#most) this.sweep();
-    return this.size < this.#most;
+    if (this.size >= this.#maxRestrictions) this.sweep();
+    return this.size < this.#maxRestrictions;
   }
 
   #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
@@ -196,7 +197,7 @@ export class Restrictions {
     return 0;
   }
 
-  /** Whom another gateway's announcement was about has come by. */
+  /** Turns an adopted restriction into one held here when its client sends a request. */
   #meet(kind: RestrictedKind, key: string, webhook: string): Held | null {
     if (this.#adopted.isEmpty(kind)) return null;
     const digest = digestOfWhom(kind, key, webhook);

@@ -64,7 +64,7 @@ export class RedisConnection {
     this.isCluster = options.servers.kind === 'cluster';
     this.#client = makeClient(options);
     this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));
-    // Every attempt to connect that fails is told; nobody else would hear why.
+    // Reports each failed attempt to connect; the reason is not available anywhere else.
     this.#client.on('error', (error: Error) => this.#note(error));
     this.#client.on('connect', () => {
       this.#acceptedAtMs = clock.monotonicMs();
@@ -91,14 +91,14 @@ export class RedisConnection {
     this.#listeners.push(listener);
   }
 
-  /** To be called now and then while it is not ready: a server that took the connection and then said nothing is left. */
+  /** Call it now and then while not ready: abandons a server that accepted the connection and then stayed silent. */
   hurry(): void {
     if (this.isReady || this.#client instanceof Cluster || this.#client.status !== 'connect') return;
     if (this.#clock.monotonicMs() - this.#acceptedAtMs > HANDSHAKE_MS) this.#client.stream.destroy();
   }
 
   start(): void {
-    // What goes wrong is told by the events.
+    // Failures arrive as events.
     this.#client.connect().catch(() => {});
   }
 
@@ -210,7 +210,7 @@ export class RedisConnection {
 
   #makeSubscriber(): Redis | Cluster {
     const subscriber = makeClient(this.#options);
-    // Why it cannot connect the other connection tells.
+    // The other connection reports why it cannot connect.
     subscriber.on('error', () => {});
     subscriber.on('message', (channel: string, text: string) =>
       this.#subscribers.get(channel)?.message(text),
@@ -225,7 +225,7 @@ export class RedisConnection {
   #enlist(subscriber: Redis | Cluster, channel: string): void {
     subscriber.subscribe(channel).then(
       () => this.#subscribers.get(channel)?.ready(),
-      // The connection is lost again; the next one tries again.
+      // The connection was lost again; the next one retries.
       () => {},
     );
   }

@@ -4,10 +4,10 @@ import { type RedisConnection, RedisError } from './connection.ts';
 import { PROBED_TAGS } from './probed-tags.ts';
 import type { Replicas } from './replicas.ts';
 
-/** So many failures within this time, and Redis is not asked any more. */
+/** After this many failures within this time, the policy decides and Redis is no longer asked. */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
-/** It is not asked for this long at least: going back and forth would cost more than it gains. */
+/** Minimum time on the policy: switching back and forth would cost more than it gains. */
 const STAY_MS = 1_000;
 const PROBE_MS = 250;
 const BEAT_MS = 1_000;
@@ -21,8 +21,9 @@ export interface HealthDependencies {
 }
 
 /**
- * Whether Redis decides. A failure is dealt with where it happens; after several the policy decides without asking, so that no
- * request waits for a server that is not there, while probes look for its return. Until the first probe the policy decides.
+ * Knows whether Redis decides. A single failure is handled where it happens; after several, the policy decides without asking
+ * Redis, so that no request waits for a server that is down, and probes detect its return. The policy also decides until the
+ * first successful probe.
  */
 export class Health {
   readonly #dependencies: HealthDependencies;
@@ -48,7 +49,7 @@ export class Health {
     return this.#isShared;
   }
 
-  /** Why it was given up the last time. */
+  /** Why the policy last took over. */
   get lastCause(): string {
     return this.#lastCause;
   }
@@ -69,7 +70,7 @@ export class Health {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** Somebody has waited long enough for the first probe: the policy is said to decide. */
+  /** The start has waited long enough: reports that the policy decides. */
   giveUpWaiting(): void {
     if (this.#everFound || this.#isShared) return;
     this.#everFound = true;
@@ -88,7 +89,7 @@ export class Health {
     if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
   }
 
-  /** What no decision needs has failed: told, and no more. Whether Redis is there, beats and decisions find out. */
+  /** Reports a failure that no decision depends on. Only heartbeats and decisions judge the health of Redis. */
   mention(error: RedisError): void {
     this.#dependencies.listener.failed(error.failure, error.message);
   }
@@ -122,7 +123,7 @@ export class Health {
     } catch (error) {
       this.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
     }
-    // Another one was planned meanwhile.
+    // Another probe was scheduled meanwhile.
     if (this.#timer !== null) return;
     const nowMs = this.#dependencies.clock.monotonicMs();
     const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;
@@ -130,7 +131,7 @@ export class Health {
     this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
   }
 
-  /** A heartbeat; after an outage a write to every node of a cluster too, since one that lacks would fail a share of all. */
+  /** A heartbeat; after an outage also a write to every node of a cluster: one missing node would fail part of all requests. */
   async #probe(): Promise<void> {
     const { connection, replicas, listener } = this.#dependencies;
     connection.hurry();

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/index.ts';
 import type { RedisConnection } from './connection.ts';
 import { defineScript } from './script.ts';
 
-/** A gateway that was not heard of for so long is gone. */
+/** A gateway without a heartbeat for this long is gone. */
 const LIFETIME_MS = 10_000;
 
 /** Lists this gateway and drops those that are gone. It writes, so it fails where a decision would. Answers now and how many. */
@@ -52,17 +52,18 @@ export class Replicas {
     const reply = await this.#connection.script(BEAT, [this.#key], this.#id, LIFETIME_MS);
     const roundTripMs = this.#clock.monotonicMs() - sentAtMs;
     const [nowMs, count] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (nowMs === undefined || count === undefined) throw new Error('Redis answered nonsense to a heartbeat');
+    if (nowMs === undefined || count === undefined)
+      throw new Error('Redis gave an unexpected reply to the heartbeat script');
     this.#note(count);
     return { roundTripMs, clockAheadMs: nowMs + roundTripMs / 2 - this.#clock.epochMs() };
   }
 
-  /** This gateway stops. */
+  /** Removes this gateway from the count. */
   leave(): void {
     if (this.#connection.isReady) this.#connection.command('zrem', this.#key, this.#id).catch(() => {});
   }
 
-  /** A smaller number is believed only after a while: when Redis has lost its data the others are still to be heard of. */
+  /** Accepts a smaller number only after a while: when Redis has lost its data, the others have not been heard yet. */
   #note(count: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (count < this.#count && nowMs - this.#countedAtMs < LIFETIME_MS) return;

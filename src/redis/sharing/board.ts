@@ -2,9 +2,9 @@ import type { Clock } from '../../core/index.ts';
 import { RedisError, type RedisScript } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 
-/** Something that all gateways are to know. */
+/** Something that all gateways should know. */
 export interface Fact {
-  /** `topic:name`; no secret and nobody's name. */
+  /** `topic:name`; holds no secret and identifies no client. */
   readonly name: string;
   /** Of two values of one name the larger stands, of equal ones the one that holds longer. Whole, 0 or more. */
   readonly value: number;
@@ -13,9 +13,9 @@ export interface Fact {
 
 /** Who knows the facts of one topic. */
 export interface Topic {
-  /** Takes in a fact, of this gateway's own perhaps. `name` without the topic. */
+  /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
   learn(fact: Fact): void;
-  /** Everything known of the topic, with its whole name: told again to a Redis that has lost it. */
+  /** All known facts of the topic, with their full names, to be posted again to a Redis that has lost them. */
   everything(): Iterable<Fact>;
 }
 
@@ -40,7 +40,7 @@ export interface BoardDependencies {
 
 const CHANNEL = 'board';
 const TICK_MS = 250;
-/** Messages tell of news; what a lost one told of is seen by then. */
+/** Messages announce news; this regular read finds what a lost message announced. */
 const READ_MS = 750;
 /** Facts in one command: few enough that it takes Redis well under a millisecond or two. */
 const PORTION = 200;
@@ -56,8 +56,8 @@ interface Outgoing extends Fact {
 }
 
 /**
- * Where gateways tell each other what all are to know. Nothing waits for it: a fact is posted when Redis is there, and read by
- * the others at once, by a message, or with the next regular look. What was posted while Redis was away goes there on its return.
+ * Shares facts between gateways. Nothing waits for it: a fact is posted when Redis is available, and the others read it at
+ * once, prompted by a message, or at the next regular read. What was posted during an outage is sent when Redis is back.
  */
 export class Board {
   readonly #dependencies: BoardDependencies;
@@ -87,7 +87,7 @@ export class Board {
     return this.#loaded;
   }
 
-  /** Facts that Redis was not told yet. */
+  /** Facts not yet written to Redis. */
   get outgoing(): number {
     return this.#outgoing.size;
   }
@@ -118,7 +118,7 @@ export class Board {
     this.#timer.unref();
   }
 
-  /** Reads and posts at once what there is, if Redis is there. */
+  /** Reads and posts now, if Redis is available. */
   look(): void {
     this.#again = true;
     if (!this.#syncing) void this.#sync();
@@ -159,7 +159,7 @@ export class Board {
       const reply = await connection.script(READ, this.#keys, this.#id ?? '', this.#readTo, PORTION);
       const [id, readTo, rest, ...facts] = Array.isArray(reply) ? reply : [];
       if (typeof id !== 'string' || !Number.isSafeInteger(readTo))
-        throw new Error('the board makes no sense');
+        throw new Error('Redis gave an unexpected reply to the board script');
       this.#follow(id, Number(readTo));
       for (let i = 0; i + 2 < facts.length; i += 3) {
         this.#learn(String(facts[i]), Number(facts[i + 1]), Number(facts[i + 2]));
@@ -170,7 +170,7 @@ export class Board {
     this.#loaded = true;
   }
 
-  /** A Redis that has lost what was on the board is told all again, by everyone who knows. */
+  /** Posts everything again if Redis has lost the board; every gateway that knows a fact does so. */
   #follow(id: string, readTo: number): void {
     const lost = this.#id !== null && this.#id !== '' && (id !== this.#id || readTo < this.#readTo);
     if (lost) {
@@ -205,10 +205,10 @@ export class Board {
   }
 }
 
-function* firstOf<T>(items: Iterable<T>, most: number): Generator<T> {
+function* firstOf<T>(items: Iterable<T>, max: number): Generator<T> {
   let count = 0;
   for (const item of items) {
-    if (count++ >= most) return;
+    if (count++ >= max) return;
     yield item;
   }
 }

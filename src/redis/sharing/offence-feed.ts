@@ -17,16 +17,16 @@ export interface OffenceFeedDependencies {
   readonly connection: FeedConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
-  /** All gateways together saw more than is borne. May be told again. */
+  /** All gateways together saw more offences than the rule tolerates. May be called repeatedly. */
   readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
-  /** Offenders whose counts wait for the next batch at most. Default 10,000. */
+  /** Most offenders whose counts wait for the next batch. Default 10,000. */
   readonly maxPending?: number;
 }
 
 const FLUSH_MS = 250;
 /** Offenders in one batch: 4,000 commands a second at the very worst. */
 const BATCH = 1_000;
-/** Sent at once, so that the last answer is still in time. */
+/** Sent at once: few enough that the last reply still comes in time. */
 const PORTION = 100;
 
 interface Pending {
@@ -38,14 +38,14 @@ interface Pending {
 }
 
 /**
- * Adds up what all gateways note of one offender, by rate-limiter-flexible's counters in Redis. Notes are gathered and go
- * there a few times a second, one command for each offender however many they are. A note costs no round trip, and while Redis is away
- * the gateway's own counters are alone.
+ * Adds up the offences that all gateways see of one client, with rate-limiter-flexible's counters in Redis. Sends them a few
+ * times a second in batches, one command per offender, so that noting one costs no round trip. While Redis is away, only the
+ * gateway's own counters count.
  */
 export class OffenceFeed implements OffenceTally {
   readonly #dependencies: OffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
-  readonly #most: number;
+  readonly #maxPending: number;
   readonly #limiters = new Map<string, RateLimiterRedis>();
   #timer: NodeJS.Timeout | null = null;
   #flushing = false;
@@ -53,10 +53,10 @@ export class OffenceFeed implements OffenceTally {
 
   constructor(dependencies: OffenceFeedDependencies) {
     this.#dependencies = dependencies;
-    this.#most = dependencies.maxPending ?? 10_000;
+    this.#maxPending = dependencies.maxPending ?? 10_000;
   }
 
-  /** Notes that only this gateway has counted, for want of room. */
+  /** Offences counted by this gateway alone because the queue was full. */
   get left(): number {
     return this.#left;
   }
@@ -66,7 +66,7 @@ export class OffenceFeed implements OffenceTally {
     const nowMs = this.#dependencies.clock.monotonicMs();
     const pending = this.#pending.get(key);
     if (pending !== undefined && nowMs - pending.sinceMs < rule.quota.periodMs) pending.events++;
-    else if (pending === undefined && this.#pending.size >= this.#most) this.#left++;
+    else if (pending === undefined && this.#pending.size >= this.#maxPending) this.#left++;
     else this.#pending.set(key, { offence, rule, sinceMs: nowMs, events: 1 });
   }
 
@@ -93,7 +93,7 @@ export class OffenceFeed implements OffenceTally {
     this.#flushing = false;
   }
 
-  /** Where there are too many at once, those who offend most go first. */
+  /** If there are too many at once, the worst offenders go first. */
   #takeBatch(): readonly Pending[] {
     let all = [...this.#pending.values()];
     this.#pending.clear();
@@ -122,7 +122,7 @@ export class OffenceFeed implements OffenceTally {
     } catch (error) {
       const failure = error instanceof RedisError ? error : new RedisError('error', String(error));
       health.mention(failure);
-      // Not what came too late: it may have been counted.
+      // Not after a timeout: Redis may have counted it.
       if (failure.failure === 'disconnected') this.#putBack(pending);
     }
   }

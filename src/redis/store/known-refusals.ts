@@ -1,9 +1,9 @@
 import { type Clock, TwoGenerations } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
-/** Refusals known at most; a flood may come from many. */
+/** Most refusals remembered; a flood may come from many callers. */
 const MAX_KNOWN = 50_000;
-/** However long a key is exhausted, Redis is asked again this often: somebody may have reset it. */
+/** However long a key is exhausted, Redis is asked again after this: an operator may have reset it. */
 const MAX_MS = 1_000;
 
 interface Known {
@@ -15,9 +15,8 @@ interface Known {
 }
 
 /**
- * Keys that Redis has just refused. Until they can be free again, and for a second at most, their next requests are refused
- * without asking: a caller who floods costs no round trips. Only keys of the caller's own: what others share, others may
- * change.
+ * Remembers keys that Redis has just refused. Until they can be free again, for a second at most, further requests are refused
+ * without asking Redis, so that a flood costs no round trips. Only for keys of one caller: shared keys may change at any time.
  */
 export class KnownRefusals {
   readonly #clock: Clock;
@@ -37,7 +36,7 @@ export class KnownRefusals {
     return this.#generation;
   }
 
-  /** Nothing is known any more: numbers were changed, counters reset or restrictions lifted. */
+  /** Forgets everything, after numbers were changed, counters reset or restrictions lifted. */
   forget(): void {
     this.#generation++;
     this.#known.clear();
@@ -53,7 +52,7 @@ export class KnownRefusals {
     this.#known.set(key, { decision, limit, atMs, untilMs });
   }
 
-  /** The refusal as it is to be told now, or null. */
+  /** The refusal as it is to be answered now, or null. */
   find(key: string, limit: Limit): Decision | null {
     const known = this.#known.get(key);
     if (known === undefined) return null;

@@ -33,7 +33,7 @@ export interface HealthView {
 export interface RedisStoreDependencies {
   readonly connection: ScriptRunner;
   readonly health: HealthView;
-  /** Counts while Redis does not. */
+  /** Counts while Redis does not decide. */
   readonly local: MemoryStore;
   /** Gateways that share the limits. */
   readonly replicas: () => number;
@@ -48,7 +48,7 @@ interface Question {
   readonly limits: LimitSet;
   readonly caller: string;
   readonly main: string;
-  /** Or only to look. */
+  /** False: only look. */
   readonly drawing: boolean;
 }
 
@@ -57,7 +57,7 @@ const DRAW = '1';
 const DRAW_AND_TELL_ALL = '2';
 const LOOK = '0';
 
-/** When the policy is `closed`, clients are told to come again after this. */
+/** The wait announced to clients under the policy `closed`. */
 const CLOSED_RETRY_MS = 1_000;
 
 /**
@@ -83,9 +83,9 @@ export class RedisStore implements LimitStore {
     this.#keysPerCaller = dependencies.keysPerCaller;
   }
 
-  /** A reload may change this number; what a caller holds already stays. */
-  set keysPerCaller(most: number) {
-    this.#keysPerCaller = most;
+  /** A reload may change this number; callers keep the keys they hold. */
+  set keysPerCaller(max: number) {
+    this.#keysPerCaller = max;
   }
 
   /** Requests for a main value past those that their caller may hold, since the start. */
@@ -93,7 +93,7 @@ export class RedisStore implements LimitStore {
     return this.#callerOverflows;
   }
 
-  /** Refuses nobody without asking until Redis has refused anew: after a reload, a reset or a lifted restriction. */
+  /** Asks Redis again about every key: call this after a reload, a reset or a lifted restriction. */
   forgetRefusals(): void {
     this.#refusals.forget();
   }
@@ -217,7 +217,7 @@ export class RedisStore implements LimitStore {
     this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
   }
 
-  /** Nobody waits for it; a unit that cannot go back is gone until its window is over. */
+  /** Nothing waits for this. A unit that cannot be given back is lost until its window is over. */
   #giveBack(keys: readonly string[], args: readonly string[]): void {
     this.#dependencies.connection.run(REFUND, keys, args, error => {
       if (error !== null) this.#dependencies.health.failed(error);
@@ -260,4 +260,4 @@ function both(own: Decision, shared: Decision): Decision {
 }
 
 const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
-const NONSENSE = new RedisError('error', 'the answer of the script is not one');
+const NONSENSE = new RedisError('error', 'Redis gave an unexpected reply to the limit script');
