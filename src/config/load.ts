@@ -15,8 +15,8 @@ import {
   type Environment,
   type LimitsFiles,
   Readings,
+  withLeanHeap,
 } from './file/index.ts';
-import { withLeanHeap } from './lean-heap.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, limitsSchema, validate } from './schema/index.ts';
 

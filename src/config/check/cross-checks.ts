@@ -2,9 +2,9 @@ import { parseDurationMs } from '../../core/index.ts';
 import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
 import { SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
-import { checkForwardingHeaders, checkTrustedProxies } from '../forwarding-checks.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
+import { checkForwardingHeaders, checkTrustedProxies } from './forwarding-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { checkSecrets } from './secret-checks.ts';
 

@@ -1,7 +1,7 @@
 import { foldName } from '../../http/index.ts';
 import { asMap, type ConfigFile, suggest } from '../file/index.ts';
-import { listedHeaders } from '../forwarding-checks.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+import { listedHeaders } from './forwarding-checks.ts';
 
 /** What the sections about tokens and the routes say about one another, read from the raw value as all cross-checks are. */
 export function checkIdentity(file: ConfigFile): void {

@@ -8,7 +8,6 @@ import {
   type StoreModel,
   type UpstreamModel,
 } from '../model/index.ts';
-import { preflightRoutes } from '../preflight-routes.ts';
 import type {
   CorsConfig,
   GatewayConfig,
@@ -18,6 +17,7 @@ import type {
 } from '../schema/index.ts';
 import { compileIdentity } from './compile-identity.ts';
 import { type CompiledLimits, compileLimits } from './compile-limits.ts';
+import { preflightRoutes } from './preflight-routes.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 

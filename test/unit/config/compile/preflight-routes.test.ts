@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ForwardRoute } from '../../../src/config/model/model.ts';
-import { preflightRoutes } from '../../../src/config/preflight-routes.ts';
-import { parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
+import { preflightRoutes } from '../../../../src/config/compile/preflight-routes.ts';
+import type { ForwardRoute } from '../../../../src/config/model/model.ts';
+import { parseRoutePattern, RouteTable } from '../../../../src/routing/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
 function routeOf(line: string) {

@@ -1,5 +1,5 @@
-import { type RouteEntry, shapeOf } from '../routing/index.ts';
-import type { ForwardRoute } from './model/index.ts';
+import { type RouteEntry, shapeOf } from '../../routing/index.ts';
+import type { ForwardRoute } from '../model/index.ts';
 
 /**
  * The routes that leave preflights to their services, as preflights find them: by the method that a browser asks for, and

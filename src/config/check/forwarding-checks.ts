@@ -1,6 +1,6 @@
-import { AddressSet, foldName } from '../http/index.ts';
-import { asMap, type ConfigFile } from './file/index.ts';
-import { network, RULES_BY_DEFAULT } from './schema/index.ts';
+import { AddressSet, foldName } from '../../http/index.ts';
+import { asMap, type ConfigFile } from '../file/index.ts';
+import { network, RULES_BY_DEFAULT } from '../schema/index.ts';
 
 /** Names under `forwarding_headers` as they stand in the file, which a mistake elsewhere in it may have kept from being read. */
 export interface ListedHeaders {
