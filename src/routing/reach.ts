@@ -1,8 +1,9 @@
 import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
+import { goesBefore } from './precedence.ts';
 import { RouteCandidates } from './route-candidates.ts';
 
-/** Tells which routes serve the requests of a line in limits.yaml. */
+/** Finds the routes that serve the requests of a line in limits.yaml. */
 export class Reach {
   readonly #routes: readonly RoutePattern[];
   readonly #candidates: RouteCandidates;
@@ -53,20 +54,3 @@ function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: Rout
     if (one.kind === 'literal' && (other.kind !== 'literal' || one.folded !== other.folded)) return false;
   }
 }
-
-/** Whether the first is the route of every request that matches both, as the route table decides. */
-function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
-  for (let i = 0; i < Math.max(a.segments.length, b.segments.length); i++) {
-    const difference = rank(a, i) - rank(b, i);
-    if (difference !== 0) return difference < 0;
-  }
-  return a.methods !== null && b.methods === null;
-}
-
-/** A literal goes before a parameter; a path that ends goes before one that goes on with anything. */
-function rank({ segments }: RoutePattern, index: number): number {
-  const kind = segments[index]?.kind;
-  return kind === undefined ? 0 : RANK[kind];
-}
-
-const RANK = { literal: 0, parameter: 1, rest: 2 } as const;

@@ -46,9 +46,8 @@ interface Found<T> {
 }
 
 /**
- * Finds the route of a request: the most specific path among the routes whose methods include its own, where segment by
- * segment from the left a literal goes before a parameter and that before `**`. HEAD counts as GET unless a route of the same
- * path names HEAD; of two routes of one path the one that names the method goes before the one for every method.
+ * Finds the route of a request: among those that match it the one that goes before all others (precedence.ts). HEAD counts as
+ * GET unless a route of the same path names HEAD.
  *
  * A tree with a map for each node, written here because the well-kept routers decode and split paths in ways of their own:
  * a route must be chosen by exactly the path that is sent upstream. Each node is tried at most once, and no segment longer

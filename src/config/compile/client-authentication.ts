@@ -1,7 +1,7 @@
 import type { ClientAuthentication } from '../../signin/index.ts';
 import type { ConfigFile } from '../file/index.ts';
 import type { IdentityProviderConfig } from '../schema/index.ts';
-import { type ProviderFiles, secretMistake } from './provider-files.ts';
+import { chooseSecret, type FileText } from './secret-files.ts';
 
 const SECTION = 'identity_provider';
 const KEYS = ['client_secret', 'client_secret_file', 'private_key_file', 'private_key_id'] as const;
@@ -19,7 +19,7 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
 export function clientAuthentication(
   file: ConfigFile,
   config: IdentityProviderConfig,
-  files: ProviderFiles,
+  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
 ): ClientAuthentication | null {
   const { client_authentication: kind, private_key_id: keyId } = config;
   for (const key of KEYS) {
@@ -29,7 +29,7 @@ export function clientAuthentication(
   switch (kind) {
     case 'client_secret_basic':
     case 'client_secret_post': {
-      const secret = clientSecret(file, config, files);
+      const secret = clientSecret(file, config, files.clientSecret);
       return secret === null ? null : { kind, secret };
     }
     case 'private_key_jwt': {
@@ -42,23 +42,13 @@ export function clientAuthentication(
   }
 }
 
-function clientSecret(file: ConfigFile, config: IdentityProviderConfig, files: ProviderFiles): string | null {
-  const { client_authentication: kind, client_secret: variable } = config;
-  if (variable === undefined) {
-    if (files.clientSecret === undefined) {
-      const message = `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`;
-      file.add([SECTION], message);
-    }
-    return files.clientSecret ?? null;
-  }
-  if (config.client_secret_file !== undefined) {
-    const message = '"client_secret" is there as well: leave out one of the two';
-    file.add([SECTION, 'client_secret_file'], message, { about: 'key' });
-  }
-  const secret = variable.replace(/[\r\n]+$/, '');
-  const mistake = secretMistake(secret);
-  const path = [SECTION, 'client_secret'];
-  // Of what is no variable that much was told.
-  if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
-  return mistake === undefined ? secret : null;
+function clientSecret(
+  file: ConfigFile,
+  { client_authentication: kind, client_secret: variable }: IdentityProviderConfig,
+  fromFile: FileText,
+): string | null {
+  const secret = chooseSecret(file, [SECTION, 'client_secret'], { variable, fromFile });
+  if (secret !== undefined) return secret;
+  file.add([SECTION], `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
+  return null;
 }

@@ -9,7 +9,7 @@ import {
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
 import { clientAuthentication } from './client-authentication.ts';
-import { type ProviderFiles, readProviderFiles } from './provider-files.ts';
+import { checkPair, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'identity_provider';
 
@@ -26,15 +26,18 @@ export interface ProviderConfigOptions {
 export async function readProvider(file: ConfigFile): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined) return null;
-  const files = await readProviderFiles(file, raw);
+  const files = new SecretFiles(file, SECTION);
+  const clientSecret = await files.secret('client_secret_file');
+  const privateKey = await files.privateKey('private_key_file');
+  const tlsFiles = await files.tls();
   const { success, data: config, error } = identityProviderSchema.safeParse(raw);
   if (!success) {
     checkSoundPart(file, asMap(raw), new Set(error.issues.map(({ path }) => path[0])));
     return null;
   }
   warnOfScope(file, config);
-  const tls = tlsOf(file, config, files);
-  const authentication = clientAuthentication(file, config, files);
+  const tls = tlsOf(file, config, tlsFiles);
+  const authentication = clientAuthentication(file, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
   // Where a part is missing, which was told, the rest is checked as if that part were not wanted.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
@@ -99,18 +102,13 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
   };
 }
 
-/** Null when a file cannot be used, or one of the pair is missing; that was told. */
-function tlsOf(file: ConfigFile, { tls }: IdentityProviderConfig, files: ProviderFiles): ProviderTls | null {
-  const { ca, certificate, key } = files;
-  const alone = (one: 'certificate_file' | 'key_file', other: string): null => {
-    file.add([SECTION, 'tls', one], `needs "${other}" beside it`);
-    return null;
-  };
-  if (tls.certificate_file !== undefined && tls.key_file === undefined)
-    return alone('certificate_file', 'key_file');
-  if (tls.key_file !== undefined && tls.certificate_file === undefined)
-    return alone('key_file', 'certificate_file');
-  if (ca === null || certificate === null || key === null) return null;
+/** Null when a file cannot be used, or one of the pair is missing; that was reported. */
+function tlsOf(
+  file: ConfigFile,
+  { tls }: IdentityProviderConfig,
+  { ca, certificate, key }: TlsFiles,
+): ProviderTls | null {
+  if (!checkPair(file, SECTION, tls) || ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
 }
 

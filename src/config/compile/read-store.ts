@@ -1,19 +1,10 @@
 import type { RedisOptions, RedisServers } from '../../redis/index.ts';
-import { asMap, type ConfigFile, readNamedText } from '../file/index.ts';
+import { asMap, type ConfigFile } from '../file/index.ts';
 import type { StoreModel } from '../model/index.ts';
 import { type RedisStoreConfig, redisStoreSchema } from '../schema/index.ts';
-import { certificateMistake, keyMistake, secretMistake } from './provider-files.ts';
+import { checkPair, chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'store';
-
-/** What the files hold that `store` names. Undefined: none is named. Null: it cannot be used, which was told. */
-interface StoreFiles {
-  readonly password: string | null | undefined;
-  readonly sentinelPassword: string | null | undefined;
-  readonly ca: string | null | undefined;
-  readonly certificate: string | null | undefined;
-  readonly key: string | null | undefined;
-}
 
 /**
  * Reads what `store` of gateway.yaml stands for, and the files that it names. Null when it cannot be used; whatever keeps it
@@ -22,17 +13,21 @@ interface StoreFiles {
 export async function readStore(file: ConfigFile): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };
-  const files = await readFiles(file, raw);
+  const files = new SecretFiles(file, SECTION);
+  const passwordInFile = await files.secret('password_file');
+  const sentinelPassword = await files.secret('sentinel_password_file');
+  const tlsFiles = await files.tls();
   const { success, data: config } = redisStoreSchema.safeParse(raw);
   if (!success) return null;
-  const servers = serversOf(file, config, files);
+  const servers = serversOf(file, config, sentinelPassword ?? null);
   checkTls(file, config);
-  const password = passwordOf(file, config, files);
-  const tls = config.redis.tls ? tlsOf(files) : null;
-  if (password === undefined || Object.values(files).includes(null)) return null;
+  const given = { variable: config.password, fromFile: passwordInFile };
+  const password = chooseSecret(file, [SECTION, 'password'], given);
+  const tls = config.redis.tls ? tlsOf(tlsFiles) : null;
+  if ([password, passwordInFile, sentinelPassword, ...Object.values(tlsFiles)].includes(null)) return null;
   const options: RedisOptions = {
     servers,
-    credentials: { user: config.redis.user, password },
+    credentials: { user: config.redis.user, password: password ?? null },
     tls,
     prefix: config.prefix,
     budgetMs: config.timeout,
@@ -40,28 +35,11 @@ export async function readStore(file: ConfigFile): Promise<StoreModel | null> {
   return { kind: 'redis', options, policy: config.on_failure, replicas: config.replicas };
 }
 
-async function readFiles(file: ConfigFile, raw: object): Promise<StoreFiles> {
-  const read = async (keys: readonly string[], check: (text: string) => string | undefined) => {
-    const name = keys.reduce<unknown>((value, key) => asMap(value)[key], raw);
-    if (name === undefined) return undefined;
-    // Not the text that it should be: validation says so.
-    if (typeof name !== 'string' || name === '') return null;
-    const path = [SECTION, ...keys];
-    const text = await readNamedText(file, path, name);
-    const mistake = text === null ? undefined : check(text);
-    if (mistake !== undefined) file.add(path, mistake);
-    return mistake === undefined ? text : null;
-  };
-  return {
-    password: await read(['password_file'], secretMistake),
-    sentinelPassword: await read(['sentinel_password_file'], secretMistake),
-    ca: await read(['tls', 'ca_file'], certificateMistake),
-    certificate: await read(['tls', 'certificate_file'], certificateMistake),
-    key: await read(['tls', 'key_file'], keyMistake),
-  };
-}
-
-function serversOf(file: ConfigFile, config: RedisStoreConfig, files: StoreFiles): RedisServers {
+function serversOf(
+  file: ConfigFile,
+  config: RedisStoreConfig,
+  sentinelPassword: string | null,
+): RedisServers {
   const { mode, nodes, redis } = config;
   const noUse = (key: string): void =>
     file.add([SECTION, key], `"${key}" has no use with mode: ${mode}`, { about: 'key' });
@@ -76,11 +54,11 @@ function serversOf(file: ConfigFile, config: RedisStoreConfig, files: StoreFiles
   const { address, database } = redis;
   if (mode === 'single') return { kind: 'standalone', address, database };
   if (mode === 'cluster') return { kind: 'cluster', nodes: [address, ...nodes] };
-  const credentials = { user: config.sentinel_user ?? null, password: files.sentinelPassword ?? null };
+  const credentials = { user: config.sentinel_user ?? null, password: sentinelPassword };
   return { kind: 'sentinel', sentinels: nodes, master: address.host, database, credentials };
 }
 
-function tlsOf({ ca, certificate, key }: StoreFiles): RedisOptions['tls'] {
+function tlsOf({ ca, certificate, key }: TlsFiles): RedisOptions['tls'] {
   return {
     ...(typeof ca === 'string' && { ca }),
     ...(typeof certificate === 'string' && { cert: certificate }),
@@ -94,28 +72,5 @@ function checkTls(file: ConfigFile, { redis, tls }: RedisStoreConfig): void {
     if (redis.tls || tls[key] === undefined) continue;
     file.add([SECTION, 'tls', key], `"${key}" has no use without TLS: write rediss://`, { about: 'key' });
   }
-  for (const [one, other] of [
-    ['certificate_file', 'key_file'],
-    ['key_file', 'certificate_file'],
-  ] as const) {
-    if (tls[one] === undefined || tls[other] !== undefined) continue;
-    file.add([SECTION, 'tls', one], `needs "${other}" beside it`);
-  }
-}
-
-/** Undefined: it cannot be used, which was told. */
-function passwordOf(
-  file: ConfigFile,
-  { password: variable, password_file }: RedisStoreConfig,
-  files: StoreFiles,
-): string | null | undefined {
-  if (variable === undefined) return files.password === null ? undefined : (files.password ?? null);
-  if (password_file !== undefined) {
-    const message = '"password" is there as well: leave out one of the two';
-    file.add([SECTION, 'password_file'], message, { about: 'key' });
-  }
-  const password = variable.replace(/[\r\n]+$/, '');
-  const mistake = secretMistake(password);
-  if (mistake !== undefined) file.add([SECTION, 'password'], mistake);
-  return mistake === undefined ? password : undefined;
+  checkPair(file, SECTION, tls);
 }
