@@ -119,7 +119,7 @@ describe('the demo', () => {
     );
   });
 
-  it('refuses a code that is none', async () => {
+  it('refuses an invalid code', async () => {
     expect(await paste(/guessed/)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
   });
 

@@ -29,7 +29,7 @@ function open(issuer: string, options: Partial<ProviderOptions> = {}) {
   return room;
 }
 
-test('a provider that is down at the start is found when it comes up, and until then clients are told to come again', async () => {
+test('a provider that is down at the start is found when it comes up; until then clients are asked to retry', async () => {
   const fake = await provider();
   await fake.close();
   const room = open(fake.issuer);
@@ -102,7 +102,7 @@ test('what was learnt once is kept while later discoveries fail, and a change is
   });
 }, 10_000);
 
-test('an issuer that differs by a slash is not the issuer, and the operator is told both', async () => {
+test('an issuer that differs by a slash is not the issuer, and the operator is shown both', async () => {
   const fake = await provider();
   const room = open(`${fake.issuer}/`);
   await expect.poll(() => room.discovered.length).toBeGreaterThan(0);

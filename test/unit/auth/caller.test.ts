@@ -88,7 +88,7 @@ describe('a caller', () => {
     });
   });
 
-  it('may be told by a claim named like a method of every object', () => {
+  it('may be identified by a claim named like a method of every object', () => {
     expect(inWords(read({}, { principal: ['constructor'] }))).toBe('invalid claim constructor');
     expect(caller({ constructor: 'x' }, { principal: ['constructor'] }).principal).toBe('user:x');
   });

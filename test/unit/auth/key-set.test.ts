@@ -174,7 +174,7 @@ describe('a fetch', () => {
     expect(keySet.fetching).toBe(false);
   });
 
-  it('is told to stop when its time is over and when the key set is closed', async () => {
+  it('is aborted when its time is up and when the key set is closed', async () => {
     const signals: AbortSignal[] = [];
     const hang: KeySetFetcher = signal => {
       signals.push(signal);

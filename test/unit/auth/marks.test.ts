@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 describe('the mark of the issuer', () => {
-  it('refuses what was issued before it, whoever the subject, and nothing issued in the same second', () => {
+  it('refuses what was issued before it, for every subject, and nothing issued in the same second', () => {
     const all = marks();
     all.setIssuerMark(START_S);
     expect(all.refuse('ada', START_S - 1)).toBe(true);
@@ -111,7 +111,7 @@ describe('a mark that another gateway learnt', () => {
     return { first, second, told };
   }
 
-  it('refuses here what it refuses there, and names nobody', () => {
+  it('refuses here what it refuses there, without naming its subject', () => {
     const { first, second, told } = pair();
     first.learn('ada', START_S - 100);
     expect(told).toEqual([
@@ -131,7 +131,7 @@ describe('a mark that another gateway learnt', () => {
     expect(second.refuse('ada', START_S - 6)).toBe(true);
   });
 
-  it('can be told again, whoever learnt it', () => {
+  it('can be announced again by any gateway that knows it', () => {
     const { first, second } = pair();
     first.learn('ada', START_S);
     expect([...second.running()]).toEqual([...first.running()]);

@@ -102,7 +102,7 @@ describe('a good token', () => {
     expect(await judge(signToken({ ...ecdsa, kid: null }, claims))).toBe('user web ada');
   });
 
-  it('is found valid still by whoever remembers its caller, until it is not', async () => {
+  it('stays valid for code that remembers its caller, until it expires, is revoked or loses its key', async () => {
     const { verifier, marks, keys, issuer } = await open();
     const remember = (key = rsa) => {
       const verdict = verifier.verify(signToken(key, claims), ADDRESS);

@@ -33,7 +33,7 @@ describe('a compact JWS', () => {
     expect(parseJwt(parts('{"alg":"ES256"}'))).toMatchObject({ keyId: null, type: null });
   });
 
-  it('may have blanks in its JSON, doubled members of which the last counts, and members nobody knows', () => {
+  it('may have blanks in its JSON, duplicate members, of which the last counts, and unknown members', () => {
     expect(parseJwt(parts(' { "alg":"none", "alg":"ES256",\n"x":[1] } '))).toMatchObject({
       algorithm: 'ES256',
     });
@@ -126,7 +126,7 @@ describe('a compact JWS', () => {
     expect(outcome(parts(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(10_000) })))).toBe('malformed');
   });
 
-  it('may carry certificates and keys, which nobody looks at', () => {
+  it('may carry certificates and keys, which are ignored', () => {
     const header = {
       alg: 'RS256',
       jwk: rsa.jwk,

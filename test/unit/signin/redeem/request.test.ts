@@ -65,7 +65,7 @@ test.each([undefined, null, '', 7, true, ['c'], { toString: 'c' }])(
   },
 );
 
-test('all that is wrong is told at once', () => {
+test('everything that is wrong is reported at once', () => {
   expect(violatedFields('{"codeVerifier":"short"}')).toEqual(['code', 'redirectUri', 'codeVerifier']);
 });
 
