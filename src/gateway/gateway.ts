@@ -60,21 +60,21 @@ export class Gateway {
     }
   }
 
-  /** Something inside failed: the client hears that much, the log hears why. */
+  /** Answers an exchange in which something inside failed: the client hears that much, the log says why. */
   fault(exchange: Exchange, fault: unknown): void {
     this.#abandon(exchange);
     exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
   }
 
-  /** The client sent something that ends its exchange, such as a body with broken framing. */
+  /** Ends an exchange because of what its client sent, such as a body with broken framing. */
   clientFault(exchange: Exchange, error: GatewayError): void {
     this.#abandon(exchange);
     exchange.answerError(error);
   }
 
   /**
-   * Ends an exchange that must not go on though its client would: its sender was restricted, or its token was revoked, or
-   * expired on a route that says `close_at_expiry`. Asked now and then for those under way.
+   * Ends an exchange that must not go on: its sender was restricted, or its token was revoked, or expired on a route with
+   * `close_at_expiry`. Called now and then for each exchange under way.
    */
   review(exchange: Exchange): void {
     const { token, destination } = exchange;
@@ -105,7 +105,7 @@ export class Gateway {
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
   }
 
-  /** The answer to bytes that never became a request; it is counted and logged like any other. */
+  /** Renders the answer to bytes that never became a request. It is counted and logged like any other. */
   refuse(peer: string, error: GatewayError): RenderedAnswer {
     const state = this.#state;
     const requestId = state.nextRequestId();
@@ -116,7 +116,7 @@ export class Gateway {
     return answer;
   }
 
-  /** The token of an exchange under way does not count any more. */
+  /** Ends an exchange whose token no longer counts. */
   #refuseToken(exchange: Exchange, reason: 'expired' | 'not_before'): void {
     exchange.refusedToken = invalid(reason);
     exchange.generation.identity?.verifier.refuse(exchange.refusedToken);
@@ -133,8 +133,8 @@ export class Gateway {
   }
 
   /**
-   * A client that has gone meanwhile takes nothing more: what further gates would take for it, nobody would give back. One
-   * that was answered meanwhile (see `clientFault`) gets no second answer, which would be taken for that to its next request.
+   * A client that has gone meanwhile passes no further gate: nobody would give back what that takes. One that was answered
+   * meanwhile (see `clientFault`) gets no second answer, which it would take for the answer to its next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await result) ?? (exchange.answer.isSettled ? null : this.#passGates(exchange, from));
@@ -151,7 +151,7 @@ export class Gateway {
     exchange.answerError(refusal);
   }
 
-  /** Nothing more is done for it upstream. */
+  /** Ends what is done for it upstream. */
   #abandon(exchange: Exchange): void {
     exchange.upstreamLeg?.abandoned();
     exchange.upstreamPermit?.giveBack();

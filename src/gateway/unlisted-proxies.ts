@@ -2,13 +2,13 @@ import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '.
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
 
 const HOUR_MS = 3_600_000;
-/** A report is told of for so long: the next one may need most of an hour. */
+/** A report stands for this long, since the next one may need most of an hour. */
 const REPORT_MS = 2 * HOUR_MS;
 const MAX_WATCHED = 64;
 
 /**
- * Within an hour a sender has to forward for so many others before it is taken for a proxy. A scanner that tries an address
- * or two which may be let in does not. More is asked of a public one: it is seldom the operator's, and anyone can invent clients.
+ * What a sender has to forward within an hour before it is taken for a proxy: more than a scanner that tries an address or two
+ * which may be let in. A public sender needs more: it is seldom the operator's, and anyone can invent clients.
  */
 const ENOUGH = {
   private: { requests: 50, clients: 10 },
@@ -20,14 +20,14 @@ const PRIVATE = new AddressSet([
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'],
   ...['fc00::/7', 'fe80::/10', '::1'],
 ]);
-/** Nobody's client comes from here; that some server may let it in, is why scanners claim it. */
+/** No client comes from here. Scanners claim these addresses because some servers let them in. */
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
- * Notices proxies that are missing in `trusted_proxies`: senders who forward for many clients, and are not believed. All of
- * these clients share one address' limits and its restrictions, and nothing else would name the cause.
+ * Notices proxies that are missing in `trusted_proxies`: senders that forward for many clients and are not believed. All of
+ * those clients share the limits and restrictions of one address, and nothing else would name the cause.
  *
- * A fixed number of senders is watched. Private ones take the place of public ones, and who was reported stays.
+ * Watches a fixed number of senders. Private ones take the place of public ones, and those that were reported stay.
  */
 export class UnlistedProxies {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class UnlistedProxies {
     this.#listener = listener;
   }
 
-  /** A sender that is not trusted forwards for somebody. `value`: of the field's last line. */
+  /** Notes that an untrusted sender forwards for a client. `value`: of the field's last line. */
   saw(sender: string, field: UnlistedProxy['field'], value: string): void {
     const nowMs = this.#clock.monotonicMs();
     const key = addressKey(sender);
@@ -52,7 +52,7 @@ export class UnlistedProxies {
     if (watched.add(ownString(addressKey(client)))) this.#report(watched, sender, field, nowMs);
   }
 
-  /** Those that were reported lately and are in none of these networks. */
+  /** The recent reports of senders in none of these networks. */
   reports(trusted: AddressSet): UnlistedProxy[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#watched.values()].flatMap(({ report, reportedMs }) =>
@@ -75,7 +75,7 @@ export class UnlistedProxies {
     return watched;
   }
 
-  /** Gives up the one that matters least, the quietest first. */
+  /** Stops watching the sender that matters least, the quietest first. */
   #makeRoom(forPrivate: boolean, nowMs: number): boolean {
     let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
     for (const [key, watched] of this.#watched) {
@@ -87,10 +87,10 @@ export class UnlistedProxies {
   }
 }
 
-/** More than the requests that are counted of anyone. */
+/** More than the requests that are counted of any sender. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
-/** A sender that forwards, and what it has done of that in this hour. */
+/** A sender that forwards, and what it has forwarded in this hour. */
 class Watched {
   readonly isPrivate: boolean;
   hourSinceMs: number;
@@ -112,12 +112,12 @@ class Watched {
     this.#clients.clear();
   }
 
-  /** A public proxy of the operator has public clients; that of a company elsewhere names its own, private ones. */
+  /** A public proxy of the operator has public clients; that of another company names private ones of its own. */
   counts(client: string): boolean {
     return !LOOPBACK.has(client) && (this.isPrivate || !PRIVATE.has(client));
   }
 
-  /** Counts a request for this client. True: that was enough. */
+  /** Counts a request for this client. True: that is enough for a report. */
   add(client: string): boolean {
     const enough = this.isPrivate ? ENOUGH.private : ENOUGH.public;
     this.#requests = Math.min(this.#requests + 1, enough.requests);

@@ -6,12 +6,12 @@ import { type Cap, type Fields, GatewayError, RpcCode } from '../../core/index.t
  * and say what would help where something would.
  */
 const RETRY_SOON: Fields = ['Retry-After', '1'];
-/** What is left of the methods when those that no resource has here are taken out. */
+/** The methods that a resource can have here. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
 const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
-/** The request cannot be read in one way only, so the connection cannot be trusted from here on. */
+/** The request can be read in more than one way, so the connection cannot be trusted from here on. */
 export function badRequest(why: string): GatewayError {
   return new GatewayError({
     status: 400,
@@ -33,7 +33,7 @@ export function methodNotSupported(): GatewayError {
   });
 }
 
-/** The path is there, for other methods. */
+/** The path exists, for other methods. */
 export function wrongMethod(allow: string): GatewayError {
   return new GatewayError({
     status: 405,
@@ -45,8 +45,8 @@ export function wrongMethod(allow: string): GatewayError {
 }
 
 /**
- * No token that counts, where one is required. RFC 6750, 3.1: a client that sent a token is told that it is not valid, and
- * one that sent none, or another scheme, is told no error. Why it is not valid only the log says.
+ * A valid token is required and did not come. A client that sent a token hears that it is not valid; one that sent none, or
+ * another scheme, hears of no error (RFC 6750, 3.1). Only the log says why.
  */
 export function unauthenticated(refused: Invalid | null): GatewayError {
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
@@ -59,7 +59,7 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   });
 }
 
-/** The issuer's keys cannot be had, and the token may be signed by one of them. */
+/** The issuer's keys are out of reach, and the token may be signed by one of them. */
 export function keysUnreachable(retryAfterS: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -70,7 +70,7 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
   });
 }
 
-/** Limits cannot be asked for, and the operator wants no request to pass without them. */
+/** The store of limits is out of reach, and the operator lets no request pass without it. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -161,7 +161,7 @@ export function internalFault(cause: unknown): GatewayError {
   });
 }
 
-/** Too much is in flight: this cap is met. */
+/** Too much is in flight: the gateway is at this cap. */
 export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
@@ -173,7 +173,7 @@ export function overloaded(cap: Cap): GatewayError {
   });
 }
 
-/** One caller has as much in flight to an upstream as it may: others have room. */
+/** One caller has its share of an upstream in flight. Others have room. */
 export function shareTaken(): GatewayError {
   return new GatewayError({
     status: 503,
