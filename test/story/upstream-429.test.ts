@@ -278,8 +278,8 @@ describe("an upstream's 429 of another kind", () => {
       expect(header(headAnswer, name), name).toBe(header(get, name));
   });
 
-  test('keeps the connection to the upstream when its body is small, and gives it up when it is not', async () => {
-    const small = await refusing(foreign, 'x'.repeat(60_000));
+  test('keeps the connection to the upstream when its body comes with its head, and closes it when not', async () => {
+    const small = await refusing(foreign, 'x'.repeat(2_000));
     for (let i = 0; i < 3; i++) {
       await ask(small);
       await sleep(RESTED_MS);
@@ -306,10 +306,18 @@ describe("an upstream's 429 of another kind", () => {
         }
       });
       expectRewritten(await ask(front), 'shared', 3);
-      expect(front.upstream.connections[0]?.open).toBe(true);
       await waitFor('the connection is closed', () => front.upstream.connections[0]?.open === false);
     },
   );
+
+  test('leaves no connection behind on which the upstream is busy when its permit is free again', async () => {
+    const front = await startWith(async exchange => {
+      await exchange.send(`${head429(foreign, 'Content-Length: 60000')}x`);
+    });
+    await askTimes(front, 20, 'GET /other', front.issuer.bearer());
+    expect(front.upstream.connections).toHaveLength(20);
+    expect(front.upstream.connections.filter(connection => connection.open).length).toBeLessThan(10);
+  });
 
   test('passes as it is where the route says so', async () => {
     const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'), 'GET /passing');

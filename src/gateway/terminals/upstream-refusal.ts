@@ -16,8 +16,6 @@ import type { Exchange } from '../exchange/index.ts';
 
 /** The contract's body is far shorter: a longer one is not read to find it. */
 const HELD_MAX_BYTES = 16_384;
-/** A body that goes nowhere is read up to here to keep its connection: reading on costs more than a new connection. */
-const DISCARD_MAX_BYTES = 65_536;
 /** From the head to the end of the body, which has no reason to come late. The client waits no longer for its answer. */
 const BODY_MS = 2_000;
 const NO_BYTES: Buffer = Buffer.alloc(0);
@@ -34,7 +32,8 @@ export interface UpstreamRefusalDependencies {
 
 /**
  * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and its body speak the contract,
- * and is rewritten otherwise. Its body is held to be judged, or read and thrown away; either way within bounds.
+ * and is rewritten otherwise. Its body is held to be judged, within bounds. Once the answer is rewritten, the rest of the
+ * body is not waited for: the upstream would still be busy with a request that no longer counts as in flight.
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
@@ -64,17 +63,15 @@ export class UpstreamRefusal {
 
   /** A body follows: of that length, or of unknown length. */
   head(bodyLength: number | null): void {
-    this.#timer = setTimeout(() => this.#giveUp(), BODY_MS).unref();
-    if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewrite();
-    if ((bodyLength ?? 0) > DISCARD_MAX_BYTES) this.#giveUp();
+    if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
+    else this.#timer = setTimeout(() => this.#rewriteEarly(), BODY_MS).unref();
   }
 
   data(chunk: Buffer, release: Release | null): void {
     this.#bytes += chunk.length;
     if (!this.#answered && this.#bytes <= HELD_MAX_BYTES) this.#held = this.#growing.join(this.#held, chunk);
-    else if (!this.#answered) this.#rewrite();
+    else if (!this.#answered) this.#rewriteEarly();
     release?.();
-    if (this.#bytes > DISCARD_MAX_BYTES) this.#giveUp();
   }
 
   end(): void {
@@ -94,9 +91,11 @@ export class UpstreamRefusal {
     this.#timer = null;
   }
 
-  #giveUp(): void {
-    this.#parts.abort();
-    this.fail();
+  /** Before the end of the body: unless that came in the same read, its connection is closed. */
+  #rewriteEarly(): void {
+    this.stop();
+    this.#rewrite();
+    queueMicrotask(this.#parts.abort);
   }
 
   #pass(scope: Scope, body: string): void {
