@@ -3,6 +3,7 @@ import { connect } from 'node:http2';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
+import { askOnce, askTimes, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
@@ -161,6 +162,24 @@ describe('a request that asks for something else than a resource', () => {
     await client.send(method === 'CONNECT' ? head('CONNECT gateway.test:80') : head('TRACE /a'));
     const answer = await expectRejected(client, 405);
     expect(values(answer.fields, 'allow')).toHaveLength(1);
+  });
+
+  test.each(['TRACE /things/1', 'CONNECT gateway.test:80'])(
+    'is 429 like any other from a restricted address: %s',
+    async line => {
+      const front = await startLimited({ invalid_requests: { limit: '2/60s', restrict_for: '60s' } });
+      await askTimes(front, 3, 'GET /things/1');
+      const answer = await askOnce(front, line);
+      expect(answer.status).toBe(429);
+      expect(values(answer.fields, 'via')).toEqual([]);
+    },
+  );
+
+  test('is told the methods of an anonymous endpoint there', async () => {
+    const front = await startLimited({});
+    const answer = await askOnce(front, 'TRACE /v1/anonymous/auth');
+    expect(answer.status).toBe(405);
+    expect(values(answer.fields, 'allow')).toEqual(['POST']);
   });
 
   test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND', 'MKCOL', 'M-SEARCH'])(

@@ -22,13 +22,13 @@ export function badRequest(why: string): GatewayError {
   });
 }
 
-export function methodNotSupported(): GatewayError {
+export function methodNotSupported(allow: readonly string[]): GatewayError {
   return new GatewayError({
     status: 405,
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
     message: 'This method is not supported here.',
-    fields: ['Allow', USUAL_METHODS.join(', ')],
+    fields: ['Allow', allow.join(', ')],
     close: true,
   });
 }

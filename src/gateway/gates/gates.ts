@@ -5,6 +5,7 @@ import { authorise, identify } from './identify.ts';
 import { limit } from './limit.ts';
 import { readHead } from './read-head.ts';
 import { readOptions } from './read-options.ts';
+import { refuseMethod } from './refuse-method.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 
 /**
@@ -20,6 +21,8 @@ export const GATES: readonly Gate[] = [
   addressCapacity,
   // Refuses a restricted address before its request costs anything.
   restrictAddress,
+  // A restricted address is told that it is, whatever it sends.
+  refuseMethod,
   // An OPTIONS says how far it may go. One that goes no further is answered after all other gates.
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.

@@ -1,14 +1,12 @@
 import { isPlainHost } from '../../http/index.ts';
-import { badRequest, expectationNotMet, headTooLarge, methodNotSupported } from '../answers/index.ts';
+import { badRequest, expectationNotMet, headTooLarge } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Rejects a head that is too large, not for this gateway, or open to more than one reading. */
 export function readHead(exchange: Exchange): GateResult {
-  const { method, fields, framing, memory } = exchange.downstream;
+  const { fields, framing, memory } = exchange.downstream;
   if (fields.length > exchange.snapshot.caps.fields * 2) return headTooLarge();
-  // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
-  if (method === 'TRACE' || method === 'CONNECT') return methodNotSupported();
   if (typeof framing.bodyLength === 'object') return badRequest(framing.bodyLength.refused);
   if (framing.expectation === 'unknown') return expectationNotMet();
   if (memory.arrival === exchange.arrival) return null;

@@ -26,7 +26,7 @@ test('a body is ASCII whatever it says, so that its length in characters is its 
 test.each([
   [problems.badRequest('x'), 400, 3],
   [problems.noRoute(), 404, 5],
-  [problems.methodNotSupported(), 405, 3],
+  [problems.methodNotSupported(['GET']), 405, 3],
   [problems.clientTooSlow(), 408, 4],
   [problems.bodyTooLarge(), 413, 3],
   [problems.expectationNotMet(), 417, 3],
@@ -41,6 +41,6 @@ test.each([
 });
 
 test('a 405 says what is allowed, and a 503 when to come back', () => {
-  expect(problems.methodNotSupported().fields[0]).toBe('Allow');
+  expect(problems.methodNotSupported(['GET']).fields[0]).toBe('Allow');
   expect(problems.overloaded('requests').fields).toEqual(['Retry-After', '1']);
 });

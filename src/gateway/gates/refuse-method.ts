@@ -1,0 +1,14 @@
+import { methodNotSupported, USUAL_METHODS } from '../answers/index.ts';
+import type { Exchange } from '../exchange/index.ts';
+import { findRoute } from './find-route.ts';
+import type { GateResult } from './gate.ts';
+
+/** Refuses TRACE, which would show a client what the gateway adds, and CONNECT, which would make it a tunnel. */
+export function refuseMethod(exchange: Exchange): GateResult {
+  const { method } = exchange.downstream;
+  if (method !== 'TRACE' && method !== 'CONNECT') return null;
+  // Only to say which methods there are: an anonymous endpoint has its own.
+  findRoute(exchange);
+  const { route } = exchange.destination;
+  return methodNotSupported(route?.kind === 'sign-in' ? route.methods : USUAL_METHODS);
+}
