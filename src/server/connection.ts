@@ -3,10 +3,7 @@ import { type GatewayError, StallTimer } from '../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
-  bodyTooSlow,
   ConnectionMemory,
-  clientTooSlow,
-  type Exchange,
   headTooLarge,
   versionNotSupported,
 } from '../gateway/index.ts';
@@ -21,46 +18,18 @@ import {
   type RequestReaderOwner,
 } from '../http1/index.ts';
 import { BodyPace } from './body-pace.ts';
+import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
+import { lateness } from './lateness.ts';
 import type { ListenerState } from './listener-state.ts';
 import { SocketProgress } from './socket-progress.ts';
 
 /** So many requests of one read are answered before other connections have their turn. */
 const ANSWERS_AT_A_TIME = 16;
-/** After the last answer, what the client still sends is thrown away until it pauses for this long. */
-const LINGER_MS = 2_000;
-/** Lingering ends after this, even if the client goes on sending. */
-const LINGER_MAX_MS = 5_000;
-/** How long an exchange may stand still after the client closed its side: it may only have half-closed. */
-const HALF_CLOSED_MS = 1_000;
 /** How long requests that fill the reader may wait behind another. */
 const MAX_FULL_MS = 5_000;
-/** How long an idle connection is kept while draining: its client may just have sent a request. */
-const DRAIN_IDLE_MS = 1_000;
-/** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
-const KEEP_ALIVE_GRACE_MS = 1_000;
 
 const NO_BYTES = Buffer.alloc(0);
-
-/** What a connection is doing. */
-type Phase =
-  /**
-   * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
-   * accepted: a client that sends nothing is slow, too.
-   */
-  | { readonly name: 'head'; readonly sinceMs: number | null }
-  /** A request is being answered. Its body may still be coming in. */
-  | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
-  /** The request was answered before the end of its body, which is read and thrown away. */
-  | { readonly name: 'rest of body' }
-  /** The last answer has gone. What still comes is thrown away: left unread, it would reset the connection. */
-  | { readonly name: 'lingering'; readonly sinceMs: number }
-  /** Nothing is read any more, and the socket is closed or closing. */
-  | { readonly name: 'closed' };
-
-const BETWEEN_REQUESTS: Phase = { name: 'head', sinceMs: null };
-const REST_OF_BODY: Phase = { name: 'rest of body' };
-const CLOSED: Phase = { name: 'closed' };
 
 /** A client's connection: serves one request after the other, and times every wait. */
 export class Connection implements ConnectionSide, RequestReaderOwner {
@@ -171,45 +140,19 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     const moved = this.#progress.moved(phase.name === 'lingering' || body?.flows === true);
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     const isTooSlow = body !== null && this.#pace.isTooSlow(nowMs, body);
-    switch (phase.name) {
-      case 'head':
-        this.#sweepHead(nowMs, waitedMs, phase.sinceMs);
-        break;
-      case 'exchange':
-        this.#state.gateway.review(phase.exchange);
-        if (isTooSlow) this.refuse(bodyTooSlow());
-        else this.#sweepExchange(waitedMs, phase.downstream);
-        this.#dropRequestsBehind(nowMs);
-        break;
-      case 'rest of body':
-        if (isTooSlow || waitedMs > this.#state.timeouts.clientBodyIdleMs) this.socket.destroy();
-        break;
-      case 'lingering':
-        if (waitedMs >= LINGER_MS || nowMs - phase.sinceMs >= LINGER_MAX_MS) this.socket.destroy();
-        break;
-      case 'closed':
-        if (waitedMs >= LINGER_MS) this.socket.destroy();
-    }
-  }
-
-  #sweepHead(nowMs: number, waitedMs: number, sinceMs: number | null): void {
-    const { timeouts, draining } = this.#state;
-    const idleMs = draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS;
-    if (sinceMs !== null && nowMs - sinceMs > timeouts.clientHeaderMs) this.refuse(clientTooSlow());
-    else if (!this.#reader.insideHead && waitedMs > idleMs) this.socket.destroy();
-  }
-
-  #sweepExchange(waitedMs: number, downstream: Http1Downstream): void {
-    const { timeouts } = this.#state;
-    if (this.#halfClosed) {
-      if (waitedMs >= HALF_CLOSED_MS) this.socket.destroy();
-    } else if (downstream.awaitsReader) {
-      if (waitedMs > timeouts.clientReadMs) this.socket.destroy();
-    } else if (downstream.awaitsClient) {
-      if (waitedMs > timeouts.clientBodyIdleMs) this.refuse(clientTooSlow());
-    } else {
-      this.#stall.begin();
-    }
+    if (phase.name === 'exchange') this.#state.gateway.review(phase.exchange);
+    const { insideHead } = this.#reader;
+    const late = lateness(phase, this.#state, {
+      nowMs,
+      waitedMs,
+      isTooSlow,
+      insideHead,
+      halfClosed: this.#halfClosed,
+    });
+    if (late === 'close') this.socket.destroy();
+    else if (late === 'not awaited') this.#stall.begin();
+    else if (late !== null) this.refuse(late);
+    if (phase.name === 'exchange') this.#dropRequestsBehind(nowMs);
   }
 
   /**

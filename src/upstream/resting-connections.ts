@@ -1,7 +1,7 @@
 import type { Clock } from '../core/index.ts';
 import type { Connection } from './connection.ts';
 
-/** Late bytes are expected up to 100 ms behind their answer; the rest is for late timers and networks. */
+/** Late bytes are expected up to 100 ms after their answer; the margin is for late timers and networks. */
 const REST_MS = 125;
 /** Connections that become due within this time are released together. */
 const STEP_MS = 25;
@@ -24,7 +24,7 @@ interface Rest {
 export class RestingConnections {
   readonly #clock: Clock;
   readonly #release: (connection: Connection) => void;
-  /** The one that began first stands first. Those that were closed since then are still among them. */
+  /** In the order in which they began to rest. Connections that were closed meanwhile are still among them. */
   #resting: Rest[] = [];
   #waking = false;
 
@@ -39,7 +39,7 @@ export class RestingConnections {
     if (!this.#waking) this.#wakeIn(REST_MS);
   }
 
-  /** Takes out the one that began last: the others are of use sooner. */
+  /** Takes out the connection that began last: the others are usable sooner. */
   takeYoungest(): Connection | null {
     for (;;) {
       const last = this.#resting.pop();
@@ -48,7 +48,7 @@ export class RestingConnections {
     }
   }
 
-  /** Takes out all. */
+  /** Takes out all connections. */
   takeAll(): Connection[] {
     return this.#resting.splice(0).map(({ connection }) => connection);
   }

@@ -186,7 +186,7 @@ export class AnswerReader {
   /** RFC 9110, 15.2: any number of interim answers may come before the final one, asked for or not. */
   #passInterim(head: AnswerHead): void {
     // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
-    if (head.status === 101) throw new MalformedMessage('an upgrade that nobody asked for');
+    if (head.status === 101) throw new MalformedMessage('an upgrade that was not asked for');
     // RFC 9110, 15.2: HTTP/1.0 knows no interim answers.
     if (head.httpMinor === 0) throw new MalformedMessage('an interim answer in HTTP/1.0');
     if (++this.#interim > MAX_INTERIM) throw new MalformedMessage('too many interim answers');

@@ -46,7 +46,7 @@ export function readAnswer(bytes: Buffer, method: string): ReferenceAnswer {
       const bodiless = Number(match[2]) < 200 || match[2] === '204';
       const framing = bodiless ? 0 : answerFraming(Number(match[2]), method, found);
       untilClose = framing === 'close';
-      if (match[2] === '101') throw new Violation('an upgrade that nobody asked for');
+      if (match[2] === '101') throw new Violation('an upgrade that was not asked for');
       [status, fields] = [Number(match[2]), found];
       return framing;
     };

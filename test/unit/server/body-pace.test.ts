@@ -68,7 +68,7 @@ describe('a body is too slow', () => {
     expect(isEverTooSlow(watched, 33, () => void watched.read('1;x=y\r\nx\r\n'.repeat(50)))).toBe(true);
   });
 
-  test('not for time in which nobody reads it', () => {
+  test('not counting the time in which it is not read', () => {
     const watched = new Watched(1_000, { minBytesPerS: 240, deadlineMs: 10_000 });
     expect(isEverTooSlow(watched, 100)).toBe(false);
     watched.start();
@@ -93,7 +93,7 @@ describe('a body is too slow', () => {
     expect(watched.isTooSlow(101_000)).toBe(false);
   });
 
-  test('after half a minute where nobody wants it any more', () => {
+  test('after half a minute once it is discarded', () => {
     const watched = new Watched(1_000, { deadlineMs: 1 }).start();
     watched.body.discard();
     expect(isEverTooSlow(watched, 31, () => void watched.read('x'))).toBe(false);

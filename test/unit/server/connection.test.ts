@@ -82,7 +82,7 @@ describe('a head', () => {
     expect((await new Conversation({ headBytes: 1_048_576 }).brings(...pieces)).statuses).toEqual([200]);
   });
 
-  test('of another version is answered 505, one that is none 400, wherever it is split', async () => {
+  test('of another version is answered 505, a malformed one 400, wherever it is split', async () => {
     for (const [head, status] of [
       ['GET /\r\n', 400],
       ['GET HTTP/1.1\r\n', 400],
@@ -163,7 +163,7 @@ describe('behind a request', () => {
     expect(conversation.statuses).toEqual([200]);
   });
 
-  test('a body that nobody took is skipped, and the request behind it is served', async () => {
+  test('an unread body is skipped, and the request behind it is served', async () => {
     const body = `${START}Content-Length: ${GET.length}\r\n\r\n${GET}`;
     for (const pieces of [[body + GET], [body, GET], [body.slice(0, -9), body.slice(-9) + GET]]) {
       const { gateway } = await new Conversation({ manner: 'hasty' }).brings(...pieces);

@@ -61,7 +61,7 @@ describe('behind a whole answer', () => {
     ['with a longer body that is still to come', { fields: LENGTH(65_537) }],
     ['with chunks that are still to come', { fields: CHUNKED }],
     ['with a body that was not asked for, and may come or not', { fields: [...LENGTH(5), ...EXPECT] }],
-    ['with a length that is none', { fields: ['Content-Length', '05'] }],
+    ['with a length with a leading zero', { fields: ['Content-Length', '05'] }],
     ['with a length twice', { fields: [...LENGTH(0), ...LENGTH(0)] }],
     ['with a length and chunks', { fields: [...LENGTH(5), ...CHUNKED] }],
   ])('the connection of a request closes, with a moment for what is under way: %s', (_, asked) => {
@@ -144,7 +144,7 @@ describe('the body of an answer', () => {
     expect(stream(asked, 200, LENGTH(5), ['hello'])).toEqual({ chunked: false, sent: 'hello', keeps: true });
   });
 
-  test('is none after HEAD, 204 and 304 (RFC 9112, 6.3)', () => {
+  test('does not follow HEAD, 204 and 304 (RFC 9112, 6.3)', () => {
     const expected = { chunked: false, sent: '', keeps: true };
     expect(stream({ method: 'HEAD' }, 200, [], [])).toEqual(expected);
     for (const status of [204, 304]) expect(stream({}, status, [], [])).toEqual(expected);
@@ -168,7 +168,7 @@ describe('the body of an answer', () => {
     }
   });
 
-  test('gone to nobody says that it is not taken, and writes nothing', () => {
+  test('written to a closed connection returns false, and writes nothing', () => {
     const { downstream, wire, side } = request();
     wire.destroy();
     downstream.head(200, '', []);
@@ -180,7 +180,7 @@ describe('the body of an answer', () => {
   });
 });
 
-test('a body that nobody can frame is none, and is not taken for a complete request', () => {
+test('a request with an ambiguous body has none, and is not complete', () => {
   const { downstream, body } = request({ fields: ['Content-Length', 'x'] });
   expect(body).toBeNull();
   expect(downstream).toMatchObject({ requestComplete: false, awaitsClient: false, bytesReceived: 0 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 
 describe('a slab', () => {
-  test('is taken again when nobody holds it and every view was given back', () => {
+  test('is taken again once it is let go and every view was given back', () => {
     const store = new SlabStore();
     const slab = store.take();
     slab.lend(0, 10);
@@ -38,7 +38,7 @@ describe('a slab', () => {
     expect(store.size).toBe(0);
   });
 
-  test('is not taken again after a write that failed: nobody knows who still reads it', () => {
+  test('is not taken again after a failed write: the socket may still read it', () => {
     const store = new SlabStore();
     const slab = store.take();
     slab.lend(0, 10);

@@ -28,7 +28,7 @@ describe('a status line', () => {
     ['another protocol', 'HTTP/2.0 200 OK'],
     ['another protocol whose name begins alike', 'HTTPS/1.1 200 OK'],
     ['a version in small letters (RFC 9112, 2.3)', 'http/1.1 200 OK'],
-    ['a version nobody has defined', 'HTTP/1.2 200 OK'],
+    ['an undefined version', 'HTTP/1.2 200 OK'],
     ['a version of two digits', 'HTTP/1.11 200 OK'],
     ['no blank behind the version', 'HTTP/1.1200 OK'],
     ['two blanks behind the version', 'HTTP/1.1  200 OK'],

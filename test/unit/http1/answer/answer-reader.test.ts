@@ -37,7 +37,7 @@ describe('an answer that comes in one read', () => {
     ['by length', `${OK}Content-Length: 5\r\n\r\nhello`, 'hello', '5'],
     ['of length zero', `${OK}Content-Length: 0\r\n\r\n`, '', '0'],
     [
-      'in chunks, whose length is told then',
+      'in chunks, whose length is then stated',
       `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`,
       'hello',
       '5',

@@ -62,7 +62,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
   test.each([
     ['no size', '\r\nhello\r\n'],
     ['no size but an extension', ';a\r\n'],
-    ['a size that is none', 'x\r\n'],
+    ['a size without a digit', 'x\r\n'],
     ['a size with a sign', '+5\r\nhello\r\n'],
     ['a size with a prefix', '0x5\r\nhello\r\n'],
     ['a blank before a size', ' 5\r\nhello\r\n'],

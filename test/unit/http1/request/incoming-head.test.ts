@@ -41,7 +41,7 @@ describe('a request line', () => {
     ['CONNECT a.test:443 HTTP/1.1', 'CONNECT', 'a.test:443', 1],
     ['OPTIONS * HTTP/1.1', 'OPTIONS', '*', 1],
     ['GET http://a.test/ HTTP/1.1', 'GET', 'http://a.test/', 1],
-    // What it may hold is for whoever reads targets: 400 with a reason, and not the bare one.
+    // The parser of targets decides what one may hold, and answers 400 with a reason.
     ['GET /a\t\xff"\\# HTTP/1.1', 'GET', '/a\t\xff"\\#', 1],
     ['GET /HTTP/1.1 HTTP/1.0', 'GET', '/HTTP/1.1', 0],
   ])('has a method, a target and a version (RFC 9112, 3): %j', (line, method, target, httpMinor) => {
@@ -61,7 +61,7 @@ describe('a request line', () => {
   test.each([
     ['no method', ' / HTTP/1.1'],
     ['a blank before it', ' GET / HTTP/1.1'],
-    ['a method that nobody knows', 'FETCH / HTTP/1.1'],
+    ['an unknown method', 'FETCH / HTTP/1.1'],
     ['the method of the preface of HTTP/2', 'PRI * HTTP/1.1'],
     ['no target', 'GET HTTP/1.1'],
     ['no target and a blank', 'GET HTTP/1.1 '],
@@ -103,7 +103,7 @@ describe('a request line', () => {
     'GET / HTTP/9.9',
     'PRI * HTTP/2.0',
     'FETCH / HTTP/3.0',
-  ])('of another version is told from one that is none (RFC 9110, 15.6.6): %s', line => {
+  ])('of another version differs from one with a malformed version (RFC 9110, 15.6.6): %s', line => {
     expect(verdictOf(`${line}\r\n`)).toBe('other version');
     expect(firstVerdictOf(`${line}\r\n`), 'byte by byte').toBe('other version');
   });
@@ -231,7 +231,7 @@ describe('the end of a head', () => {
     ['a name longer than any method', 'ABCDEFGHIJKLMNOPQRST'],
     ['a control byte in the method', 'G\0'],
     ['a control byte in the target', 'GET /\0'],
-    ['a method that there is not', 'FETCH /a HTTP/1.1\r\n'],
+    ['an unknown method', 'FETCH /a HTTP/1.1\r\n'],
     ['an empty line of two CR', '\r\r'],
     ['an empty line that is a bare LF', '\n'],
     ['a bare CR before a request', '\rG'],

@@ -3,7 +3,7 @@ import type { BodyLength } from '../../../../src/core/index.ts';
 import { type BodyTerms, MalformedMessage, NO_TERMS } from '../../../../src/http1/index.ts';
 import { RequestBody } from '../../../../src/http1/request/request-body.ts';
 
-/** A body, what its connection is told of it, and a sink that writes down what it gets. */
+/** A body, a record of the calls to its owner, and a sink that records what it gets. */
 class Hands {
   readonly told: string[] = [];
   readonly taken: string[] = [];
@@ -37,7 +37,7 @@ class Hands {
 }
 
 describe('a body', () => {
-  test('does not flow before somebody takes it, and tells its connection when somebody does', () => {
+  test('flows from when it is started, and tells its owner so', () => {
     const { body, told } = new Hands(5);
     expect(body).toMatchObject({ flows: false, started: false, paused: false, done: false, bytes: 0 });
     body.start({ chunk: () => true, end() {}, fail() {} });
@@ -54,7 +54,7 @@ describe('a body', () => {
     expect(hands.taken).toEqual(['hel', 'lo', 'END']);
   });
 
-  test('in chunks ends behind its trailers, which nobody gets, and leaves what follows', () => {
+  test('in chunks ends behind its trailers, which are dropped, and leaves what follows', () => {
     const hands = new Hands('chunked').start();
     expect(hands.read('3\r\nhel\r\n2;x=y\r\nl')).toBe(16);
     expect(hands.read('o\r\n0\r\nX: y\r\n\r\nGET')).toBe(14);
@@ -114,7 +114,7 @@ describe('a bound', () => {
     expect(hands.taken).toEqual(['hello']);
   });
 
-  test('is told once, however much follows', () => {
+  test('is reported once, however much follows', () => {
     const hands = new Hands('chunked', { maxBytes: 1 }).start();
     hands.read('2\r\nab\r\n2\r\ncd\r\n');
     hands.read('2\r\nef\r\n0\r\n\r\n');

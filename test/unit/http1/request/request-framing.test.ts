@@ -67,7 +67,7 @@ describe('the length of a body (RFC 9112, 6.3)', () => {
     ['a coding twice, the first empty', ['Transfer-Encoding', '', ...CHUNKED]],
     ['a length and a coding', [...LENGTH, ...CHUNKED]],
     ['a coding and a length', [...CHUNKED, ...LENGTH]],
-    ['a length that is none', ['Content-Length', '05']],
+    ['a length with a leading zero', ['Content-Length', '05']],
     ['another coding', ['Transfer-Encoding', 'gzip, chunked']],
     ['an expectation twice', ['Expect', '100-continue', 'expect', '100-continue']],
   ])('is rejected with %s', (_, fields) => {

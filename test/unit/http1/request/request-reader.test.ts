@@ -139,7 +139,7 @@ describe('a body', () => {
     expect(bytes.reader).toMatchObject({ waiting: 0, body: null });
   });
 
-  test('that nobody took is skipped when its request was answered', () => {
+  test('that was never started is skipped once its request was answered', () => {
     const bytes = new Bytes('waits').come(POST, 'hel');
     bytes.next();
     expect(bytes.reader.body).toBe(bytes.body);

@@ -1,0 +1,80 @@
+import type { GatewayError } from '../core/index.ts';
+import { bodyTooSlow, clientTooSlow } from '../gateway/index.ts';
+import type { Phase } from './connection-phase.ts';
+import type { Http1Downstream } from './http1-downstream.ts';
+import type { ListenerState } from './listener-state.ts';
+
+/** After the last answer, what the client still sends is thrown away until it pauses for this long. */
+const LINGER_MS = 2_000;
+/** Lingering ends after this, even if the client goes on sending. */
+const LINGER_MAX_MS = 5_000;
+/** How long an exchange may stand still after the client closed its side: it may only have half-closed. */
+const HALF_CLOSED_MS = 1_000;
+/** How long an idle connection is kept while draining: its client may just have sent a request. */
+const DRAIN_IDLE_MS = 1_000;
+/** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
+const KEEP_ALIVE_GRACE_MS = 1_000;
+
+/** What a sweep sees of a connection. */
+interface Wait {
+  readonly nowMs: number;
+  /** How long nothing has moved. */
+  readonly waitedMs: number;
+  /** The body misses its rate or its deadline. */
+  readonly isTooSlow: boolean;
+  /** A part of a head has come. */
+  readonly insideHead: boolean;
+  /** The client has closed its side. */
+  readonly halfClosed: boolean;
+}
+
+/**
+ * - an error: the client is late, and answered with it
+ * - `close`: it is late, and the connection just closes
+ * - `not awaited`: it is not its turn, so that its time begins anew
+ * - null: it is in time
+ */
+type Lateness = GatewayError | 'close' | 'not awaited' | null;
+
+/** Decides whether the client of a connection has taken too long. */
+export function lateness(phase: Phase, state: ListenerState, wait: Wait): Lateness {
+  const { nowMs, waitedMs, isTooSlow } = wait;
+  switch (phase.name) {
+    case 'head':
+      return latenessOfHead(phase.sinceMs, state, wait);
+    case 'exchange':
+      return latenessInExchange(phase.downstream, state, wait);
+    case 'rest of body':
+      return closeIf(isTooSlow || waitedMs > state.timeouts.clientBodyIdleMs);
+    case 'lingering':
+      return closeIf(waitedMs >= LINGER_MS || nowMs - phase.sinceMs >= LINGER_MAX_MS);
+    case 'closed':
+      return closeIf(waitedMs >= LINGER_MS);
+  }
+}
+
+function latenessOfHead(
+  sinceMs: number | null,
+  { timeouts, draining }: ListenerState,
+  { nowMs, waitedMs, insideHead }: Wait,
+): Lateness {
+  if (sinceMs !== null && nowMs - sinceMs > timeouts.clientHeaderMs) return clientTooSlow();
+  const idleMs = draining ? DRAIN_IDLE_MS : timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS;
+  return closeIf(!insideHead && waitedMs > idleMs);
+}
+
+function latenessInExchange(
+  { awaitsReader, awaitsClient }: Http1Downstream,
+  { timeouts }: ListenerState,
+  { waitedMs, isTooSlow, halfClosed }: Wait,
+): Lateness {
+  if (isTooSlow) return bodyTooSlow();
+  if (halfClosed) return closeIf(waitedMs >= HALF_CLOSED_MS);
+  if (awaitsReader) return closeIf(waitedMs > timeouts.clientReadMs);
+  if (!awaitsClient) return 'not awaited';
+  return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
+}
+
+function closeIf(late: boolean): Lateness {
+  return late ? 'close' : null;
+}
