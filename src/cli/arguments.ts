@@ -4,7 +4,7 @@ import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'no
 import { didYouMean } from '../config/index.ts';
 import { UsageError } from './command.ts';
 
-/** The configuration where the command line names none: in the working directory. */
+/** The configuration when the command line names none, in the working directory. */
 const DEFAULT_CONFIG = 'gateway.yaml';
 
 /** The option that all commands share which read the configuration. */

@@ -15,14 +15,14 @@ import { ExitCode } from './exit-code.ts';
 export const check: Command = {
   name: 'check',
   summary: 'find every mistake in the configuration',
-  help: `Reads the configuration as "weir serve" would, with the files that it names, and tells every mistake in it. Variables
+  help: `Reads the configuration as "weir serve" would, with the files that it names, and reports every mistake in it. Variables
 such as \${NAME} are taken from the environment, so check where it will run, or set them.
 
 weir check [FILE] [OPTIONS]
 
   FILE              ${CONFIG_HELP}
   --strict          warnings fail as well; hints never do
-  --format FORMAT   text, one line a problem: file:line:column: what is wrong; or json (text)
+  --format FORMAT   text, one line per problem: file:line:column: what is wrong; or json (text)
   --help            this text
 
 Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings), 64 the command line makes no sense.

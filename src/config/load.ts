@@ -75,8 +75,8 @@ export interface LoadedLimits {
 }
 
 /**
- * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and tells every mistake at
- * once. The files are one configuration: where one is bad, none counts.
+ * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and reports every mistake
+ * at once. The files are one configuration: if one has mistakes, none applies.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   return withLeanHeap(() => load(path, options));

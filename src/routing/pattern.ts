@@ -5,7 +5,7 @@ import { foldSegment, type Segment } from './segment.ts';
 
 /** Which requests a route takes. */
 export interface RoutePattern {
-  /** Null: every method, also one that nobody has heard of. */
+  /** Null: every method that the gateway serves. */
   readonly methods: readonly string[] | null;
   /** As it was written. */
   readonly path: string;
@@ -41,7 +41,7 @@ function readPattern(path: string, methods: RoutePattern['methods']): RoutePatte
   return { methods, path, segments, parameters: parameterNames(segments, path) };
 }
 
-/** Nothing is advised that would be refused in its turn. */
+/** Never suggests a path that would be rejected in turn. */
 function advise(path: string): string {
   try {
     readPattern(path, null);

@@ -58,7 +58,7 @@ export class RouteTable<T> {
   #longestLiteral = 0;
 
   /**
-   * Throws when two entries match the same requests; whoever reads the configuration asks `findConflicts` before.
+   * Throws when two entries match the same requests; the reader of the configuration calls `findConflicts` first.
    *
    * @param closed paths that no less specific entry takes; those that name them take theirs
    */

@@ -44,7 +44,7 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
 }
 
 /**
- * Why a bucket refuses the request whoever sends it; null: it does not. Without the token that a route requires no bucket is
+ * Why a bucket refuses the request of every caller; null: it does not. Without the token that a route requires no bucket is
  * looked at.
  */
 export function whyBucketRefuses(

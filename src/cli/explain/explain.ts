@@ -11,6 +11,7 @@ import {
   type Snapshot,
 } from '../../config/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
+import { isRoutable } from '../../routing/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -83,8 +84,7 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
   const line = `${method} ${sent} HTTP/1.1`;
   if (line.length > snapshot.caps.headBytes)
     return refused('431, the request line alone is longer than "head" of "caps"');
-  // TRACE would show a client what the gateway adds; CONNECT would make it a tunnel.
-  if (method === 'CONNECT' || method === 'TRACE') return refused(`405, the gateway does not serve ${method}`);
+  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
   if ('refused' in target) return refused(`400, ${target.refused}`);
   const facts = describeTarget(sent, target);

@@ -27,7 +27,7 @@ export function checkForwardingHeaders(file: ConfigFile): void {
   }
 }
 
-/** One address of each of IPv4's networks of a byte, and of each registry's part of IPv6: nobody owns two of them. */
+/** One address of each of IPv4's networks of a byte, and of each registry's part of IPv6: no one network owns two of them. */
 const FAR_APART = [
   ...Array.from({ length: 223 }, (_, index) => `${index + 1}.0.0.1`),
   ...['2001::1', '2400::1', '2600::1', '2800::1', '2a00::1', '2c00::1'],
@@ -35,7 +35,7 @@ const FAR_APART = [
 
 const sound = network();
 
-/** Whoever is listed can claim to be any client: a network that holds a part of the world is a mistake in most cases. */
+/** A listed address can claim to be any client, so a network that spans unrelated owners is usually a mistake. */
 export function checkTrustedProxies(file: ConfigFile): void {
   for (const [index, text] of textsOf(asMap(file.value).trusted_proxies).entries()) {
     if (!sound.safeParse(text).success) continue;

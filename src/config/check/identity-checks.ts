@@ -6,7 +6,7 @@ import { listedHeaders } from './forwarding-checks.ts';
 /** What the sections about tokens and the routes say about one another, read from the raw value as all cross-checks are. */
 export function checkIdentity(file: ConfigFile): void {
   const root = asMap(file.value);
-  // A misspelt key is told as such, and counts as the one that was meant.
+  // Validation reports a misspelt key as such; here it counts as the one that was meant.
   const isThere = (key: string) => Object.keys(root).some(word => suggest(word, [key]) !== undefined);
   const provider = isThere('identity_provider');
   if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);

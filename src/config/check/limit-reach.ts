@@ -47,7 +47,7 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   }
 }
 
-/** The routes of gateway.yaml and the gateway's own; null when one of them cannot be told. */
+/** The routes of gateway.yaml and the gateway's own; null when one of them has a mistake. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
   if (!Array.isArray(routes)) return null;

@@ -122,7 +122,7 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
   };
 }
 
-/** At least one: with less nobody could use it. */
+/** At least one, or no caller could use the upstream. */
 function partOf(count: number, percent: number): number {
   return Math.max(1, Math.floor((count * percent) / 100));
 }

@@ -39,7 +39,7 @@ export async function readProvider(file: ConfigFile): Promise<ProviderConfigOpti
   const tls = tlsOf(file, config, tlsFiles);
   const authentication = clientAuthentication(file, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
-  // Where a part is missing, which was told, the rest is checked as if that part were not wanted.
+  // A missing part was reported: the rest is checked as if that part were not wanted.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const signIn = signInOptions(config, stand);
   for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);

@@ -7,7 +7,7 @@ import type { Readings } from './readings.ts';
 import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
-/** Of one kind: nobody reads more, and they would fill the log and the status page. */
+/** Of each severity. More would only fill the log and the status page. */
 const MOST_PROBLEMS = 200;
 
 /** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
@@ -75,7 +75,7 @@ export class ConfigFile {
     return new ConfigFile(name, readings, tree?.root ?? null, problems, secrets, secrecy);
   }
 
-  /** What the file means, or undefined when it cannot be told. */
+  /** What the file means; undefined when that is unknown. */
   get value(): unknown {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }

@@ -9,7 +9,7 @@ export async function listYamlFiles(folder: string): Promise<string[] | null> {
     const names = await readdir(folder);
     return names.filter(name => name.endsWith('.yaml') && !name.startsWith('.')).sort();
   } catch {
-    // Whatever is wrong is told by whoever reads the path as a file.
+    // Reading the path as a file reports what is wrong.
     return null;
   }
 }

@@ -78,7 +78,7 @@ export class Readings {
 
   /**
    * A name for what was read, for people to compare replicas by: the same content, the same 16 hex digits. Secrets are in only two
-   * of them: a new one mostly shows, and yet whoever guesses learns 8 bits of all secrets together.
+   * of them: a new secret mostly shows, yet a guess reveals only 8 bits of all secrets together.
    */
   get hash(): string {
     return this.#hashOf('text').slice(0, TEXT_DIGITS) + this.#hashOf('secret').slice(0, SECRET_DIGITS);

@@ -7,7 +7,7 @@ import { FolderWatch } from './folder-watch.ts';
 export interface ReloadSink {
   /** Another configuration without mistakes. Throws when it cannot be used all the same: then nothing has changed. */
   take(loaded: LoadedConfig): void;
-  /** The files have mistakes: told once for each state of the files. */
+  /** The files have mistakes: reported once for each state of the files. */
   refuse(problems: readonly Diagnostic[]): void;
   /** The files hold what was taken last: again, after a refusal, or still, when somebody asked. */
   unchanged(): void;

@@ -7,7 +7,7 @@ const MAX_LINKS = 40;
 
 interface Watched {
   readonly watcher: FSWatcher;
-  /** Tells a folder from another one that was put in its place. */
+  /** Distinguishes a folder from another one that replaced it. */
   readonly identity: string;
   /** Entries that matter; the folder may hold others that change all the time. Null: every entry does. */
   names: ReadonlySet<string> | null;

@@ -4,7 +4,7 @@ import { token } from './scalars.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
-/** Fields that nobody can list, since requests make no sense without what the gateway reads in them. */
+/** Fields that cannot be listed: the gateway needs them to make sense of a request. */
 const READ_OF_EVERY_REQUEST = new Set([
   'authorization',
   'connection',

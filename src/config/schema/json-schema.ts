@@ -61,7 +61,7 @@ export function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string
   return waysAt(schema, path).flatMap(way => Object.keys(way.properties ?? {}));
 }
 
-/** The schemas of what stands at `path`: several where it may be written in several ways, none where there is none. */
+/** The schemas of what stands at `path`: several where it may be written in several ways, an empty list where the path is unknown. */
 function waysAt(schema: JsonSchema, path: readonly PropertyKey[]): JsonSchema[] {
   const [key, ...rest] = path;
   const ways = [schema, ...(schema.anyOf ?? [])].filter(isSchema);

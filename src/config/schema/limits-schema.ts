@@ -132,13 +132,13 @@ export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.
 /** limits.yaml with every default filled in: times in milliseconds. */
 export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
-/** How many of an offence are borne and what follows, or that it is not counted. */
+/** How many of an offence are allowed and what follows, or that it is not counted. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
 
 /** @param limit its default when it is a map. */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
-    limit: quota().prefault(limit).describe('So many are borne; the next one in the period restricts.'),
+    limit: quota().prefault(limit).describe('How many are allowed per period; the next one restricts.'),
     restrict_for: duration({ least: '1s', most: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),

@@ -37,7 +37,7 @@ export function name() {
   });
 }
 
-/** What a map says that is none, by example. */
+/** The error for anything but a map, with an example. */
 export function mapSuchAs(example: string) {
   return {
     error: ({ code }: { readonly code?: string | undefined }) =>

@@ -156,7 +156,7 @@ export function upstreamUrl() {
     });
 }
 
-/** Tells the near misses apart. Quotes nothing of the URL: it may hold a password. */
+/** Explains each near miss. Quotes nothing of the URL: it may hold a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
   const text = String(input);
   if (/^https:/i.test(text)) return 'TLS upstreams are not supported yet: write http://';
@@ -206,8 +206,8 @@ export function network() {
 }
 
 /**
- * A token of RFC 9110, 5.6.2, as names of header fields and authorization schemes are. It may hold "*" there; nobody has
- * one, and here it would look like a pattern.
+ * A token of RFC 9110, 5.6.2, as names of header fields and authorization schemes are. RFC 9110 allows "*" there;
+ * nothing uses it, and here it would look like a pattern.
  */
 export function token(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
@@ -224,7 +224,7 @@ function messageOf(kind: new (message: string) => Error, read: () => unknown): s
   }
 }
 
-/** A mistake whose message quotes the value: of one that a variable holds it is only told what was expected. */
+/** A mistake whose message quotes the value: when a variable holds it, the message says only what was expected. */
 function refuseQuoting(context: z.RefinementCtx, message: string, expected: string): void {
   context.addIssue({ code: 'custom', message, params: { expected } });
 }

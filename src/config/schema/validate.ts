@@ -11,7 +11,7 @@ import { addUnknownKeys } from './unknown-keys.ts';
  *
  * @param jsonSchema makes the JSON Schema of the same schema, which knows what keys there are; only asked where one is unknown,
  *   since making it costs more than all the rest.
- * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or cannot be told.
+ * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or unknown.
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,

@@ -2,7 +2,7 @@ import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
 import { explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
 import { explainMissingMark, explainUnclosed, explainUnexpected } from './explain-marks.ts';
 
-/** What the writer of the file did, and what to write instead, where the parser tells what it met. */
+/** Says what the writer of the file did and what to write instead; the parser only says what it met. */
 export function explainYaml(broken: Broken): Explanation {
   const { error, at, line } = broken;
   if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };

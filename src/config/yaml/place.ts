@@ -4,7 +4,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** A problem within one file whose name the reader of the file adds. The message repeats no value, since any may be a secret. */
+/** A mistake within one file, without the file's name. The message repeats no value, since any value may be a secret. */
 export interface PlacedMistake extends Place {
   readonly message: string;
 }
