@@ -50,7 +50,8 @@ class RunningApp implements App {
   addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
-  readonly #options: AppOptions;
+  readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
   readonly #transports: Transports;
@@ -67,11 +68,11 @@ class RunningApp implements App {
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, options: AppOptions) {
-    const { clock } = options;
+  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions) {
     const { listen, caps, store } = snapshot;
     this.#fixed = { listen, caps, store };
-    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
     this.#transports = new Transports(upstream => new ConnectionPool(upstream, clock, systemRandom));
@@ -83,7 +84,7 @@ class RunningApp implements App {
       new HttpListener({ ...snapshot, gateway: this.#gateway, clock }),
       (http, next) => http.use(next.snapshot),
     );
-    this.#watcher = this.#makeWatcher();
+    this.#watcher = source === undefined ? null : this.#makeWatcher(source);
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
       clientConnections: () => this.#http.connections,
@@ -127,10 +128,9 @@ class RunningApp implements App {
   }
 
   #makeObservation(first: Snapshot): Observation {
-    const { clock, log } = this.#options;
     const observation = new Observation({
-      clock,
-      log,
+      clock: this.#clock,
+      log: this.#log,
       logging: first.log,
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
@@ -141,7 +141,7 @@ class RunningApp implements App {
   #makeGenerations(first: Snapshot): Generations {
     const { reloads, identity: listener } = this.#observation;
     return new Generations(first, {
-      identity: { clock: this.#options.clock, random: systemRandom, listener },
+      identity: { clock: this.#clock, random: systemRandom, listener },
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);
@@ -153,7 +153,7 @@ class RunningApp implements App {
 
   #makeLimiting({ limits, store, caps }: Snapshot): Limiting {
     const limiting = new Limiting(limits, store, {
-      clock: this.#options.clock,
+      clock: this.#clock,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
@@ -171,7 +171,7 @@ class RunningApp implements App {
   #makeGateway(): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
-      clock: this.#options.clock,
+      clock: this.#clock,
       listener: this.#observation.exchanges,
       nextRequestId: requestIdSource(),
       limiting: this.#limiting,
@@ -180,9 +180,8 @@ class RunningApp implements App {
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
 
-  #makeWatcher(): ConfigWatcher | null {
-    const { source, clock } = this.#options;
-    if (source === undefined) return null;
+  /** Holds on to no `source` of its own: that has everything that was loaded, which is large. */
+  #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
     const { reloads } = this.#observation;
     const sink = {
       take: (loaded: LoadedConfig) => {
@@ -193,13 +192,13 @@ class RunningApp implements App {
       unchanged: () => reloads.unchanged(),
       unwatched: (cause: unknown) => reloads.unwatched(cause),
     };
-    return new ConfigWatcher({ ...source, clock, sink });
+    return new ConfigWatcher({ ...source, clock: this.#clock, sink });
   }
 
   #makeAdmin(): AdminListener {
     const notReady = () => this.#notReady();
     const sources = {
-      startedAtMs: this.#options.clock.epochMs(),
+      startedAtMs: this.#clock.epochMs(),
       record: this.#reloadRecord,
       gateway: this.#gateway,
       limiting: this.#limiting,
