@@ -1,5 +1,5 @@
 import { methodNotSupported, USUAL_METHODS } from '../answers/index.ts';
-import type { Exchange } from '../exchange/index.ts';
+import { type Exchange, NOWHERE } from '../exchange/index.ts';
 import { findRoute } from './find-route.ts';
 import type { GateResult } from './gate.ts';
 
@@ -7,8 +7,9 @@ import type { GateResult } from './gate.ts';
 export function refuseMethod(exchange: Exchange): GateResult {
   const { method } = exchange.downstream;
   if (method !== 'TRACE' && method !== 'CONNECT') return null;
-  // Only to say which methods there are: an anonymous endpoint has its own.
+  // Only to say which methods there are, since an anonymous endpoint has its own. No route serves the request.
   findRoute(exchange);
   const { route } = exchange.destination;
+  exchange.destination = NOWHERE;
   return methodNotSupported(route?.kind === 'sign-in' ? route.methods : USUAL_METHODS);
 }
