@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, glob, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,6 +40,18 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(tree, { recursive: true }));
+
+describe('the unit tests', () => {
+  it('mirror the sources: each file is named after the source file that it tests', async () => {
+    const strays: string[] = [];
+    for await (const file of glob('**/*.test.ts', { cwd: join(CHECKOUT, 'test/unit') })) {
+      // `FILE.SUBJECT.test.ts` tests FILE, too.
+      const source = file.replace(/(?:\.[\w-]+)?\.test\.ts$/, '.ts');
+      if (!existsSync(join(CHECKOUT, 'src', source))) strays.push(file);
+    }
+    expect(strays).toEqual([]);
+  });
+});
 
 describe('the floors', () => {
   it('let a lawful tree pass', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fuzzRequests } from '../../support/fuzz/request-fuzz.ts';
-import { fuzzConversations, fuzzSeed } from '../../support/fuzz/settings.ts';
+import { fuzzRequests } from '../../../support/fuzz/request-fuzz.ts';
+import { fuzzConversations, fuzzSeed } from '../../../support/fuzz/settings.ts';
 
 test(`of ${fuzzConversations} conversations, mutated or not, our connections see no request that Node's server does not see, and none otherwise, however the bytes come (WEIR_FUZZ_SEED=${fuzzSeed})`, {
   timeout: 600_000,

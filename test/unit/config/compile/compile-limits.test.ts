@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { BucketModel, LimitsModel, Snapshot } from '../../../src/config/index.ts';
-import type { Limit } from '../../../src/limits/index.ts';
-import { loadFiles, NEEDED, problemsOf } from '../../support/config-text.ts';
+import type { BucketModel, LimitsModel, Snapshot } from '../../../../src/config/index.ts';
+import type { Limit } from '../../../../src/limits/index.ts';
+import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
 
 const GATEWAY = `limits: limits.yaml
 identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }

@@ -7,9 +7,9 @@ import {
   parseQuota,
   Restrictions,
   WebhookNotFound,
-} from '../../../src/limits/index.ts';
-import { FrozenClock } from './frozen-clock.ts';
-import { limit, limits, newStore } from './stores.ts';
+} from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { limit, limits, newStore } from '../stores.ts';
 
 const quiet = { restricted: () => {}, released: () => {}, noRoom: () => {} };
 const A = '192.0.2.1';

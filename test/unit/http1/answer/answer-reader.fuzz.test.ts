@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fuzzReader } from '../../support/fuzz/reader-fuzz.ts';
-import { fuzzReadings, fuzzSeed } from '../../support/fuzz/settings.ts';
+import { fuzzReader } from '../../../support/fuzz/reader-fuzz.ts';
+import { fuzzReadings, fuzzSeed } from '../../../support/fuzz/settings.ts';
 
 test(`of ${fuzzReadings} answers, mutated or not, ours is never another than Node's client and undici read, nor another when they come split (WEIR_FUZZ_SEED=${fuzzSeed})`, {
   timeout: 600_000,

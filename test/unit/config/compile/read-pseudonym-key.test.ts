@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadFiles, NEEDED, problemsOf } from '../../support/config-text.ts';
+import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
 
 const KEY = 'b'.repeat(32);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RequestBody } from '../../../src/http1/request/request-body.ts';
+import { RequestBody } from '../../../../src/http1/request/request-body.ts';
 
 /** Reads the reads one after the other; returns the pieces that were handed on, and how much of each read was taken. */
 function piecesOf(reads: readonly string[]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { History } from './history.ts';
+import { History } from '../history.ts';
 
 const HISTORIES = Number(process.env['HISTORIES'] ?? 10_000);
 const STEPS = 200;
