@@ -56,7 +56,7 @@ function byHand(api: string, provider: string): string {
     curl -H "Authorization: Bearer $TOKEN" -d '{"text":"Hello"}' ${api}/v1/channels/general/messages
     curl -H "Authorization: Bearer $TOKEN" ${api}/v1/channels/general/messages
 
-  4 see what reaches the backend: the token and who calls, but no header field that the client forged
+  4 see what reaches the backend: the token and who calls, but none of the fields that the client forged
     curl -H "Authorization: Bearer $TOKEN" -H 'X-Auth-Subject: root' -H 'X-Real-IP: 192.0.2.1' ${api}/v1/echo
 
   5 do the same as a bot, which gets its token directly from the provider

@@ -38,7 +38,7 @@ export function corsFields(rules: CorsRules, origin: string | undefined): Fields
 
 /**
  * The method that a browser would send if it may, where an OPTIONS with these fields is a preflight: one that names its
- * origin as well. Null: it is none. https://fetch.spec.whatwg.org/#cors-preflight-request
+ * origin as well. Null for any other request. https://fetch.spec.whatwg.org/#cors-preflight-request
  */
 export function askedMethod(fields: Fields): string | null {
   const origin = firstValue(fields, 'origin') ?? '';

@@ -50,7 +50,7 @@ const READ: readonly (readonly [string, FieldRule])[] = [
 export interface ForwardingOptions {
   /** Further ones that only trusted proxies may send. */
   readonly remove?: readonly string[];
-  /** Ones of the lists that anyone may send: an application owns them. What the gateway writes or drops is none. */
+  /** Ones of the lists that anyone may send: an application owns them. What the gateway writes or drops cannot be one. */
   readonly keep?: readonly string[];
   /** Ones that the gateway alone writes: a client's are dropped. */
   readonly own?: readonly string[];

@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /**
- * The canonical form of a request target (RFC 9112, 3.2), or why there is none. `host`: the value of the `Host` field;
+ * The canonical form of a request target (RFC 9112, 3.2), or why it is refused. `host`: the value of the `Host` field;
  * `method`: matters where it is OPTIONS, which alone has the asterisk-form.
  *
  * Refused is whatever a backend could take for another path than the one that was routed: dot segments, empty segments,

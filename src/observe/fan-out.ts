@@ -19,7 +19,7 @@ function hookOf<L extends object>(listener: Partial<L>, name: keyof L): readonly
   return typeof method === 'function' ? [method.bind(listener) as Hook] : [];
 }
 
-/** Written out, since a loop over the hooks takes about 15 ns longer a request. */
+/** Written out: as a loop, the three calls of a request took 35 to 50 ns in a micro-benchmark, 20 as hand-written classes. */
 function callAll([one = ignore, two, three, ...more]: readonly Hook[]): Hook {
   if (two === undefined) return one;
   if (three === undefined) {

@@ -13,7 +13,7 @@ export function readForeignPath(path: string): ForeignPath | null {
   const [, rest] = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(.*)$/i.exec(path) ?? [];
   if (rest !== undefined) return { why: 'a path has no scheme and host', pattern: rest === '' ? '/' : rest };
   if (!EXPRESSION.test(path)) return null;
-  return { why: 'a path is no regular expression', pattern: translate(path) };
+  return { why: 'a path is not a regular expression', pattern: translate(path) };
 }
 
 /** An anchor at an end, an escaped class or dot, "or", ".*", a class with a range or a count, a group, a named pattern. */

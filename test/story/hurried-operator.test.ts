@@ -165,7 +165,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'writes a regular expression',
       'path: /v1/**',
       'path: ^/v1/.*$',
-      [/path: a path is no regular expression: write "\/v1\/\*\*"$/],
+      [/path: a path is not a regular expression: write "\/v1\/\*\*"$/],
     ],
     [
       'writes a glob',
@@ -287,7 +287,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'copies a no-break space',
       CLIENT_ID,
       'client_id:\u00a0gateway',
-      [/U\+00A0 looks like a space here and is none: type a space$/],
+      [/U\+00A0 looks like a space but is not one: type a space$/],
     ],
     [
       'copies a colon of another script',

@@ -16,9 +16,9 @@ import { startUpstream } from '../support/wire/index.ts';
 
 const MANY = 10_000;
 /** Resident memory a route. What serves are 500 bytes; most of the rest is V8's, which gives back late what reading took. */
-const MOST_BYTES = 8_000;
+const MAX_BYTES = 8_000;
 /** Heap a route when all that can be collected is. */
-const MOST_HEAP_BYTES = 2_000;
+const MAX_HEAP_BYTES = 2_000;
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
@@ -56,7 +56,7 @@ test('ten thousand routes take less than 8 KB of memory each, and the last one i
     await startGatewayProcess({ upstreamPort: upstream.port, config: await partsWith(10) }),
     await startGatewayProcess({ upstreamPort: upstream.port, config: await partsWith(MANY) }),
   ];
-  expect(((await many.memoryBytes()) - (await few.memoryBytes())) / MANY).toBeLessThan(MOST_BYTES);
+  expect(((await many.memoryBytes()) - (await few.memoryBytes())) / MANY).toBeLessThan(MAX_BYTES);
   expect((await many.ask(head(`GET /v1/service-${MANY - 1}/things/7`))).status).toBe(200);
 });
 
@@ -65,7 +65,7 @@ test('a snapshot holds a route in less than 2 KB', async () => {
   const small = await snapshotWith(10);
   const before = heapBytes();
   const large = await snapshotWith(MANY);
-  expect((heapBytes() - before) / MANY).toBeLessThan(MOST_HEAP_BYTES);
+  expect((heapBytes() - before) / MANY).toBeLessThan(MAX_HEAP_BYTES);
   for (const { routes } of [small, large])
     expect(routes.find('GET', '/v1/service-9/things/7')).not.toBeNull();
 });

@@ -8,7 +8,7 @@ import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Of each severity. More would only fill the log and the status page. */
-const MOST_PROBLEMS = 200;
+const MAX_PROBLEMS = 200;
 
 /** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
 export type About = 'value' | 'key';
@@ -87,7 +87,7 @@ export class ConfigFile {
   }
 
   #firstOf(problems: readonly Diagnostic[]): Diagnostic[] {
-    const shown = problems.slice(0, MOST_PROBLEMS);
+    const shown = problems.slice(0, MAX_PROBLEMS);
     const [last] = shown.slice(-1);
     const left = problems.length - shown.length;
     return last === undefined || left === 0

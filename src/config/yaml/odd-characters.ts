@@ -17,13 +17,13 @@ export function oddCharacterIn(text: string): PlacedMistake[] {
   return [{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message }];
 }
 
-/** Why a line or a key is not what it seems to be, and at which index; null: nothing in it looks like a space and is none. */
+/** Why a line or a key is not what it seems to be, and at which index; null: nothing in it looks like a space but is not one. */
 export function falseBlankIn(text: string): { readonly index: number; readonly message: string } | null {
   const found = BLANKS.exec(text);
   if (found === null) return null;
   return {
     index: found.index,
-    message: `${nameOf(found[0])} looks like a space here and is none: type a space`,
+    message: `${nameOf(found[0])} looks like a space but is not one: type a space`,
   };
 }
 

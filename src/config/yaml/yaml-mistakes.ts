@@ -25,7 +25,7 @@ export function yamlMistakes(
 }
 
 /** Past these the rest follows from them. */
-const MOST_TOLD = 50;
+const MAX_TOLD = 50;
 
 /** After its first error the parser is out of step for the rest of the line, and after some for the rest of the file. */
 function tellBroken(
@@ -43,7 +43,7 @@ function tellBroken(
     const broken = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
     const { outOfStep = false, ...mistake } = explainYaml(broken);
     if (mistakes.at(-1)?.line !== mistake.line) mistakes.push(mistake);
-    if (outOfStep || mistakes.length === MOST_TOLD) break;
+    if (outOfStep || mistakes.length === MAX_TOLD) break;
   }
   const tab = mistakes.findIndex(({ message }) => message.startsWith('a tab '));
   // What indents by tabs does so throughout, and every other message from there on follows from it.

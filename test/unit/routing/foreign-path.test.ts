@@ -33,7 +33,7 @@ describe('a path as other gateways take it', () => {
     ['/v1/{id:[0-9]+}', '/v1/{id}'],
     ['/v1/\\.well-known/.*', '/v1/.well-known/**'],
   ])('%s is a regular expression for %s', (path, pattern) => {
-    expect(mistake(path)).toBe(`a path is no regular expression: write "${pattern}"`);
+    expect(mistake(path)).toBe(`a path is not a regular expression: write "${pattern}"`);
     expect(mistake(pattern)).toBe('none');
   });
 
@@ -41,7 +41,7 @@ describe('a path as other gateways take it', () => {
     '%s is one that no single pattern stands for',
     path => {
       expect(mistake(path)).toBe(
-        'a path is no regular expression: "{name}" stands for one segment, and "**" at the end for all that follow',
+        'a path is not a regular expression: "{name}" stands for one segment, and "**" at the end for all that follow',
       );
     },
   );

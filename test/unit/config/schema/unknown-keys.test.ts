@@ -51,12 +51,12 @@ describe('an unknown key', () => {
     [
       'a no-break space before it',
       'log:\n \u00a0access: false\n',
-      '2:2: log: unknown key "\u00a0access": U+00A0 looks like a space here and is none: type a space',
+      '2:2: log: unknown key "\u00a0access": U+00A0 looks like a space but is not one: type a space',
     ],
     [
       'a zero-width space behind it',
       'log\u200b: {}\n',
-      '1:1: unknown key "log\u200b": U+200B looks like a space here and is none: type a space',
+      '1:1: unknown key "log\u200b": U+200B looks like a space but is not one: type a space',
     ],
   ])('is told with what is meant: %s', async (_, text, problem) => {
     expect(await problemsIn(`${text}${NEEDED}`)).toEqual([problem]);

@@ -74,7 +74,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     [
       'a no-break space',
       'a: 1\nb:\u00a0x\nc: 3\n',
-      ['2:3: U+00A0 looks like a space here and is none: type a space'],
+      ['2:3: U+00A0 looks like a space but is not one: type a space'],
     ],
     ['neither key nor item', 'a: 1\n<html>\nb: 1\n', ['2:1: this line is neither "key: value" nor "- item"']],
     ['": " in a value', 'a: b: c\n', ['1:4: a value with ": " in it must be in quotes']],
