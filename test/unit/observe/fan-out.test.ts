@@ -42,3 +42,13 @@ test('without listeners every method can be called', () => {
     nobody.ended(200, null, false);
   }).not.toThrow();
 });
+
+test.each([1, 2, 3, 4, 5, 6])('of %i listeners each hears a call once, in the order given', count => {
+  const numbers = Array.from({ length: count }, (_, n) => n);
+  const heard: number[] = [];
+  fanOut(
+    METHODS,
+    numbers.map(n => ({ began: () => heard.push(n) })),
+  ).began();
+  expect(heard).toEqual(numbers);
+});
