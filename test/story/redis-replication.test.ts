@@ -1,10 +1,10 @@
-import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
+import { monitorRedis } from '../support/redis-monitor.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
@@ -308,10 +308,7 @@ test('20,000 requests with 401 cost a few hundred commands at most', async () =>
 });
 
 test('what gateways tell each other holds no address, no principal, no token and no secret of a path', async () => {
-  const sent: string[] = [];
-  const monitor = await new Redis({ port: redis.port }).monitor();
-  onTestFinished(() => monitor.disconnect());
-  monitor.on('monitor', (_time: string, args: readonly string[]) => sent.push(args.join(' ')));
+  const monitor = await monitorRedis(redis.port);
   const hook = secret('webhook-token-in-the-path-4711');
   const subject = secret('subject-of-the-principal-1234');
   const limits = {
@@ -337,8 +334,10 @@ test('what gateways tell each other holds no address, no principal, no token and
   await redeem(front.gateway, 'a-code', 'https://app.example/callback');
   await askTimes(front, 9, 'GET /a');
   const topics = [/mark:/, /restriction:address:/, /restriction:principal:/, /restriction:webhook:/];
-  await waitFor('all of it was told', () => topics.every(topic => sent.some(line => topic.test(line))));
-  const told = sent.join('\n');
+  await waitFor('all of it was told', () =>
+    topics.every(topic => monitor.commands().some(line => topic.test(line))),
+  );
+  const told = monitor.commands().join('\n');
   expectNoSecretIn('what Redis was told', told);
   expect(told).not.toContain('127.0.0.');
 });

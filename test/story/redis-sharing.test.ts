@@ -1,9 +1,9 @@
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides, startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
+import { monitorRedis } from '../support/redis-monitor.ts';
 import { head } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
@@ -109,9 +109,7 @@ describe('a replica whose clock is an hour ahead, or steps back an hour while it
 });
 
 test('nothing that is sent to Redis holds a token, a secret of a path, an address or a principal', async () => {
-  const sent: string[] = [];
-  const monitor = await new Redis({ port: redis.port }).monitor();
-  monitor.on('monitor', (_time: string, args: readonly string[]) => sent.push(args.join(' ')));
+  const monitor = await monitorRedis(redis.port);
   const issuer = await startIssuer();
   const webhookSecret = secret('webhook-token-in-the-path-4711');
   const channel = secret('channel-value-in-the-path-0815');
@@ -136,9 +134,10 @@ test('nothing that is sent to Redis holds a token, a secret of a path, an addres
   }
   await waitFor(
     'the decisions are among it',
-    () => sent.filter(line => line.startsWith('evalsha')).length > 4,
+    () => monitor.commands().filter(line => line.startsWith('"evalsha"')).length > 4,
   );
-  monitor.disconnect();
+  monitor.end();
+  const sent = monitor.commands();
   const keys = await redis.client.keys('*');
   const values = await Promise.all(keys.map(key => redis.client.get(key).catch(() => '')));
   expectNoSecretIn('what Redis was told', sent.join('\n'));
