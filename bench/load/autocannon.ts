@@ -11,14 +11,14 @@ export const autocannon: LoadGenerator = {
   name: 'autocannon',
   async run(plan, port, seconds) {
     const { stdout } = await run(process.execPath, [PROGRAM, JSON.stringify({ plan, port, seconds })]);
-    const told: AutocannonAnswer = JSON.parse(stdout);
+    const told: AutocannonResponse = JSON.parse(stdout);
     const failures = told.errors + unexpected(plan, told.requests, told.other);
     return { requests: told.requests, failures, ownMicroseconds: told.cpuMicroseconds / told.requests };
   },
 };
 
 /** What `servers/autocannon.ts` prints. */
-export interface AutocannonAnswer {
+export interface AutocannonResponse {
   readonly requests: number;
   readonly errors: number;
   /** Answers with another status than 2xx. */

@@ -13,7 +13,7 @@ export function* requestsWith(path: string, field: string, values: Iterable<stri
 }
 
 /**
- * One keep-alive connection that sends one request at a time and reads as much of the answer as a measurement needs: its
+ * One keep-alive connection that sends one request at a time and reads as much of the response as a measurement needs: its
  * status, and where it ends. Answers without Content-Length are not for it.
  */
 export class Connection {
@@ -27,7 +27,7 @@ export class Connection {
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => this.#read(text));
     socket.on('error', error => this.#settle?.reject(error));
-    socket.on('close', () => this.#settle?.reject(new Error('the connection was closed without an answer')));
+    socket.on('close', () => this.#settle?.reject(new Error('the connection was closed without a response')));
   }
 
   static async open(port: number): Promise<Connection> {
@@ -36,7 +36,7 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves with the status once the whole answer has come. */
+  /** Resolves with the status once the whole response has come. */
   ask(request: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };

@@ -2,7 +2,7 @@ import { percentile } from '../measure/figures.ts';
 import { Connection } from './connection.ts';
 
 export interface Latency {
-  /** Microseconds from the moment a request was due to the last byte of its answer. */
+  /** Microseconds from the moment a request was due to the last byte of its response. */
   readonly p50: number;
   readonly p99: number;
 }

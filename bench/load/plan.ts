@@ -6,7 +6,7 @@ export interface LoadPlan {
   readonly bodyBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
-  /** Whether the answers are to be 2xx, or all of them anything else. */
+  /** Whether the responses are to be 2xx, or all of them anything else. */
   readonly expect: 'success' | 'refusal';
 }
 
@@ -25,7 +25,7 @@ export interface LoadGenerator {
   run(plan: LoadPlan, port: number, seconds: number): Promise<LoadResult>;
 }
 
-/** Of so many answers, of which so many were not 2xx, those that the plan did not expect. */
+/** Of so many responses, of which so many were not 2xx, those that the plan did not expect. */
 export function unexpected(plan: LoadPlan, requests: number, other: number): number {
   return plan.expect === 'success' ? other : requests - other;
 }

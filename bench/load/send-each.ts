@@ -1,7 +1,7 @@
 import { Connection } from './connection.ts';
 
 /**
- * Sends each request once, from this process, and counts the answers by status: no load generator knows how to send every
+ * Sends each request once, from this process, and counts the responses by status: no load generator knows how to send every
  * request only once. It is no match for one in speed, but only the gateway's processor time is measured.
  */
 export async function sendEach(

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 const PIECE = Buffer.alloc(64 * 1024, '-');
 
-/** Sends a request head and then so many bytes of body, and reads to the end of the answer, whose size is given. */
+/** Sends a request head and then so many bytes of body, and reads to the end of the response, whose size is given. */
 export async function streamThrough(
   port: number,
   head: string,

@@ -28,7 +28,7 @@ export const fastify: Peer = {
     }),
 };
 
-/** No gateway, but what an answer costs Node at the least. */
+/** No gateway, but what a response costs Node at the least. */
 export const emptyNode: Peer = {
   name: 'empty Node server',
   install: 'npm ci',

@@ -39,7 +39,7 @@ const SIZES: readonly Size[] = [
   { id: '1m', name: '1 MiB', bytes: KIB * KIB, connections: 16, most: 1, meaning: 'A file.' },
 ];
 
-export const answers: readonly Scenario[] = SIZES.flatMap(size => [
+export const responses: readonly Scenario[] = SIZES.flatMap(size => [
   answer(size, 'bytes'),
   answer(size, 'chunked'),
 ]);
@@ -48,7 +48,7 @@ function answer({ id, name, bytes, connections, most, meaning }: Size, kind: 'by
   const chunked = kind === 'chunked';
   return {
     id: chunked ? `answer-${id}-chunked` : `answer-${id}`,
-    title: `Answers of ${name}${chunked ? ', chunked' : ''}`,
+    title: `Responses of ${name}${chunked ? ', chunked' : ''}`,
     meaning: chunked ? `${meaning} The service does not know its size beforehand.` : meaning,
     quick: id === '64k' && !chunked,
     async run(bench) {

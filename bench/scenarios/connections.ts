@@ -6,7 +6,7 @@ import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 export const connections: readonly Scenario[] = [
   scenario(
     1,
-    'One client that waits for each answer: the work of a single request, with nothing to share it with.',
+    'One client that waits for each response: the work of a single request, with nothing to share it with.',
   ),
   scenario(1_000, 'Many clients at once.'),
 ];

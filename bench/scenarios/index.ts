@@ -1,4 +1,4 @@
-import { answers, post } from './bodies.ts';
+import { post, responses } from './bodies.ts';
 import { connections } from './connections.ts';
 import { decisions } from './decisions.ts';
 import { liveKeys } from './keys.ts';
@@ -16,7 +16,7 @@ export const SCENARIOS: readonly Scenario[] = [
   forwarding,
   steps,
   post,
-  ...answers,
+  ...responses,
   ...streams,
   refusals,
   restricted,

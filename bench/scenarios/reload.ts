@@ -76,13 +76,13 @@ async function sample(bench: Bench, part: Part): Promise<Latency & { cpu: number
   return { ...latency, cpu: (cpuMicroseconds(part.pid) - before) / (PER_SECOND * seconds) };
 }
 
-/** Whether a changed limit shows in an answer. A version that cannot reload may take the signal for the end. */
+/** Whether a changed limit shows in a response. A version that cannot reload may take the signal for the end. */
 async function appliesChanges(bench: Bench, part: Part, surroundings: Surroundings): Promise<boolean> {
   await change(part, surroundings, 60_000);
   for (let tries = 0; tries < 30 && part.isAlive(); tries++) {
     await sleep(100);
     const limit = await fetch(`http://127.0.0.1:${part.port}${PATH}`, { headers: bearer(bench) }).then(
-      answer => answer.headers.get('X-RateLimit-Limit'),
+      response => response.headers.get('X-RateLimit-Limit'),
       () => null,
     );
     if (limit === '60000') return true;

@@ -120,7 +120,7 @@ async function forgedRow(bench: Bench, peer: Peer) {
   return { row: { name: peer.name, note: '', figures }, statuses };
 }
 
-/** @param expected the status of all answers; null: any. */
+/** @param expected the status of all responses; null: any. */
 async function costOf(part: Part, tokens: Iterable<string>, expected: number | null) {
   const requests = requestsWith(PATH, 'Authorization', bearers(tokens));
   const before = cpuMicroseconds(part.pid);

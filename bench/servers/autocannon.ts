@@ -1,6 +1,6 @@
 // One run of autocannon: takes what to send as JSON, prints what happened and what it cost as JSON.
 import autocannon from 'autocannon';
-import type { AutocannonAnswer } from '../load/autocannon.ts';
+import type { AutocannonResponse } from '../load/autocannon.ts';
 import type { LoadPlan } from '../load/plan.ts';
 
 interface Question {
@@ -22,10 +22,10 @@ const result = await autocannon({
   timeout: 30,
 });
 const spent = process.cpuUsage(before);
-const answer: AutocannonAnswer = {
+const response: AutocannonResponse = {
   requests: result.requests.total,
   errors: result.errors + result.timeouts,
   other: result.non2xx,
   cpuMicroseconds: spent.user + spent.system,
 };
-console.log(JSON.stringify(answer));
+console.log(JSON.stringify(response));

@@ -128,8 +128,8 @@ export class KeySet {
     const { clock, listener } = this.#dependencies;
     const asOfMs = clock.epochMs();
     try {
-      const answer = await this.#fetch();
-      const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
+      const response = await this.#fetch();
+      const bytes = typeof response === 'string' ? Buffer.from(response) : response;
       if (bytes.byteLength > this.#options.maxBytes) throw new KeySetError('the key set is too large');
       const { keys, unusable, flawed } = readKeySet(bytes, this.#options.maxKeys, this.#keys);
       this.#replace(keys, asOfMs);
@@ -145,14 +145,14 @@ export class KeySet {
   async #fetch(): Promise<Uint8Array | string> {
     const abort = new AbortController();
     this.#abort = abort;
-    const answer = this.#dependencies.fetch(abort.signal);
+    const response = this.#dependencies.fetch(abort.signal);
     const aborted = new Promise<never>((_, reject) => {
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true });
     });
     const tooLate = () => abort.abort(new KeySetError('the issuer took too long to send its keys'));
     const timer = setTimeout(tooLate, this.#options.fetchTimeoutMs);
     try {
-      return await Promise.race([answer, aborted]);
+      return await Promise.race([response, aborted]);
     } finally {
       clearTimeout(timer);
     }

@@ -48,7 +48,7 @@ export class NotBeforeMarks {
 
   /**
    * Takes in the mark that came with a redeemed code. The provider sends the largest of several, which may be this subject's
-   * own, so it applies to this subject only. 0 means none, and a late answer must not lower a newer mark.
+   * own, so it applies to this subject only. 0 means none, and a late response must not lower a newer mark.
    */
   learn(subject: string, markS: number): void {
     if (!this.#raise(this.#subjects, subject, markS) || this.#announce === null) return;

@@ -39,9 +39,9 @@ export interface KeySetOptions {
   readonly cooldownMs: number;
   /** For one whole fetch. Default 5 s. */
   readonly fetchTimeoutMs: number;
-  /** Largest answer. Default 256 KiB. */
+  /** Largest response. Default 256 KiB. */
   readonly maxBytes: number;
-  /** Maximum number of keys in an answer, including those for other uses. Default 100. */
+  /** Maximum number of keys in a response, including those for other uses. Default 100. */
   readonly maxKeys: number;
 }
 

@@ -34,7 +34,7 @@ type Fetched =
   | 'no'
   /** The fetch began after the token arrived and succeeded: a key that it lacks does not exist. */
   | 'good'
-  /** The fetch succeeded but had begun earlier: the key may be newer than its answer. */
+  /** The fetch succeeded but had begun earlier: the key may be newer than its response. */
   | 'joined'
   | 'failed';
 
@@ -157,7 +157,7 @@ export class Verifier {
 
   /**
    * Answers when no key is found. A 401 makes clients drop their token for good, so it is given only when the key cannot be
-   * a new one. Neither answer is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
+   * a new one. Neither response is remembered, and both draw on the budget, so forging `iat` or `kid` gains nothing.
    */
   #answerUnknownKey(jwt: Jwt, address: string, fetched: Fetched): Invalid | Unavailable {
     // Before the first key set every honest caller fails here, so nothing is charged.

@@ -1,7 +1,7 @@
 /** What a `weir` command ends with. The numbers above 2 are those of sysexits.h and of shells. */
 export const ExitCode = {
   ok: 0,
-  /** What was asked for failed, or the answer is no. */
+  /** What was asked for failed, or the response is no. */
   failure: 1,
   /** The command line makes no sense. */
   usage: 64,

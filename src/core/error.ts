@@ -21,7 +21,7 @@ export interface ErrorDetail {
 }
 
 export interface GatewayErrorOptions {
-  /** HTTP status of the answer, 400 to 599. */
+  /** HTTP status of the response, 400 to 599. */
   readonly status: number;
   readonly rpcCode: RpcCode;
   readonly side: ErrorSide;
@@ -29,9 +29,9 @@ export interface GatewayErrorOptions {
   readonly message: string;
   /** Structured details of the error object; like the message, nothing secret and nothing the client sent. Default none. */
   readonly details?: readonly ErrorDetail[];
-  /** Further header fields of the answer (name, value, ...): `Retry-After`, `Allow`. Default none. */
+  /** Further header fields of the response (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields?: readonly string[];
-  /** The connection is closed after the answer: what follows on it cannot be trusted. Default false. */
+  /** The connection is closed after the response: what follows on it cannot be trusted. Default false. */
   readonly close?: boolean;
   /** The cap that was reached, for log and metrics. Default none. */
   readonly cap?: Cap;
@@ -40,7 +40,7 @@ export interface GatewayErrorOptions {
 }
 
 /**
- * An error that the gateway answers itself. `gateway/answers/` turns it into bytes.
+ * An error that the gateway answers itself. `gateway/responses/` turns it into bytes.
  *
  * A plain value rather than an `Error`: refusals are everyday events that need no trace, and constructing an `Error` costs
  * 0.27 microseconds even without a stack.

@@ -42,14 +42,14 @@ async function answer(request: IncomingMessage, response: ServerResponse, messag
   const number = (name: string, usual: number, max: number): number =>
     Math.min(Math.max(Math.trunc(Number(searchParams.get(name) ?? usual)) || 0, 0), max);
   const channelId = /^\/v1\/channels\/([^/]+)\/messages$/.exec(pathname)?.[1];
-  if (channelId !== undefined) return await answerMessages(request, response, messages, channelId);
+  if (channelId !== undefined) return await responseMessages(request, response, messages, channelId);
   if (pathname === '/v1/ticks') return tick(response, number('count', 5, MAX_TICKS));
   if (pathname === '/v1/echo') return await echo(request, response);
   if (pathname === '/v1/download') return await download(response, number('mib', 64, MAX_DOWNLOAD_MIB));
   sendJson(response, 404, { error: `the backend has nothing at ${pathname}` });
 }
 
-async function answerMessages(
+async function responseMessages(
   request: IncomingMessage,
   response: ServerResponse,
   messages: Messages,

@@ -21,8 +21,8 @@ export interface Flags {
   readonly backendPort: number | null;
 }
 
-export const FLOW_USAGE = `Walks through a whole sign-in without a browser and shows each request with its answer. Uses the running demo, or starts
-one if there is none. Exits with 0 if every answer was as expected.
+export const FLOW_USAGE = `Walks through a whole sign-in without a browser and shows each request with its response. Uses the running demo, or starts
+one if there is none. Exits with 0 if every response was as expected.
 
 npm run demo:flow [-- OPTIONS]
 

@@ -1,4 +1,4 @@
-// `npm run demo:flow`: walks through a sign-in and shows every request with its answer. Not part of the published package.
+// `npm run demo:flow`: walks through a sign-in and shows every request with its response. Not part of the published package.
 import { makeLogger } from '../observe/index.ts';
 import { type Demo, startDemo } from './demo.ts';
 import { FLOW_USAGE, readFlowFlags } from './flags.ts';

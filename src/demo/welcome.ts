@@ -84,7 +84,7 @@ function moreToTry(api: string, provider: string, adminPort: number): string {
   ask what happens to a request, with the line of the file behind each limit
     npm run -s weir -- explain POST /v1/channels/busy/messages config/demo/gateway.yaml
 
-  watch an answer arrive piece by piece, as the backend makes it
+  watch a response arrive piece by piece, as the backend makes it
     curl -N ${api}/v1/ticks
 
   fetch 64 MiB, which stream through the gateway and are never held in memory

@@ -1,7 +1,7 @@
 import type { Clock, ExchangeListener } from '../core/index.ts';
 import type { Generation, Limiting } from '../runtime/index.ts';
-import { RestrictionAnswers } from './answers/index.ts';
 import { Permits } from './permits.ts';
+import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 import { UpstreamPermits } from './upstream-permits.ts';
 
@@ -23,7 +23,7 @@ export class GatewayState {
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
   readonly unlistedProxies: UnlistedProxies;
-  readonly restrictionAnswers = new RestrictionAnswers();
+  readonly restrictionResponses = new RestrictionResponses();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new UpstreamPermits();
   generation: Generation;

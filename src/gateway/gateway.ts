@@ -2,18 +2,18 @@ import { invalid } from '../auth/index.ts';
 import { GatewayError } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { Generation } from '../runtime/index.ts';
-import {
-  addressRestricted,
-  callerRestricted,
-  internalFault,
-  type RenderedAnswer,
-  renderError,
-  unauthenticated,
-} from './answers/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { recordOf, refusalRecord, settle } from './ledger.ts';
+import {
+  addressRestricted,
+  callerRestricted,
+  internalFault,
+  type RenderedResponse,
+  renderError,
+  unauthenticated,
+} from './responses/index.ts';
 import { serve } from './terminals/index.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
@@ -39,7 +39,7 @@ export class Gateway {
     this.#state.generation = generation;
   }
 
-  /** Begins an exchange. Never throws; the answer may be under way when it returns. */
+  /** Begins an exchange. Never throws; the response may be under way when it returns. */
   accept(downstream: Downstream): Exchange {
     const state = this.#state;
     const exchange = new Exchange(downstream, state);
@@ -92,10 +92,10 @@ export class Gateway {
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
-    const { answer } = exchange;
-    answer.isOver = true;
+    const { response } = exchange;
+    response.isOver = true;
     if (!delivered) {
-      if (answer.outcome !== 'truncated') answer.outcome = 'abandoned';
+      if (response.outcome !== 'truncated') response.outcome = 'abandoned';
       exchange.upstreamLeg?.abandoned();
     }
     if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
@@ -105,15 +105,15 @@ export class Gateway {
     state.listener.finished(recordOf(exchange, state.clock.monotonicMs()));
   }
 
-  /** Renders the answer to bytes that never became a request. It is counted and logged like any other. */
-  refuse(peer: string, error: GatewayError): RenderedAnswer {
+  /** Renders the response to bytes that never became a request. It is counted and logged like any other. */
+  refuse(peer: string, error: GatewayError): RenderedResponse {
     const state = this.#state;
     const requestId = state.nextRequestId();
     state.listener.started();
     state.listener.finished(refusalRecord(peer, error, requestId, ++state.sequence, state.clock.epochMs()));
-    const answer = renderError(error);
-    addTrace(answer.fields, requestId);
-    return answer;
+    const response = renderError(error);
+    addTrace(response.fields, requestId);
+    return response;
   }
 
   /** Ends an exchange whose token no longer counts. */
@@ -134,14 +134,14 @@ export class Gateway {
 
   /**
    * A client that has gone meanwhile passes no further gate: nobody would give back what that takes. One that was answered
-   * meanwhile (see `clientFault`) gets no second answer, which it would take for the answer to its next request.
+   * meanwhile (see `clientFault`) gets no second response, which it would take for the response to its next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
-    return (await result) ?? (exchange.answer.isSettled ? null : this.#passGates(exchange, from));
+    return (await result) ?? (exchange.response.isSettled ? null : this.#passGates(exchange, from));
   }
 
   #conclude(exchange: Exchange, refusal: GateResult): void {
-    if (exchange.answer.isSettled) return;
+    if (exchange.response.isSettled) return;
     if (refusal === null) {
       serve(exchange, this.#state);
       return;

@@ -1,3 +1,5 @@
+export { ConnectionMemory, type Downstream, type Exchange } from './exchange/index.ts';
+export { Gateway } from './gateway.ts';
 export {
   badRequest,
   bodyTooLarge,
@@ -6,7 +8,5 @@ export {
   headTooLarge,
   overloaded,
   versionNotSupported,
-} from './answers/index.ts';
-export { ConnectionMemory, type Downstream, type Exchange } from './exchange/index.ts';
-export { Gateway } from './gateway.ts';
+} from './responses/index.ts';
 export { UnlistedProxies } from './unlisted-proxies.ts';

@@ -5,7 +5,7 @@ import type { GatewayState } from './gateway-state.ts';
 /** Notes in the counters of limits and offences what an exchange leaves behind. */
 export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   const { destination, ruling, addressKey } = exchange;
-  const { status } = exchange.answer;
+  const { status } = exchange.response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     const unit = ruling === null ? null : ruling.resourceUnit;
     // People without access must not use up what those who have it share.
@@ -21,8 +21,8 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
 }
 
 /** Final status 401, 403 or 429, but not where a restriction answered or others share the blame (docs/contract.md, 5.1). */
-function isInvalid({ answer, destination }: Exchange): boolean {
-  const { status, limitedBy } = answer;
+function isInvalid({ response, destination }: Exchange): boolean {
+  const { status, limitedBy } = response;
   if (destination.isPreflight) return false;
   if (status === 401 || status === 403) return true;
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
@@ -30,7 +30,7 @@ function isInvalid({ answer, destination }: Exchange): boolean {
 
 /** What there is to say of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
-  const { answer, destination, arrival, downstream, upstreamLeg: leg, noRoom, caller } = exchange;
+  const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, caller } = exchange;
   return {
     requestId: exchange.requestId,
     arrivedAtMs: exchange.arrivedAtMs,
@@ -39,17 +39,17 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     route: destination.route === null ? null : destination.route.id,
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
     clientAddress: arrival.clientAddress,
-    status: answer.status,
-    outcome: answer.outcome,
+    status: response.status,
+    outcome: response.outcome,
     bytesReceived: downstream.bytesReceived,
-    bytesSent: answer.bytesSent,
+    bytesSent: response.bytesSent,
     durationMs: nowMs - exchange.startedAtMs,
     upstreamMs: leg === null || leg.answeredAtMs === null ? null : leg.answeredAtMs - leg.sentAtMs,
     caller: { class: caller?.kind ?? 'address', principal: caller?.principal ?? null },
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
     retried: leg?.repeated ?? false,
-    error: answer.error === null ? null : describe(answer.error),
+    error: response.error === null ? null : describe(response.error),
   };
 }
 

@@ -10,7 +10,7 @@ export interface CorsRules {
   readonly maxAgeS: number;
 }
 
-/** What scripts may read of an answer beside the simple fields: all that the gateway says about limits, and its request id. */
+/** What scripts may read of a response beside the simple fields: all that the gateway says about limits, and its request id. */
 const EXPOSED = [
   ...[
     'X-RateLimit-Limit',
@@ -23,13 +23,13 @@ const EXPOSED = [
 ].join(', ');
 
 const NOTHING: Fields = [];
-/** Caches must not give the answer for one origin to another. */
+/** Caches must not give the response for one origin to another. */
 const VARY: Fields = ['Vary', 'Origin'];
 
 /** Names of fields (RFC 9110, 5.6.2: tokens), with commas and blanks between them. What is echoed holds nothing else. */
 const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 
-/** The fields that let a script of this origin read an answer. Without an origin, or with one that may not, there are none but `Vary`. */
+/** The fields that let a script of this origin read a response. Without an origin, or with one that may not, there are none but `Vary`. */
 export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
@@ -47,7 +47,7 @@ export function askedMethod(fields: Fields): string | null {
 }
 
 /**
- * The answer's fields to a preflight that asks for this method; null: one that is not served. None of them says yes to that,
+ * The response's fields to a preflight that asks for this method; null: one that is not served. None of them says yes to that,
  * to an origin that may not use the gateway, or to fields whose names are none.
  */
 export function preflightFields(rules: CorsRules, fields: Fields, method: string | null): Fields {

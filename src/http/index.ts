@@ -6,7 +6,6 @@ export {
   forwardedClient,
   normalizeAddress,
 } from './address.ts';
-export { type AnswerPolicy, keepAnswerFields, keepTrailerFields } from './answer-fields.ts';
 export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { isPlainHost } from './host.ts';
@@ -14,6 +13,7 @@ export { mainValue } from './main-value.ts';
 export { readMaxForwards } from './max-forwards.ts';
 export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
+export { keepResponseFields, keepTrailerFields, type ResponsePolicy } from './response-fields.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
 export { addRequestId, addTrace } from './trace-fields.ts';
 export { upstreamFields } from './upstream-fields.ts';

@@ -1,4 +1,3 @@
-export { AnswerReader, type AnswerSink, answerHead, interimAnswer } from './answer/index.ts';
 export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
 export { hopFieldNames, MalformedMessage } from './message/index.ts';
 export {
@@ -17,3 +16,4 @@ export {
   requestHead,
   type UpstreamRequest,
 } from './request/index.ts';
+export { interimResponse, ResponseReader, type ResponseSink, responseHead } from './response/index.ts';

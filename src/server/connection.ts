@@ -8,7 +8,6 @@ import {
   versionNotSupported,
 } from '../gateway/index.ts';
 import {
-  answerHead,
   type IncomingHead,
   MalformedMessage,
   OtherVersion,
@@ -16,6 +15,7 @@ import {
   type RequestBody,
   RequestReader,
   type RequestReaderOwner,
+  responseHead,
 } from '../http1/index.ts';
 import { BodyPace } from './body-pace.ts';
 import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
@@ -40,7 +40,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   readonly #reader = new RequestReader(this);
   #phase: Phase;
   /** Answers since bytes last came. */
-  #answers = 0;
+  #responses = 0;
   #halfClosed = false;
   /** The first sweep that found the reader full behind the present exchange. */
   #fullSinceMs: number | null = null;
@@ -83,19 +83,19 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     else this.#linger();
   }
 
-  /** No answer keeps the connection from here on. Its idle time begins anew. */
+  /** No response keeps the connection from here on. Its idle time begins anew. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'rest of body') this.#stall.begin();
   }
 
   answered(): void {
-    // Deferred to the next tick: the upstream connection that brought the answer is idle only after this call. Ending the
-    // exchange here, 200 pipelined requests used two upstream connections in turns; deferred, they use one. CPU per answer:
+    // Deferred to the next tick: the upstream connection that brought the response is idle only after this call. Ending the
+    // exchange here, 200 pipelined requests used two upstream connections in turns; deferred, they use one. CPU per response:
     // 8.9 µs without deferring, 9.0 with a tick, 9.4 with the callback of the write, 10.3 with an immediate.
     if (this.socket.writableLength > 0)
       this.socket.write(NO_BYTES, error => (error ? undefined : this.#endExchange(true)));
-    else if (++this.#answers % ANSWERS_AT_A_TIME === 0) setImmediate(Connection.#answerGone, this);
-    else process.nextTick(Connection.#answerGone, this);
+    else if (++this.#responses % ANSWERS_AT_A_TIME === 0) setImmediate(Connection.#responseGone, this);
+    else process.nextTick(Connection.#responseGone, this);
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {
@@ -152,7 +152,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   /**
    * Reads on where requests behind a slow one have filled the reader for a while: a paused socket never reports that
    * its client has gone. Those requests are lost, as pipelined ones may be (RFC 9112, 9.3.2), and the connection ends with
-   * the answer under way.
+   * the response under way.
    */
   #dropRequestsBehind(nowMs: number): void {
     if (!this.#reader.isFull) return;
@@ -164,12 +164,12 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
 
   #onBytes(bytes: Buffer): void {
     if (this.#reader.over) return;
-    this.#answers = 0;
+    this.#responses = 0;
     this.#reader.add(bytes);
     this.#read();
   }
 
-  /** A client may close its side after its last request and still want the answer: `sweep` gives it a moment. */
+  /** A client may close its side after its last request and still want the response: `sweep` gives it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
     this.#stall.begin();
@@ -225,8 +225,8 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
     }
   }
 
-  /** The last byte of the answer has gone. */
-  static #answerGone(connection: Connection): void {
+  /** The last byte of the response has gone. */
+  static #responseGone(connection: Connection): void {
     connection.#endExchange(true);
   }
 
@@ -269,7 +269,7 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   #answerLast(error: GatewayError): void {
     const { status, reason, fields, body } = this.#state.gateway.refuse(this.peer, error);
     const terms = { date: this.date, keepAliveHint: null, chunked: false };
-    if (this.socket.writable) this.socket.write(answerHead(status, reason, fields, terms) + body, 'latin1');
+    if (this.socket.writable) this.socket.write(responseHead(status, reason, fields, terms) + body, 'latin1');
     this.#linger();
   }
 }

@@ -1,4 +1,4 @@
-/** The value of `Date` on answers (RFC 9110, 6.6.1), made once a second rather than for each answer. */
+/** The value of `Date` on answers (RFC 9110, 6.6.1), made once a second rather than for each response. */
 export class DateField {
   #second = Number.NaN;
   #text = '';

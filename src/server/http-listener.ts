@@ -43,7 +43,7 @@ export class HttpListener {
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
     this.#maxConnections = caps.connections;
-    // Half-open: otherwise Node closes our side as soon as the client closes its own, and the answer is lost.
+    // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onConnection(socket));
   }
 
@@ -73,7 +73,7 @@ export class HttpListener {
   }
 
   /**
-   * Accepts no further connection, and closes each open one after its next answer or when it has been idle for a moment.
+   * Accepts no further connection, and closes each open one after its next response or when it has been idle for a moment.
    * Resolves when none is left.
    */
   async drain(): Promise<void> {

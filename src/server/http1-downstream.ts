@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { type BodySource, type Fields, firstValue, type Release } from '../core/index.ts';
 import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
 import {
-  answerHead,
   type BodyTerms,
   chunkSize,
   type IncomingHead,
-  interimAnswer,
+  interimResponse,
   LAST_CHUNK,
   type RequestBody,
   type RequestFraming,
+  responseHead,
 } from '../http1/index.ts';
 
 /** Up to this length, the rest of an unread body is read to its end, so that the connection can be kept. */
@@ -23,17 +23,17 @@ export interface ConnectionSide {
   readonly socket: Socket;
   readonly peer: string;
   readonly memory: ConnectionMemory;
-  /** Every answer is the last of its connection. */
+  /** Every response is the last of its connection. */
   readonly draining: boolean;
-  /** Value of `Keep-Alive` on answers that keep the connection. */
+  /** Value of `Keep-Alive` on responses that keep the connection. */
   readonly keepAliveHint: string;
   /** Value of `Date`, now. */
   readonly date: string;
-  /** The last byte of the answer has been written. */
+  /** The last byte of the response has been written. */
   answered(): void;
 }
 
-/** One request of HTTP/1.1 or HTTP/1.0 and its answer. */
+/** One request of HTTP/1.1 or HTTP/1.0 and its response. */
 export class Http1Downstream implements Downstream {
   readonly method: string;
   readonly target: string;
@@ -45,18 +45,18 @@ export class Http1Downstream implements Downstream {
   readonly memory: ConnectionMemory;
   /** Null: there is none, or its end is ambiguous. */
   readonly requestBody: RequestBody | null;
-  answerBegun = false;
+  responseBegun = false;
   /** Another request may follow on the connection. */
   keepsConnection = false;
   /**
-   * The answer is the last one, and the client may still be sending. Closing at once would reset the connection, and the
-   * client could lose the answer (RFC 9112, 9.6).
+   * The response is the last one, and the client may still be sending. Closing at once would reset the connection, and the
+   * client could lose the response (RFC 9112, 9.6).
    */
   lingers = false;
   readonly #connection: ConnectionSide;
   #chunked = false;
   #gathers = false;
-  /** The answer ends with the connection (HTTP/1.0 without a length). */
+  /** The response ends with the connection (HTTP/1.0 without a length). */
   #closeDelimited = false;
 
   constructor(connection: ConnectionSide, head: IncomingHead, body: RequestBody | null) {
@@ -80,9 +80,9 @@ export class Http1Downstream implements Downstream {
     return this.requestBody === null ? this.framing.bodyLength === 0 : this.requestBody.done;
   }
 
-  /** Whether the client may wait for a 100 before it sends the body. Once an answer has begun, there can be none. */
+  /** Whether the client may wait for a 100 before it sends the body. Once a response has begun, there can be none. */
   get awaitsContinue(): boolean {
-    return this.framing.expectation !== 'none' && !this.answerBegun;
+    return this.framing.expectation !== 'none' && !this.responseBegun;
   }
 
   /** Whether it is the client's turn to send: the body flows, and is not complete. */
@@ -93,7 +93,7 @@ export class Http1Downstream implements Downstream {
 
   /** Whether the client has yet to take something that was written. */
   get awaitsReader(): boolean {
-    return this.answerBegun && this.#connection.socket.writableLength > 0;
+    return this.responseBegun && this.#connection.socket.writableLength > 0;
   }
 
   body(terms: BodyTerms): BodySource {
@@ -113,7 +113,7 @@ export class Http1Downstream implements Downstream {
   }
 
   info(status: number, fields: Fields): void {
-    this.#connection.socket.write(interimAnswer(status, STATUS_CODES[status] ?? '', fields), 'latin1');
+    this.#connection.socket.write(interimResponse(status, STATUS_CODES[status] ?? '', fields), 'latin1');
   }
 
   head(status: number, reason: string, fields: Fields): void {
@@ -154,14 +154,14 @@ export class Http1Downstream implements Downstream {
   }
 
   abort(): void {
-    // Closing would make a close-delimited answer look complete; only a reset shows that it is not.
+    // Closing would make a close-delimited response look complete; only a reset shows that it is not.
     if (this.#closeDelimited) this.#connection.socket.resetAndDestroy();
     else this.#connection.socket.destroy();
   }
 
   /**
    * Lets everything written until the end of this turn of the event loop leave in one system call. Measured with a head and a
-   * body of 4 kB: 9.8 µs of CPU an answer, with two writes 14.0.
+   * body of 4 kB: 9.8 µs of CPU a response, with two writes 14.0.
    */
   #gather(): void {
     if (this.#gathers) return;
@@ -178,13 +178,13 @@ export class Http1Downstream implements Downstream {
   }
 
   #head(status: number, reason: string, fields: Fields, chunked: boolean): string {
-    this.answerBegun = true;
+    this.responseBegun = true;
     const { date, keepAliveHint } = this.#connection;
     const hint = this.keepsConnection ? keepAliveHint : null;
-    return answerHead(status, reason, fields, { date, keepAliveHint: hint, chunked });
+    return responseHead(status, reason, fields, { date, keepAliveHint: hint, chunked });
   }
 
-  /** Decides what becomes of the connection behind the answer that begins. */
+  /** Decides what becomes of the connection behind the response that begins. */
   #decide(close: boolean, closeDelimited: boolean): void {
     const complete = this.requestComplete;
     this.keepsConnection =
@@ -201,7 +201,7 @@ export class Http1Downstream implements Downstream {
     return typeof bodyLength === 'number' && bodyLength <= DISCARD_MAX_BYTES;
   }
 
-  /** Whether the answer has to end with the connection: HTTP/1.0 has no chunks. True even where there is no body. */
+  /** Whether the response has to end with the connection: HTTP/1.0 has no chunks. True even where there is no body. */
   #lacksLength(fields: Fields): boolean {
     return this.httpMinor === 0 && firstValue(fields, 'content-length') === undefined;
   }
@@ -211,7 +211,7 @@ function letGoLater(downstream: Http1Downstream): void {
   downstream.letGo();
 }
 
-/** RFC 9112, 6.3, rule 1: these answers end with their head, whatever its fields say. */
+/** RFC 9112, 6.3, rule 1: these responses end with their head, whatever its fields say. */
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }

@@ -4,7 +4,7 @@ import type { Phase } from './connection-phase.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
 import type { ListenerState } from './listener-state.ts';
 
-/** After the last answer, what the client still sends is thrown away until it pauses for this long. */
+/** After the last response, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;
 /** Lingering ends after this, even if the client goes on sending. */
 const LINGER_MAX_MS = 5_000;

@@ -12,8 +12,8 @@ export interface ListenerState {
   timeouts: TimeoutsModel;
   /** Maximum bytes of a request's head, with its request line. */
   headBytes: number;
-  /** Value of `Keep-Alive` on answers that keep their connection. */
+  /** Value of `Keep-Alive` on responses that keep their connection. */
   keepAliveHint: string;
-  /** While draining, an answer is the last of its connection. */
+  /** While draining, a response is the last of its connection. */
   draining: boolean;
 }

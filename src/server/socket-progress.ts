@@ -14,7 +14,7 @@ export class SocketProgress {
    * Whether bytes have moved since this was last asked.
    *
    * @param wantsBytes whether what the client sends is of use. Other bytes are no progress: a client that sends an empty
-   *   line now and then, or a request behind an answer that it does not read, would be waited for without end
+   *   line now and then, or a request behind a response that it does not read, would be waited for without end
    */
   moved(wantsBytes: boolean): boolean {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;

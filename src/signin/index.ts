@@ -8,4 +8,4 @@ export {
 } from './options.ts';
 export { Provider } from './provider/index.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './redeem/index.ts';
-export { SignIn, type SignInAnswer } from './signin.ts';
+export { SignIn, type SignInResponse } from './signin.ts';

@@ -14,8 +14,8 @@ export interface ProviderOptions {
   readonly tls: ProviderTls;
   /** For one whole request to the provider, from the name lookup to the last byte. Milliseconds, at least 1. */
   readonly timeoutMs: number;
-  /** Largest answer accepted from the provider, in bytes. */
-  readonly maxAnswerBytes: number;
+  /** Largest response accepted from the provider, in bytes. */
+  readonly maxResponseBytes: number;
   /** Between two successful fetches of the discovery document. */
   readonly refreshMs: number;
 }
@@ -94,6 +94,6 @@ export const PROVIDER_DEFAULTS: Omit<ProviderOptions, 'issuer'> = {
   allowHttp: false,
   tls: { ca: null, certificate: null, key: null },
   timeoutMs: 5_000,
-  maxAnswerBytes: 1_048_576,
+  maxResponseBytes: 1_048_576,
   refreshMs: 600_000,
 };

@@ -12,14 +12,14 @@ import {
   failureOf,
   type LearntMark,
   type RedeemRequest,
-  readAnswer,
   readRequest,
+  readResponse,
   redeemCode,
   redirectRefusal,
 } from './redeem/index.ts';
 
-/** A successful answer of a sign-in endpoint. */
-export interface SignInAnswer {
+/** A successful response of a sign-in endpoint. */
+export interface SignInResponse {
   readonly status: 200;
   /** All fields but the framing: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];
@@ -36,7 +36,7 @@ export interface SignInDependencies {
 }
 
 type Ended =
-  | { readonly outcome: 'success'; readonly answer: SignInAnswer }
+  | { readonly outcome: 'success'; readonly response: SignInResponse }
   | Failure
   | { readonly outcome: 'bad_body'; readonly error: GatewayError };
 
@@ -53,7 +53,7 @@ export class SignIn {
   readonly #parts: SignInDependencies;
   readonly #authentication: ClientAuth;
   readonly #redirects: ReadonlySet<string> | undefined;
-  #url: { readonly metadata: ProviderMetadata; readonly answer: SignInAnswer } | undefined;
+  #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: InFlight;
 
   constructor(options: SignInOptions, parts: SignInDependencies) {
@@ -68,14 +68,14 @@ export class SignIn {
   }
 
   /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
-  authorizeUrl(): SignInAnswer | GatewayError {
+  authorizeUrl(): SignInResponse | GatewayError {
     const metadata = this.#parts.provider.metadata;
     if (metadata === undefined) return failure('not_ready').error;
     if (this.#url?.metadata !== metadata) {
       const url = authorizeUrl(metadata, this.#options);
-      this.#url = { metadata, answer: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
+      this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
     }
-    return this.#url.answer;
+    return this.#url.response;
   }
 
   /**
@@ -84,13 +84,13 @@ export class SignIn {
    *
    * @param address the key of the client's address, which limits its share of the requests in flight
    */
-  async redeem(body: Buffer, address: string): Promise<SignInAnswer | GatewayError> {
+  async redeem(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
     const startedMs = this.#parts.clock.monotonicMs();
     const ended = await this.#redeem(body, address);
     const error = ended.outcome === 'success' ? null : ended.error;
     const durationMs = this.#parts.clock.monotonicMs() - startedMs;
     this.#parts.listener.redeemed({ outcome: ended.outcome, durationMs, error });
-    return ended.outcome === 'success' ? ended.answer : ended.error;
+    return ended.outcome === 'success' ? ended.response : ended.error;
   }
 
   async #redeem(body: Buffer, address: string): Promise<Ended> {
@@ -118,9 +118,9 @@ export class SignIn {
       authentication: this.#authentication,
     });
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
-    const { response, mark } = readAnswer(members, this.#options.scope, nowSeconds);
+    const { response, mark } = readResponse(members, this.#options.scope, nowSeconds);
     this.#learn(mark);
-    return { outcome: 'success', answer: tokenAnswer(response) };
+    return { outcome: 'success', response: tokenResponse(response) };
   }
 
   #learn(mark: LearntMark | undefined): void {
@@ -134,7 +134,7 @@ export class SignIn {
   }
 }
 
-function tokenAnswer(response: AuthResponse): SignInAnswer {
+function tokenResponse(response: AuthResponse): SignInResponse {
   return { status: 200, fields: TOKEN_FIELDS, body: json(response) };
 }
 

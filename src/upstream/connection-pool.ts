@@ -11,7 +11,7 @@ import type { CallSink, Transport, TransportCall } from './transport.ts';
 const SWEEP_MS = 250;
 
 /**
- * A transport over HTTP/1.1. Each connection carries one request at a time, so that none waits behind the answer to another.
+ * A transport over HTTP/1.1. Each connection carries one request at a time, so that none waits behind the response to another.
  * The connection used last is used first, so that those not needed grow idle and close.
  *
  * Opens a connection whenever none is idle: how many requests may be in flight is decided before they come here. A resting

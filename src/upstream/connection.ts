@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { type Clock, StallTimer } from '../core/index.ts';
 import {
-  AnswerReader,
   mayAnswerTwice,
   RequestWriter,
   type RequestWriterOwner,
+  ResponseReader,
   requestHead,
   type UpstreamRequest,
 } from '../http1/index.ts';
@@ -25,7 +25,7 @@ export interface ConnectionShare {
   readonly connect: Connect;
   /** The connection may carry another request. */
   idle(connection: Connection): void;
-  /** The connection may carry another request once late bytes of its last answer would have shown. */
+  /** The connection may carry another request once late bytes of its last response would have shown. */
   rest(connection: Connection): void;
   /** The connection is closed. */
   gone(connection: Connection): void;
@@ -39,9 +39,9 @@ type Phase =
   | 'connecting'
   /** Nothing is in flight. Whatever comes closes it. */
   | 'idle'
-  /** A request is going out or has gone; the head of its answer is not complete. */
+  /** A request is going out or has gone; the head of its response is not complete. */
   | 'waiting'
-  /** The body of an answer is coming in. */
+  /** The body of a response is coming in. */
   | 'answering'
   | 'closed';
 
@@ -49,7 +49,7 @@ type Phase =
 export class Connection implements RequestWriterOwner, CallCarrier {
   readonly #share: ConnectionShare;
   readonly #socket: Socket;
-  readonly #answer: AnswerReader;
+  readonly #response: ResponseReader;
   /** The slab that the next read fills. */
   #slab: Slab;
   #phase: Phase = 'connecting';
@@ -60,7 +60,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   #requestSent = false;
   /** Bytes that the system had taken at the last sweep. */
   #bytesTaken = 0;
-  /** Interim answers that had come at the last sweep. */
+  /** Interim responses that had come at the last sweep. */
   #interim = 0;
   /** The sink has enough for now: nothing is read. */
   #paused = false;
@@ -78,7 +78,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   constructor(share: ConnectionShare, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
-    this.#answer = new AnswerReader(options.maxHeadBytes);
+    this.#response = new ResponseReader(options.maxHeadBytes);
     this.#slab = slabs.take();
     this.#bornAt = clock.monotonicMs();
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
@@ -107,7 +107,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     return call;
   }
 
-  /** Lets the answer to this call flow again. */
+  /** Lets the response to this call flow again. */
   resume(call: Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
@@ -116,12 +116,12 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#socket.resume();
   }
 
-  /** Gives up this call, and with it the connection: the rest of its answer could not be told from the next. */
+  /** Gives up this call, and with it the connection: the rest of its response could not be told from the next. */
   abort(call: Call): void {
     if (call === this.#call) this.close();
   }
 
-  /** Closes at once if nothing is in flight, else after the answer. */
+  /** Closes at once if nothing is in flight, else after the response. */
   closeWhenIdle(): void {
     if (this.#phase === 'idle') this.close();
     else this.#closeWhenIdle = true;
@@ -134,7 +134,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#call = null;
     this.#writer?.stop();
     this.#writer = null;
-    this.#answer.giveUp();
+    this.#response.giveUp();
     this.#socket.destroy();
     this.#slab.letGo();
     this.#share.gone(this);
@@ -163,11 +163,11 @@ export class Connection implements RequestWriterOwner, CallCarrier {
         break;
       case 'waiting':
         if (waitedMs > (this.#call?.request.firstByteTimeoutMs ?? 0))
-          this.#fail('timeout', new Error('no answer came in time'));
+          this.#fail('timeout', new Error('no response came in time'));
         break;
       case 'answering':
         if (!this.#paused && waitedMs > (this.#call?.request.idleTimeoutMs ?? 0))
-          this.#fail('truncated', new Error('the answer stood still for too long'));
+          this.#fail('truncated', new Error('the response stood still for too long'));
         break;
     }
   }
@@ -185,9 +185,9 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   #waitsForUpstream(): boolean {
     const { bytesWritten, writableLength, writableNeedDrain } = this.#socket;
     const bytesTaken = bytesWritten - writableLength;
-    const moved = bytesTaken !== this.#bytesTaken || this.#answer.interim !== this.#interim;
+    const moved = bytesTaken !== this.#bytesTaken || this.#response.interim !== this.#interim;
     this.#bytesTaken = bytesTaken;
-    this.#interim = this.#answer.interim;
+    this.#interim = this.#response.interim;
     return !moved && (this.#requestSent || writableNeedDrain);
   }
 
@@ -203,7 +203,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#phase = 'waiting';
     this.#carried++;
     this.#paused = false;
-    this.#answer.begin(request.method, sink);
+    this.#response.begin(request.method, sink);
     this.#bytesTaken = this.#socket.bytesWritten;
     this.#interim = 0;
     if (request.body === null) {
@@ -223,21 +223,21 @@ export class Connection implements RequestWriterOwner, CallCarrier {
 
   /** A read has filled the first `count` bytes of the slab. False: no more for now. */
   #onBytes(count: number): boolean {
-    // Unsolicited bytes could be taken for the answer to the next request.
+    // Unsolicited bytes could be taken for the response to the next request.
     if (this.#call === null) {
       this.close();
       return false;
     }
     try {
-      this.#paused = !this.#answer.read(this.#slab, count);
+      this.#paused = !this.#response.read(this.#slab, count);
     } catch (error) {
       this.#fail(this.#kindNow('malformed'), error);
     }
     // The sink may have given the exchange up.
     if (this.#phaseNow() === 'closed') return false;
     if (this.#slab.lent) this.#changeSlab();
-    if (this.#answer.over) this.#onAnswered();
-    else if (this.#answer.inBody) {
+    if (this.#response.over) this.#onAnswered();
+    else if (this.#response.inBody) {
       this.#phase = 'answering';
       this.#stall.begin();
     }
@@ -256,7 +256,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   }
 
   #onAnswered(): void {
-    const { close, keepAliveMs } = this.#answer;
+    const { close, keepAliveMs } = this.#response;
     const { options } = this.#share;
     const rests = this.#lateBytesAreLikely();
     const requestLeft = this.#requestSent && this.#socket.writableLength === 0;
@@ -264,7 +264,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#writer?.stop();
     this.#writer = null;
     if (keepAliveMs !== null) this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, options.maxAgeMs);
-    // After an early answer the upstream is still inside the request, so nothing can follow on this connection.
+    // After an early response the upstream is still inside the request, so nothing can follow on this connection.
     if (!requestLeft || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
       this.close();
       return;
@@ -276,16 +276,16 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   }
 
   /**
-   * Whether what is known of the exchange makes a second answer likely. A 429 counts because it often comes from a limiter
+   * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter
    * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
    */
   #lateBytesAreLikely(): boolean {
-    const { bodiless, status } = this.#answer;
+    const { bodiless, status } = this.#response;
     return bodiless || status === 429 || (this.#call !== null && mayAnswerTwice(this.#call.request));
   }
 
   #onEnd(): void {
-    if (this.#answer.inBody && this.#answer.ended()) this.close();
+    if (this.#response.inBody && this.#response.ended()) this.close();
     else this.#onBroken(new Error('the upstream closed the connection'));
   }
 
@@ -295,17 +295,17 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
   }
 
-  /** The kind of a failure: `truncated` once the sink has the head of an answer, else the given one. */
+  /** The kind of a failure: `truncated` once the sink has the head of a response, else the given one. */
   #kindNow(kind: UpstreamFailure['kind']): UpstreamFailure['kind'] {
-    return this.#answer.inBody ? 'truncated' : kind;
+    return this.#response.inBody ? 'truncated' : kind;
   }
 
   #fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     const call = this.#call;
     const onReusedConnection = this.#carried > 1;
-    const answerBegun = this.#carried > 0 && this.#answer.begun;
+    const responseBegun = this.#carried > 0 && this.#response.begun;
     this.close();
-    if (kind === 'reset' && onReusedConnection && !answerBegun) this.#share.stale();
-    call?.sink.fail({ kind, onReusedConnection, answerBegun, cause });
+    if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
+    call?.sink.fail({ kind, onReusedConnection, responseBegun, cause });
   }
 }

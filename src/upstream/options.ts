@@ -10,6 +10,6 @@ export interface UpstreamOptions {
   readonly maxAgeMs: number;
   /** As many as requests may be in flight. A resting connection is closed where a new one would exceed this. */
   readonly maxConnections: number;
-  /** Largest header section of an answer, in bytes. */
+  /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/index.ts';
 import type { Connection } from './connection.ts';
 
-/** Late bytes are expected up to 100 ms after their answer; the margin is for late timers and networks. */
+/** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
 const REST_MS = 125;
 /** Connections that become due within this time are released together. */
 const STEP_MS = 25;
@@ -13,12 +13,12 @@ interface Rest {
 }
 
 /**
- * Keeps connections unused for a while behind an answer without a body. An upstream that takes a HEAD for a GET, or sends
+ * Keeps connections unused for a while behind a response without a body. An upstream that takes a HEAD for a GET, or sends
  * a page behind its 304, does so in a later write, and the next request on the connection would take those bytes for its
  * answer: one client then chooses what another reads. While the connection rests nothing is asked for, and what comes
  * destroys it.
  *
- * Costs 0.13 to 0.15 connections for each such answer a second, and colder sockets; docs/design.md has the figures, also
+ * Costs 0.13 to 0.15 connections for each such response a second, and colder sockets; docs/design.md has the figures, also
  * of closing the connection instead.
  */
 export class RestingConnections {

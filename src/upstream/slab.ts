@@ -1,7 +1,7 @@
 import type { LendingBytes, Release } from '../core/index.ts';
 
 /**
- * Size of a slab, and so the most that one read brings. An answer of 64 KiB with its head comes in one read and leaves in
+ * Size of a slab, and so the most that one read brings. A response of 64 KiB with its head comes in one read and leaves in
  * one write, and memory of this size returns to the system when it is freed.
  */
 export const SLAB_BYTES = 131_072;

@@ -1,32 +1,32 @@
-import type { AnswerSink, UpstreamRequest } from '../http1/index.ts';
+import type { ResponseSink, UpstreamRequest } from '../http1/index.ts';
 
-/** Why a request got no answer, or not a whole one. */
+/** Why a request got no response, or not a whole one. */
 export interface UpstreamFailure {
   /**
    * - `connect`: no connection was made, so not a byte of the request was sent
-   * - `reset`: the connection broke before the answer's head was complete
+   * - `reset`: the connection broke before the response's head was complete
    * - `timeout`: the upstream was silent for too long
-   * - `malformed`: what came is not an HTTP/1.1 answer to this request
-   * - `truncated`: the connection broke or fell silent inside the answer's body
+   * - `malformed`: what came is not an HTTP/1.1 response to this request
+   * - `truncated`: the connection broke or fell silent inside the response's body
    */
   readonly kind: 'connect' | 'reset' | 'timeout' | 'malformed' | 'truncated';
   /** The connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
-  /** A byte of an answer had come: the upstream has acted on the request. */
-  readonly answerBegun: boolean;
+  /** A byte of a response had come: the upstream has acted on the request. */
+  readonly responseBegun: boolean;
   /** For the log. */
   readonly cause: unknown;
 }
 
-/** Takes an answer, or the failure that ends it: `fail` is the last call then. */
-export interface CallSink extends AnswerSink {
+/** Takes a response, or the failure that ends it: `fail` is the last call then. */
+export interface CallSink extends ResponseSink {
   fail(failure: UpstreamFailure): void;
 }
 
 /** A request on its way. */
 export interface TransportCall {
   /**
-   * Lets the answer flow again after `data` returned false. No timeout runs until then, so a sink that returned false must
+   * Lets the response flow again after `data` returned false. No timeout runs until then, so a sink that returned false must
    * eventually call this or `abort`.
    */
   resume(): void;
@@ -40,7 +40,7 @@ export interface Transport {
   /** Connections open now. */
   readonly connections: number;
   /**
-   * Closes idle connections at once, busy ones after their answer. Resolves when all are gone. A request may still come, from
+   * Closes idle connections at once, busy ones after their response. Resolves when all are gone. A request may still come, from
    * an exchange that began before a reload: it is carried on a connection of its own.
    */
   close(): Promise<void>;

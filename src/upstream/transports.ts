@@ -61,7 +61,7 @@ export class Transports {
     return counts;
   }
 
-  /** Closes idle connections at once, busy ones after their answer. Resolves when all are gone. */
+  /** Closes idle connections at once, busy ones after their response. Resolves when all are gone. */
   async close(): Promise<void> {
     this.use(new Map());
     await Promise.all([...this.#draining].map(({ gone }) => gone));

@@ -24,8 +24,8 @@ function clientOf({ gateway }: LimitedGateway, token: string): REST {
   return rest;
 }
 
-/** How many answers of each kind the gateway gave. */
-async function answersOf({ gateway }: LimitedGateway): Promise<{ admitted: number; refused: number }> {
+/** How many responses of each kind the gateway gave. */
+async function responsesOf({ gateway }: LimitedGateway): Promise<{ admitted: number; refused: number }> {
   let [admitted, refused] = [0, 0];
   for (const [labels, count] of await gateway.metric('weir_limit_decisions_total')) {
     if (labels.includes('outcome="admitted"')) admitted += count;
@@ -70,7 +70,7 @@ describe('@discordjs/rest', () => {
         worker(() => rest.post(`/channels/${id}/messages`, { body: { content: 'hello' } })),
       ]),
     );
-    const { admitted, refused } = await answersOf(front);
+    const { admitted, refused } = await responsesOf(front);
     expect(refused).toBe(0);
     expect(admitted).toBe(done);
     // 20 reads and 5 writes a channel in 5 s, and 12 windows begin in a minute.
@@ -86,7 +86,7 @@ describe('@discordjs/rest', () => {
     );
     await Promise.all(writes);
     expect(front.upstream.requests).toHaveLength(12);
-    const { refused } = await answersOf(front);
+    const { refused } = await responsesOf(front);
     // Whoever is refused waits for the next window; nobody sends in vain a second time in one.
     expect(refused).toBeGreaterThan(0);
     expect(refused).toBeLessThanOrEqual(4);
@@ -101,6 +101,6 @@ describe('@discordjs/rest', () => {
     await Promise.all(CHANNELS.slice(0, 3).map(id => rest.get(`/channels/${id}/messages`)));
     expect(told[0]).toMatchObject({ global: true });
     expect(performance.now() - begun).toBeGreaterThan(1_900);
-    expect((await answersOf(front)).refused).toBe(1);
+    expect((await responsesOf(front)).refused).toBe(1);
   });
 });

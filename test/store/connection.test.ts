@@ -73,10 +73,10 @@ test('a command while there is no connection fails at once and is not kept for l
   expect(await connection.command('get', 'c:key')).toBeNull();
 });
 
-test('commands of one turn keep their order and their answers', async () => {
+test('commands of one turn keep their order and their responses', async () => {
   const connection = await connected();
-  const answers = await Promise.all(Array.from({ length: 100 }, () => connection.command('incr', 'c:n')));
-  expect(answers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
+  const responses = await Promise.all(Array.from({ length: 100 }, () => connection.command('incr', 'c:n')));
+  expect(responses).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
 });
 
 test('messages come to subscribers, who are told whenever the subscription is in force', async () => {

@@ -33,18 +33,18 @@ function sameAs({ decision, atMs }: AskedCall): object {
 }
 
 async function replay(calls: readonly Call[], store: RedisStore, runner: TimedRunner): Promise<void> {
-  const answers: (Decision | Promise<Decision> | null)[] = [];
+  const responses: (Decision | Promise<Decision> | null)[] = [];
   for (const call of calls) {
     runner.nowMs = call.atMs;
     if (call.kind === 'refund') store.refund(call.limit, call.main, call.window);
-    answers.push(call.kind === 'refund' ? null : store[call.kind](call.set, call.caller, call.main));
+    responses.push(call.kind === 'refund' ? null : store[call.kind](call.set, call.caller, call.main));
   }
-  for (const [at, answer] of (await Promise.all(answers)).entries()) {
+  for (const [at, response] of (await Promise.all(responses)).entries()) {
     const call = calls[at];
     if (call === undefined || call.kind === 'refund') continue;
     const expected = sameAs(call);
-    if (JSON.stringify(sorted(answer)) === JSON.stringify(sorted(expected))) continue;
-    expect(answer, `call ${at}: ${JSON.stringify(call)}`).toEqual(expected);
+    if (JSON.stringify(sorted(response)) === JSON.stringify(sorted(expected))) continue;
+    expect(response, `call ${at}: ${JSON.stringify(call)}`).toEqual(expected);
   }
 }
 

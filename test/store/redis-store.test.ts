@@ -144,7 +144,7 @@ describe('a refusal that is known', () => {
     expect(await ask()).toBe(true);
   });
 
-  test('is void after forgetRefusals, also when its answer was on the way then', async () => {
+  test('is void after forgetRefusals, also when its response was on the way then', async () => {
     runner.nowMs += 1_000;
     const onTheWay = ask();
     store.forgetRefusals();

@@ -413,10 +413,10 @@ describe('the Authorization field', () => {
     const { issuer, gateway, upstream } = await front();
     const client = await gateway.connect();
     const line = `Authorization: ${value.replace('TOKEN', issuer.token())}`;
-    const answer = await client.ask(Buffer.from(get(line), 'utf8'));
+    const response = await client.ask(Buffer.from(get(line), 'utf8'));
     // RFC 6750, 3.1: no error is told to a client that sent no token by a scheme that is understood.
-    if (value.startsWith('Bearer ')) expectInvalidToken(answer);
-    else expectUnauthenticated(answer);
+    if (value.startsWith('Bearer ')) expectInvalidToken(response);
+    else expectUnauthenticated(response);
     expect([...(await gateway.metric('weir_tokens_refused_total')).values()]).toEqual([1]);
     expect(upstream.requests).toEqual([]);
     expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
@@ -493,11 +493,11 @@ describe('a request without a valid token', () => {
     const { issuer, gateway, upstream } = await front();
     for (const lines of [[], [bearer('none')], [issuer.bearer({ exp: 1 })]]) {
       const client = await gateway.connect();
-      const answer = await client.ask(
+      const response = await client.ask(
         head('POST /v1/things', 'Content-Length: 5', 'Expect: 100-continue', ...lines),
       );
-      expect(answer.status).toBe(401);
-      expect(answer.interim).toEqual([]);
+      expect(response.status).toBe(401);
+      expect(response.interim).toEqual([]);
       expect(await client.ended()).toBe('close');
     }
     expect(upstream.requests).toEqual([]);

@@ -8,7 +8,7 @@ import { head, withBody } from '../support/requests.ts';
 import { scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { codeFor, redeem, redeeming } from '../support/sign-in-client.ts';
 import { waitFor } from '../support/wait.ts';
-import { type Answer, header } from '../support/wire/index.ts';
+import { header, type Response } from '../support/wire/index.ts';
 
 /** Both endpoints, each with a request that is in order as far as the gateway can tell before it asks the provider. */
 const ENDPOINTS = {
@@ -27,27 +27,27 @@ async function start(settings: Partial<IdentitySettings> = {}): Promise<LocalGat
   return gateway;
 }
 
-/** That this answer is the error object, whatever else it is. */
-function expectObject(answer: Answer, status: number, code: number): Record<string, unknown> {
-  expect(answer.status, answer.body.toString()).toBe(status);
-  expect(header(answer, 'content-type')).toBe('application/json');
-  expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
-  const body: Record<string, unknown> = JSON.parse(answer.body.toString());
+/** That this response is the error object, whatever else it is. */
+function expectObject(response: Response, status: number, code: number): Record<string, unknown> {
+  expect(response.status, response.body.toString()).toBe(status);
+  expect(header(response, 'content-type')).toBe('application/json');
+  expect(header(response, 'content-length')).toBe(String(response.bodyBytes));
+  const body: Record<string, unknown> = JSON.parse(response.body.toString());
   expect(body).toMatchObject({ code, message: expect.any(String), details: expect.any(Array) });
   return body;
 }
 
 /** What a 429 says beside. */
-function expectRefusal(answer: Answer, global: boolean): void {
-  expectObject(answer, 429, 8);
+function expectRefusal(response: Response, global: boolean): void {
+  expectObject(response, 429, 8);
   const members = ['code', 'details', 'global', 'message', 'retry_after'];
-  expect(Object.keys(refusalOf(answer)).sort()).toEqual(members);
-  expect(refusalOf(answer)).toMatchObject({ global, details: [] });
+  expect(Object.keys(refusalOf(response)).sort()).toEqual(members);
+  expect(refusalOf(response)).toMatchObject({ global, details: [] });
 }
 
-function expectUnavailable(answer: Answer): void {
-  expectObject(answer, 503, 14);
-  expect(header(answer, 'retry-after')).toBe('1');
+function expectUnavailable(response: Response): void {
+  expectObject(response, 503, 14);
+  expect(header(response, 'retry-after')).toBe('1');
 }
 
 test('both endpoints serve, and tell what is wrong with a request as the error object', async () => {

@@ -17,14 +17,14 @@ async function front(redirectUri?: string) {
 describe('the authorization url', () => {
   test('is told to everyone, with the client, the redirect uri, the response type and the scope in it', async () => {
     const { issuer, gateway, upstream } = await front();
-    const answer = await gateway.ask(GET);
-    expect(answer).toMatchObject({ status: 200, reason: 'OK', complete: true });
-    expect(header(answer, 'content-type')).toBe('application/json');
-    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
-    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
-    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
-    expect(Object.keys(json(answer))).toEqual(['url']);
-    const url = new URL(String(json(answer)['url']));
+    const response = await gateway.ask(GET);
+    expect(response).toMatchObject({ status: 200, reason: 'OK', complete: true });
+    expect(header(response, 'content-type')).toBe('application/json');
+    expect(header(response, 'content-length')).toBe(String(response.bodyBytes));
+    expect(values(response.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(response, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Object.keys(json(response))).toEqual(['url']);
+    const url = new URL(String(json(response)['url']));
     expect(url.href).toMatch(`${issuer.url}/authorize?`);
     expect(Object.fromEntries(url.searchParams)).toEqual({
       client_id: 'gateway',
@@ -88,10 +88,10 @@ describe('the anonymous endpoints', () => {
   ])('%s on %s is a 405 that allows %s', async (method, endpoint, allow) => {
     const { issuer, gateway, upstream } = await front();
     const client = await gateway.connect();
-    const answer = await client.ask(head(`${method} /v1/anonymous/${endpoint}`));
-    if (method === 'HEAD') expect(answer).toMatchObject({ status: 405, bodyBytes: 0 });
-    else expectError(answer, 405, 3);
-    expect(header(answer, 'allow')).toBe(allow);
+    const response = await client.ask(head(`${method} /v1/anonymous/${endpoint}`));
+    if (method === 'HEAD') expect(response).toMatchObject({ status: 405, bodyBytes: 0 });
+    else expectError(response, 405, 3);
+    expect(header(response, 'allow')).toBe(allow);
     expect((await client.ask(GET)).status).toBe(200);
     expect(issuer.provider.tokenRequests).toEqual([]);
     expect(upstream.requests).toEqual([]);
@@ -147,9 +147,9 @@ describe('the anonymous endpoints', () => {
     issuer.provider.discovery = scripts.html(500);
     const { gateway } = await startIdentityGateway({ issuer: issuer.url });
     for (const bytes of [GET, redeeming({ code: 'c', redirectUri: 'r:' })]) {
-      const answer = await gateway.ask(bytes);
-      expectError(answer, 503, 14);
-      expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+      const response = await gateway.ask(bytes);
+      expectError(response, 503, 14);
+      expect(header(response, 'retry-after')).toMatch(/^[1-9]\d*$/);
     }
     expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });

@@ -51,13 +51,13 @@ test.each(['length', 'chunked'])(
     const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
     const client = await gateway.connect();
     const hash = createHash('sha1');
-    const answer = client.ask(head('GET /a'), {
+    const response = client.ask(head('GET /a'), {
       keepBytes: 0,
       timeoutMs: 60_000,
       onData: bytes => hash.update(bytes),
     });
-    expect(await memoryRise(gateway, answer)).toBeLessThan(MEMORY_ROOM);
-    expect(await answer).toMatchObject({ complete: true, bodyBytes: SIZE });
+    expect(await memoryRise(gateway, response)).toBeLessThan(MEMORY_ROOM);
+    expect(await response).toMatchObject({ complete: true, bodyBytes: SIZE });
     expect(hash.digest('hex')).toBe(SUM);
   },
 );
@@ -108,7 +108,7 @@ test('a client that does not read holds up the upstream, until it reads', async 
   const client = await gateway.connect();
   client.pause();
   await client.send(head('GET /a'));
-  await waitFor('the answer flows', () => sent > 0);
+  await waitFor('the response flows', () => sent > 0);
   expect(await settled(() => sent)).toBeLessThan(BUFFERS);
   client.resume();
   expect(await client.answer({ keepBytes: 0, timeoutMs: 30_000 })).toMatchObject({

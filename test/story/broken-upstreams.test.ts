@@ -4,12 +4,12 @@ import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import { answerOk, type Script, startUpstream } from '../support/wire/index.ts';
+import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 /** Answers `/broken` with these bytes and then as told; everything else is answered well. */
 function broken(bytes: string | Buffer, then: 'keep' | 'close' | 'reset' = 'keep'): Script {
   return async exchange => {
-    if (exchange.request.target !== '/broken') return await answerOk(exchange);
+    if (exchange.request.target !== '/broken') return await responseOk(exchange);
     await exchange.received();
     await exchange.send(bytes);
     if (then === 'close') exchange.connection.end();
@@ -25,7 +25,7 @@ async function front(script: Script) {
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-describe('an answer that is none is a 502, and the next request is served on another upstream connection', () => {
+describe('a response that is none is a 502, and the next request is served on another upstream connection', () => {
   test.each([
     ['nothing but a close', '', 'close'],
     ['nothing but a reset', '', 'reset'],
@@ -91,7 +91,7 @@ describe('an answer that is none is a 502, and the next request is served on ano
   });
 });
 
-describe('an answer that breaks off reaches the client as one that breaks off', () => {
+describe('a response that breaks off reaches the client as one that breaks off', () => {
   const long = 'x'.repeat(40_000);
   test.each([
     ['a length, closed', `${OK}Content-Length: 10\r\n\r\nhello`, 'close'],
@@ -114,16 +114,16 @@ describe('an answer that breaks off reaches the client as one that breaks off', 
     ['a broken trailer', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX : y\r\n\r\n`, 'keep'],
   ] as const)('%s', async (_, bytes, then) => {
     const { upstream, gateway, client } = await front(broken(bytes, then));
-    const answer = await client.ask(head('GET /broken'));
-    // Before its head went to the client such an answer may also be a 502.
-    if (answer.status === 502) expectError(answer, 502, 14);
-    else expect(answer).toMatchObject({ status: 200, complete: false });
+    const response = await client.ask(head('GET /broken'));
+    // Before its head went to the client such a response may also be a 502.
+    if (response.status === 502) expectError(response, 502, 14);
+    else expect(response).toMatchObject({ status: 200, complete: false });
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
     expect((await gateway.ask(head('GET /next'))).status).toBe(200);
   });
 });
 
-describe('bytes behind an answer', () => {
+describe('bytes behind a response', () => {
   const SMUGGLED = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned';
   test.each([
     ['a length', `${OK}Content-Length: 2\r\n\r\nok${SMUGGLED}`, 'GET'],
@@ -144,7 +144,7 @@ describe('bytes behind an answer', () => {
   });
 
   test('on an idle connection are read by nobody, 500 times', async () => {
-    const { upstream, client } = await front(answerOk);
+    const { upstream, client } = await front(responseOk);
     for (let round = 0; round < 500; round++) {
       expect((await client.ask(head(`GET /${round}`))).body.toString()).toBe('ok');
       const connection = upstream.requests.at(-1)?.connection;
@@ -176,7 +176,7 @@ describe('an upstream that is not there', () => {
 describe('an upstream that asks with 100 for a body that is on its way', () => {
   const asking: Script = async exchange => {
     await exchange.send('HTTP/1.1 100 Continue\r\n\r\n');
-    await answerOk(exchange);
+    await responseOk(exchange);
   };
 
   test.each([

@@ -22,22 +22,22 @@ const start = (config = {}) => startLimited(limits, { config: { cors, ...config 
 describe('a preflight', () => {
   test('is answered without a token and without the upstream', async () => {
     const front = await start();
-    const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT);
-    expect(answer.status).toBe(204);
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
-    expect(fieldOf(answer, 'access-control-allow-methods')).toBe('PUT');
-    expect(fieldOf(answer, 'access-control-allow-headers')).toBe('authorization');
-    expect(fieldOf(answer, 'via')).toBe('1.1 weir');
-    expect(rateFieldsOf(answer)).toEqual([]);
+    const response = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT);
+    expect(response.status).toBe(204);
+    expect(fieldOf(response, 'access-control-allow-origin')).toBe('https://app.example');
+    expect(fieldOf(response, 'access-control-allow-methods')).toBe('PUT');
+    expect(fieldOf(response, 'access-control-allow-headers')).toBe('authorization');
+    expect(fieldOf(response, 'via')).toBe('1.1 weir');
+    expect(rateFieldsOf(response)).toEqual([]);
     expect(front.upstream.requests).toHaveLength(0);
   });
 
   test('draws on the global limit of its address and on nothing else', async () => {
     const front = await start();
-    const answers = await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
-    expect(statusesOf(answers)).toEqual([204, 204, 204, 204, 429]);
-    expect(fieldOf(answers[4], 'x-ratelimit-global')).toBe('true');
-    expect(fieldOf(answers[4], 'access-control-allow-origin')).toBe('https://app.example');
+    const responses = await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
+    expect(statusesOf(responses)).toEqual([204, 204, 204, 204, 429]);
+    expect(fieldOf(responses[4], 'x-ratelimit-global')).toBe('true');
+    expect(fieldOf(responses[4], 'access-control-allow-origin')).toBe('https://app.example');
     const known = await askOnce(front, 'GET /things/1', front.issuer.bearer());
     expect(fieldOf(known, 'x-ratelimit-remaining')).toBe('1');
   });
@@ -62,13 +62,13 @@ describe('a preflight', () => {
 
   test('of another origin gets no leave', async () => {
     const front = await start();
-    const answer = await askOnce(
+    const response = await askOnce(
       front,
       'OPTIONS /things/1',
       'Origin: https://evil.example',
       ...PREFLIGHT.slice(1),
     );
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+    expect(fieldOf(response, 'access-control-allow-origin')).toBeUndefined();
     expect(front.upstream.requests).toHaveLength(0);
   });
 
@@ -82,11 +82,11 @@ describe('a preflight', () => {
       ];
       const gateway = await startGateway({ upstreamPort: upstream.port, config: { cors, routes } });
       const path = method === 'DELETE' ? '/two/1' : '/all/1';
-      const answer = await gateway.ask(
+      const response = await gateway.ask(
         head(`OPTIONS ${path}`, ORIGIN, `Access-Control-Request-Method: ${method}`),
       );
-      expect(answer.status).toBe(204);
-      expect(names(answer.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
+      expect(response.status).toBe(204);
+      expect(names(response.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
       expect(upstream.requests).toEqual([]);
     },
   );
@@ -99,32 +99,32 @@ describe('a preflight', () => {
   ])('to an anonymous endpoint is told its own method: %s', async (methodAndPath, leave) => {
     const [method, path] = methodAndPath.split(' ');
     const front = await start();
-    const answer = await askOnce(
+    const response = await askOnce(
       front,
       `OPTIONS ${path}`,
       ORIGIN,
       `Access-Control-Request-Method: ${method}`,
     );
-    expect(answer.status).toBe(204);
-    expect(fieldOf(answer, 'access-control-allow-methods')).toBe(leave ? method : undefined);
+    expect(response.status).toBe(204);
+    expect(fieldOf(response, 'access-control-allow-methods')).toBe(leave ? method : undefined);
   });
 
   test('repeats nothing but names of fields', async () => {
     const front = await start();
-    const answer = await askOnce(
+    const response = await askOnce(
       front,
       'OPTIONS /things/1',
       ...PREFLIGHT.slice(0, 2),
       'Access-Control-Request-Headers: x y"<>',
     );
-    expect(answer.status).toBe(204);
-    expect(names(answer.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
+    expect(response.status).toBe(204);
+    expect(names(response.fields).filter(name => /^access-control-/i.test(name))).toEqual([]);
   });
 
   test('is an ordinary request where no rules are set', async () => {
     const front = await startLimited(limits);
-    const answer = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT, front.issuer.bearer());
-    expect(answer.status).toBe(200);
+    const response = await askOnce(front, 'OPTIONS /things/1', ...PREFLIGHT, front.issuer.bearer());
+    expect(response.status).toBe(200);
     expect(front.upstream.onlyRequest.method).toBe('OPTIONS');
   });
 });
@@ -147,8 +147,8 @@ describe('an OPTIONS that is no preflight', () => {
   test('is counted and limited as what it is', async () => {
     const front = await start();
     const lines = ['Access-Control-Request-Method: PUT', front.issuer.bearer()];
-    const answers = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
-    expect(statusesOf(answers)).toEqual([200, 200, 429]);
+    const responses = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
+    expect(statusesOf(responses)).toEqual([200, 200, 429]);
     expect(front.upstream.requests.map(request => request.method)).toEqual(['OPTIONS', 'OPTIONS']);
   });
 
@@ -178,10 +178,10 @@ describe('a preflight for a route that leaves them to its service', () => {
       const front = await startOwn({ authentication }, exchange => exchange.answer(204, ['X-Mine', 'yes']));
       const lines = [...asks('POST'), front.issuer.bearer()];
       const client = await front.gateway.connect();
-      const answer = await client.ask(withBody('OPTIONS /own/1?a=b', '{"act":true}', ...lines));
-      expect(answer.status).toBe(204);
-      expect(fieldOf(answer, 'x-mine')).toBe('yes');
-      expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+      const response = await client.ask(withBody('OPTIONS /own/1?a=b', '{"act":true}', ...lines));
+      expect(response.status).toBe(204);
+      expect(fieldOf(response, 'x-mine')).toBe('yes');
+      expect(fieldOf(response, 'access-control-allow-origin')).toBeUndefined();
       const { method, target, fields, body } = front.upstream.onlyRequest;
       expect({ method, target, body: body.toString() }).toEqual({
         method: 'OPTIONS',
@@ -212,9 +212,9 @@ describe('a preflight for a route that leaves them to its service', () => {
 
   test('draws on the global limit of its address and on nothing else', async () => {
     const front = await startOwn();
-    const answers = await askTimes(front, 5, 'OPTIONS /own/1', ...asks('POST'));
-    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 429]);
-    expect(fieldOf(answers[4], 'x-ratelimit-global')).toBe('true');
+    const responses = await askTimes(front, 5, 'OPTIONS /own/1', ...asks('POST'));
+    expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);
+    expect(fieldOf(responses[4], 'x-ratelimit-global')).toBe('true');
     expect(front.upstream.requests).toHaveLength(4);
   });
 
@@ -248,7 +248,7 @@ describe('a preflight for a route that leaves them to its service', () => {
   });
 });
 
-describe('an answer to a script of the origin', () => {
+describe('a response to a script of the origin', () => {
   test.each([
     ['of the upstream', 200, 1, true],
     ['that refuses for the bucket', 429, 3, true],
@@ -256,11 +256,11 @@ describe('an answer to a script of the origin', () => {
   ] as const)('%s may be read, with the headers of limits', async (_, status, times, withToken) => {
     const front = await start();
     const lines = withToken ? [ORIGIN, front.issuer.bearer()] : [ORIGIN];
-    const answer = (await askTimes(front, times, 'GET /things/1', ...lines)).at(-1);
-    expect(answer?.status).toBe(status);
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
-    expect(fieldOf(answer, 'access-control-expose-headers')).toContain('X-RateLimit-Remaining');
-    expect(fieldOf(answer, 'vary')).toContain('Origin');
+    const response = (await askTimes(front, times, 'GET /things/1', ...lines)).at(-1);
+    expect(response?.status).toBe(status);
+    expect(fieldOf(response, 'access-control-allow-origin')).toBe('https://app.example');
+    expect(fieldOf(response, 'access-control-expose-headers')).toContain('X-RateLimit-Remaining');
+    expect(fieldOf(response, 'vary')).toContain('Origin');
   });
 
   test("carries the gateway's rules in place of the upstream's", async () => {
@@ -268,8 +268,8 @@ describe('an answer to a script of the origin', () => {
       config: { cors },
       upstream: exchange => exchange.answer(200, ['Access-Control-Allow-Origin', '*']),
     });
-    const answer = await askOnce(front, 'GET /things/1', ORIGIN, front.issuer.bearer());
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    const response = await askOnce(front, 'GET /things/1', ORIGIN, front.issuer.bearer());
+    expect(fieldOf(response, 'access-control-allow-origin')).toBe('https://app.example');
   });
 
   test('is left to the upstream on a route that says so', async () => {
@@ -278,7 +278,7 @@ describe('an answer to a script of the origin', () => {
       routes: [{ path: '/own/**', cors: false }],
       upstream: exchange => exchange.answer(200, ['Access-Control-Allow-Origin', 'https://theirs.example']),
     });
-    const answer = await askOnce(front, 'GET /own/1', ORIGIN, front.issuer.bearer());
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBe('https://theirs.example');
+    const response = await askOnce(front, 'GET /own/1', ORIGIN, front.issuer.bearer());
+    expect(fieldOf(response, 'access-control-allow-origin')).toBe('https://theirs.example');
   });
 });

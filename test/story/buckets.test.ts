@@ -45,8 +45,8 @@ describe('a bucket with a main parameter', () => {
 
   test('refuses a value that is no UTF-8', async () => {
     const front = await startLimited(limits);
-    const answer = await askOnce(front, 'GET /channels/%C3%28/messages', front.issuer.bearer());
-    expect(answer.status).toBe(400);
+    const response = await askOnce(front, 'GET /channels/%C3%28/messages', front.issuer.bearer());
+    expect(response.status).toBe(400);
     expect(front.upstream.requests).toHaveLength(0);
   });
 
@@ -96,8 +96,8 @@ describe('the scope of a bucket', () => {
 
   test('is user where one line of the map names it', async () => {
     const front = await startLimited(limits);
-    const answers = await askTimes(front, 2, 'GET /one', front.issuer.bearer());
-    expect(answers.map(answer => rateOf(answer).scope)).toEqual(['user', 'user']);
+    const responses = await askTimes(front, 2, 'GET /one', front.issuer.bearer());
+    expect(responses.map(response => rateOf(response).scope)).toEqual(['user', 'user']);
   });
 
   test('is shared where several do, and they draw on one quota', async () => {
@@ -153,8 +153,8 @@ describe('a resource limit', () => {
     const mallory = front.issuer.bearer({ sub: 'mallory' });
     const turnedAway = await askTimes(front, 5, 'GET /rooms/1/posts?out', mallory);
     expect(new Set(statusesOf(turnedAway))).toEqual(new Set([status]));
-    const answers = await askTimes(front, 4, 'GET /rooms/1/posts', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([200, 200, 200, 429]);
+    const responses = await askTimes(front, 4, 'GET /rooms/1/posts', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([200, 200, 200, 429]);
   });
 });
 
@@ -204,9 +204,9 @@ test('a smooth bucket admits a burst and then one request per part of its period
     routes: { '/**': 'all' },
   });
   const bearer = front.issuer.bearer();
-  const answers = await askTimes(front, 5, 'GET /a', bearer);
-  expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 429]);
-  const wait = Number(refusalOf(answers[4])['retry_after']);
+  const responses = await askTimes(front, 5, 'GET /a', bearer);
+  expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);
+  const wait = Number(refusalOf(responses[4])['retry_after']);
   expect(wait).toBeLessThanOrEqual(0.5);
   await new Promise(resolve => setTimeout(resolve, wait * 1_000));
   expect(statusesOf(await askTimes(front, 2, 'GET /a', bearer))).toEqual([200, 429]);
@@ -229,8 +229,8 @@ describe('120 requests of one caller at the same time', () => {
     const front = await startLimited({ global: { user: '50/10s' } });
     const bearer = front.issuer.bearer();
     const clients = await Promise.all(Array.from({ length: 120 }, () => front.gateway.connect()));
-    const answers = await Promise.all(clients.map(client => client.ask(head('GET /a', bearer))));
-    const statuses = statusesOf(answers);
+    const responses = await Promise.all(clients.map(client => client.ask(head('GET /a', bearer))));
+    const statuses = statusesOf(responses);
     expect(statuses.filter(status => status === 200)).toHaveLength(50);
     expect(statuses.filter(status => status === 429)).toHaveLength(70);
     expect(front.upstream.requests).toHaveLength(50);
@@ -244,9 +244,9 @@ describe('120 requests of one caller at the same time', () => {
     });
     const bearer = front.issuer.bearer();
     const clients = await Promise.all(Array.from({ length: 120 }, () => front.gateway.connect()));
-    const answers = await Promise.all(clients.map(client => client.ask(head('GET /a', bearer))));
-    const admitted = answers.filter(answer => answer.status === 200);
-    expect(admitted.map(answer => rateOf(answer).remaining).sort((a, b) => a - b)).toEqual(
+    const responses = await Promise.all(clients.map(client => client.ask(head('GET /a', bearer))));
+    const admitted = responses.filter(response => response.status === 200);
+    expect(admitted.map(response => rateOf(response).remaining).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 50 }, (_, i) => i),
     );
   });

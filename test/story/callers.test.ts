@@ -104,10 +104,10 @@ describe('an upstream learns who calls from the gateway alone', () => {
     const { issuer, gateway, upstream } = await front({
       tokens: { identity_headers: { 'X-Auth-Subject': 'name' } },
     });
-    const answer = await gateway.ask(
+    const response = await gateway.ask(
       head('GET /things', issuer.bearer({ name: claim }), 'X-Auth-Subject: admin'),
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect(told(upstream.onlyRequest).subject).toEqual(expected);
   });
 

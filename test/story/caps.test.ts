@@ -3,7 +3,7 @@ import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import { type Answer, header, startUpstream } from '../support/wire/index.ts';
+import { header, type Response, startUpstream } from '../support/wire/index.ts';
 
 /** A gateway whose upstream answers only when told, so that requests stay in flight. */
 async function front(settings: Partial<GatewaySettings>) {
@@ -17,9 +17,9 @@ async function front(settings: Partial<GatewaySettings>) {
   return { upstream, gateway, release: held.resolve };
 }
 
-function expectOverloaded(answer: Answer): void {
-  expectError(answer, 503, 14);
-  expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+function expectOverloaded(response: Response): void {
+  expectError(response, 503, 14);
+  expect(header(response, 'retry-after')).toMatch(/^[1-9]\d*$/);
 }
 
 describe('past a cap on requests in flight a request is answered 503 at once, and served when there is room', () => {
@@ -35,7 +35,7 @@ describe('past a cap on requests in flight a request is answered 503 at once, an
     expectOverloaded(await client.ask(head('GET /third')));
     expect(upstream.requests).toHaveLength(2);
     release();
-    expect((await Promise.all(first)).map(answer => answer.status)).toEqual([200, 200]);
+    expect((await Promise.all(first)).map(response => response.status)).toEqual([200, 200]);
     await waitFor('there is room', async () => (await client.ask(head('GET /third'))).status === 200);
   });
 
@@ -75,7 +75,7 @@ describe('past a cap on requests in flight a request is answered 503 at once, an
     await waitFor('the client is forgotten', async () => {
       const other = await gateway.connect();
       await other.send(head('GET /b'));
-      return await waitFor('an answer', () => other.bytesRead > 0).then(() =>
+      return await waitFor('a response', () => other.bytesRead > 0).then(() =>
         other.received.includes('200 '),
       );
     });
@@ -91,8 +91,8 @@ describe('past a cap on connections', () => {
     const [first] = [await gateway.connect(), await gateway.connect()];
     const third = await gateway.connect();
     await third.send(head('GET /a'));
-    const answer = await third.answer();
-    expectOverloaded(answer);
+    const response = await third.answer();
+    expectOverloaded(response);
     expect(await third.ended()).toBe('close');
     first?.destroy();
     await waitFor('there is room', async () => (await gateway.ask(head('GET /a'))).status === 200);

@@ -327,7 +327,7 @@ describe('weir check', () => {
 });
 
 describe('weir explain', () => {
-  /** The columns of the answer, without the line that repeats the request. */
+  /** The columns of the response, without the line that repeats the request. */
   async function explain(...words: string[]): Promise<{ code: number; facts: string[] }> {
     const file = await configOf(SOUND);
     const { code, out, err } = await weir(['explain', ...words, '--config', file]);
@@ -477,7 +477,7 @@ describe('weir explain', () => {
 });
 
 describe('weir explain, of callers', () => {
-  /** The columns of the answer for the shipped configuration. */
+  /** The columns of the response for the shipped configuration. */
   async function explain(method: string, path: string): Promise<{ code: number; facts: string[] }> {
     const { code, out, err } = await weir(['explain', method, path, 'config/gateway.yaml'], SECRET);
     expect(err).toBe('');
@@ -514,7 +514,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
 `);
     const { out } = await weir(['explain', 'GET', '/x', '--config', file], SECRET);
     expect(out).toMatch(/^ {2}authentication +optional: without a valid token the caller is its address$/m);
-    expect(out).toMatch(/^ +an answer is broken off when its token expires$/m);
+    expect(out).toMatch(/^ +a response is broken off when its token expires$/m);
     expect(out).toMatch(
       /^ {2}Authorization +a valid token is passed on, as Bearer; anything else is removed$/m,
     );

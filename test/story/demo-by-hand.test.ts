@@ -42,19 +42,19 @@ class Browser {
   }
 
   async authorizeUrl(): Promise<string> {
-    const answer = await fetch(`http://127.0.0.1:${this.#demo.ports.gateway}/v1/anonymous/authorize-url`);
-    return ((await answer.json()) as { url: string }).url;
+    const response = await fetch(`http://127.0.0.1:${this.#demo.ports.gateway}/v1/anonymous/authorize-url`);
+    return ((await response.json()) as { url: string }).url;
   }
 
   /** The access token for a code. */
   async redeem(code: string): Promise<string> {
-    const answer = await fetch(`http://127.0.0.1:${this.#demo.ports.gateway}/v1/anonymous/auth`, {
+    const response = await fetch(`http://127.0.0.1:${this.#demo.ports.gateway}/v1/anonymous/auth`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code, redirectUri: this.#redirectUri }),
     });
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { accessToken: string }).accessToken;
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { accessToken: string }).accessToken;
   }
 
   async nameFor(code: string): Promise<unknown> {
@@ -90,8 +90,8 @@ describe('the pages of the demo’s provider', () => {
 
   test('show no code where there is none', async () => {
     const { demo: running } = await demo();
-    const answer = await fetch(`http://127.0.0.1:${running.ports.provider}/callback?error=access_denied`);
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('access_denied')]);
+    const response = await fetch(`http://127.0.0.1:${running.ports.provider}/callback?error=access_denied`);
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('access_denied')]);
   });
 
   test('say where to start again when a sign-in has expired', async () => {
@@ -106,7 +106,7 @@ describe('the pages of the demo’s provider', () => {
   });
 });
 
-test('the limit that the welcome names can be changed while the demo runs, and the next answers show it', async () => {
+test('the limit that the welcome names can be changed while the demo runs, and the next responses show it', async () => {
   const { demo: running, api, folder, lines } = await demo();
   const part = { port: 1, insteadOf: null };
   const text = welcome({ gateway: part, admin: part, provider: part, backend: part });
@@ -117,8 +117,8 @@ test('the limit that the welcome names can be changed while the demo runs, and t
   const authorization = `Bearer ${await browser.redeem(code)}`;
   const limit = async () => {
     const url = `${api}/v1/channels/busy/messages`;
-    const answer = await fetch(url, { method: 'POST', headers: { authorization }, body: '{"text":"Hi"}' });
-    return answer.headers.get('x-ratelimit-limit');
+    const response = await fetch(url, { method: 'POST', headers: { authorization }, body: '{"text":"Hi"}' });
+    return response.headers.get('x-ratelimit-limit');
   };
   expect(await limit()).toBe(before.split('/')[0]);
 

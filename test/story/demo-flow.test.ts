@@ -41,7 +41,7 @@ it('the walk shows every request with what came of it, and ends well', async () 
   expect(statuses).toEqual([...signIn, ...limit]);
   expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
   expect(output).not.toContain(' NO ');
-  expect(output).toContain('Every answer was as expected.');
+  expect(output).toContain('Every response was as expected.');
 });
 
 it('the walk shows no token and no code whole', async () => {
@@ -54,7 +54,7 @@ it('the walk shows no token and no code whole', async () => {
 it('the walk brings its own demo where none runs', async () => {
   const { exitCode, output } = await walk();
   expect(exitCode).toBe(0);
-  expect(output).toContain('Every answer was as expected.');
+  expect(output).toContain('Every response was as expected.');
 });
 
 it('the walk says so where none runs at the port that was named', async () => {
@@ -64,13 +64,13 @@ it('the walk says so where none runs at the port that was named', async () => {
   expect(errors).toContain(`there is no demo at http://127.0.0.1:${port}`);
 });
 
-it('the walk ends badly where an answer is not what it should be', async () => {
+it('the walk ends badly where a response is not what it should be', async () => {
   const { ports } = await demo();
   const lax = await startLaxProxy(ports.gateway);
   const { exitCode, output } = await walk('--port', `${lax}`);
   expect(exitCode).toBe(1);
   expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401']);
-  expect(output).toContain('Some answers were not as expected');
+  expect(output).toContain('Some responses were not as expected');
 });
 
 it.each([['--port', 'http'], ['--nonsense'], ['nonsense']])(
@@ -92,14 +92,14 @@ it('the walk shows what it takes when asked', async () => {
 async function startLaxProxy(gatewayPort: number): Promise<number> {
   const server = createServer(async (request, response) => {
     const { method = 'GET', url, headers } = request;
-    const answer = await fetch(`http://127.0.0.1:${gatewayPort}${url}`, {
+    const reply = await fetch(`http://127.0.0.1:${gatewayPort}${url}`, {
       method,
       headers: pick(headers, ['authorization', 'content-type', 'x-auth-username']),
       ...(method === 'POST' ? { body: await text(request) } : {}),
     });
-    const status = answer.status === 401 ? 200 : answer.status;
-    response.writeHead(status, pick(Object.fromEntries(answer.headers), PASSED));
-    response.end(await answer.text());
+    const status = reply.status === 401 ? 200 : reply.status;
+    response.writeHead(status, pick(Object.fromEntries(reply.headers), PASSED));
+    response.end(await reply.text());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

@@ -103,8 +103,8 @@ describe('the demo', () => {
   });
 
   it('signs a user in, line by line', async () => {
-    const answer = await signInByHand(demo);
-    expect(answer).toMatchObject({ tokenType: 'Bearer', expiresIn: 300, scope: 'openid profile' });
+    const response = await signInByHand(demo);
+    expect(response).toMatchObject({ tokenType: 'Bearer', expiresIn: 300, scope: 'openid profile' });
   });
 
   it('sends a message with the token and lists it', async () => {

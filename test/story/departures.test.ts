@@ -3,7 +3,7 @@ import { type ConfigPart, type LocalGateway, startGateway } from '../support/gat
 import { Random } from '../support/random.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { answerOk, type CaptureUpstream, type Script, startUpstream } from '../support/wire/index.ts';
+import { type CaptureUpstream, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 const silence: Script = async exchange => await exchange.gone;
 
@@ -35,23 +35,23 @@ describe('when the client goes, the upstream is let go within moments', () => {
   test.each([
     ['while the upstream thinks', head('GET /a'), silence],
     ['while the upstream thinks about a body', withBody('POST /a', 'hello'), silence],
-    ['inside its request body', `${start}hello`, answerOk],
-    ['inside its chunks', `${head('POST /a', 'Transfer-Encoding: chunked')}5\r\nhello\r\n`, answerOk],
-    ['inside the answer', head('GET /a'), endless],
-    ['inside the answer, its body unfinished', `${start}hello`, endless],
+    ['inside its request body', `${start}hello`, responseOk],
+    ['inside its chunks', `${head('POST /a', 'Transfer-Encoding: chunked')}5\r\nhello\r\n`, responseOk],
+    ['inside the response', head('GET /a'), endless],
+    ['inside the response, its body unfinished', `${start}hello`, endless],
   ])('%s', async (_, bytes, script) => {
     for (const leave of ['reset', 'destroy'] as const) {
       const { upstream, gateway, client } = await front(script);
       await client.send(bytes);
       await waitFor('the request is upstream', () => upstream.requests.length === 1);
-      if (script === endless) await waitFor('the answer flows', () => client.bytesRead > 0);
+      if (script === endless) await waitFor('the response flows', () => client.bytesRead > 0);
       client[leave]();
       await waitFor('the upstream is let go', () => upstream.openConnections.length === 0, 2_500);
       await expectBaseline(gateway, upstream);
     }
   });
 
-  test('while its answer waits for it to read', async () => {
+  test('while its response waits for it to read', async () => {
     const { upstream, gateway, client } = await front(endless);
     client.pause();
     await client.send(head('GET /a'));
@@ -102,7 +102,7 @@ test('a client that half-closes behind its request is answered all the same', as
 });
 
 test('a client that closes inside a head is forgotten', async () => {
-  const { upstream, gateway, client } = await front(answerOk);
+  const { upstream, gateway, client } = await front(responseOk);
   await client.send('GET /a HTTP/1.1\r\nHo');
   client.endSending();
   await client.ended();
@@ -144,7 +144,7 @@ test('after 500 clients and upstreams that broke off anywhere, nothing is left o
   for (let round = 0; round < 50; round++) await Promise.all(Array.from({ length: 10 }, abortOne));
   await expectBaseline(gateway, upstream);
   // Its script answers nobody well: a fresh one shows that the gateway still serves.
-  upstream.script = answerOk;
+  upstream.script = responseOk;
   expect((await gateway.ask(head('GET /after'))).status).toBe(200);
   expect(upstream.requests.length).toBeGreaterThan(100);
 });

@@ -69,8 +69,8 @@ describe('the contract', () => {
 
   it('names every member of the token object, in its order', () => {
     const source = readFileSync(join(CHECKOUT, 'src/signin/redeem/auth-response.ts'), 'utf8');
-    const answer = /interface AuthResponse \{[^}]*\}/.exec(source)?.[0] ?? '';
-    const members = Array.from(answer.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name);
+    const response = /interface AuthResponse \{[^}]*\}/.exec(source)?.[0] ?? '';
+    const members = Array.from(response.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name);
     expect(members).toHaveLength(9);
     const section = documentNamed('docs/contract.md').section('### 1.4 The token object');
     expect(Array.from(section.matchAll(/^\| `(\w+)`/gm), ([, name]) => name)).toEqual(members);

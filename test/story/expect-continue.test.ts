@@ -13,14 +13,14 @@ async function front(script?: Script, settings: Partial<GatewaySettings> = {}) {
 
 const EXPECT = head('POST /a', 'Expect: 100-continue', 'Content-Length: 5');
 
-test('a client that waits for 100 gets it, sends its body and gets its answer', async () => {
+test('a client that waits for 100 gets it, sends its body and gets its response', async () => {
   const { upstream, client } = await front();
   await client.send(EXPECT);
-  const answer = client.answer();
+  const response = client.answer();
   // Nothing is sent until the gateway asks for it.
   while (!client.received.includes('HTTP/1.1 100 ')) await new Promise(resolve => setTimeout(resolve, 1));
   await client.send('hello');
-  expect(await answer).toMatchObject({ status: 200, interim: [{ status: 100 }] });
+  expect(await response).toMatchObject({ status: 200, interim: [{ status: 100 }] });
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
   expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
   expect((await client.ask(head('GET /next'))).status).toBe(200);
@@ -29,9 +29,9 @@ test('a client that waits for 100 gets it, sends its body and gets its answer', 
 test('100 comes once an upstream connection is held, and not when there is none', async () => {
   const gateway = await startGateway({ upstreamPort: await freePort() });
   const client = await gateway.connect();
-  const answer = await client.ask(EXPECT);
-  expectError(answer, 502, 14);
-  expect(answer.interim).toEqual([]);
+  const response = await client.ask(EXPECT);
+  expectError(response, 502, 14);
+  expect(response.interim).toEqual([]);
 });
 
 test.each([
@@ -39,11 +39,11 @@ test.each([
   ['a body too large', 413, 3, { route: { max_body: '4B' } }],
 ] as const)('no 100 goes to a request that is refused: %s', async (_, status, code, settings) => {
   const { upstream, client } = await front(undefined, settings);
-  const answer = await client.ask(EXPECT);
-  expectError(answer, status, code);
-  expect(answer.interim).toEqual([]);
+  const response = await client.ask(EXPECT);
+  expectError(response, status, code);
+  expect(response.interim).toEqual([]);
   // Whether the body comes is the client's choice, so the connection cannot go on.
-  expect(header(answer, 'connection')).toBe('close');
+  expect(header(response, 'connection')).toBe('close');
   expect(upstream.requests).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test.each(['something', '100-continue, something', '200-ok'])(
   },
 );
 
-test('an upstream that answers without waiting for the body has its answer passed, and the body stays a body', async () => {
+test('an upstream that answers without waiting for the body has its response passed, and the body stays a body', async () => {
   const { upstream, client } = await front(exchange => exchange.answer(403, [], 'no'));
   expect(await client.ask(`${EXPECT}h`)).toMatchObject({ status: 403, complete: true });
   await client.send(`ello${head('GET /next')}`);

@@ -5,7 +5,7 @@ import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { type Answer, header, startUpstream } from '../support/wire/index.ts';
+import { header, type Response, startUpstream } from '../support/wire/index.ts';
 
 const ROUTES = [
   { path: '/v1/channels/{channel_id}/messages', methods: ['GET', 'POST'] },
@@ -175,14 +175,14 @@ function expected({ code, facts }: { code: number; facts: Facts }, as: string) {
 
 const NAMES: Readonly<Record<string, string>> = { bot: 'a bot', user: 'a user', address: 'an address' };
 
-function seen(answer: Answer, line: Readonly<Record<string, unknown>> | undefined, served: boolean) {
-  const { status } = answer;
+function seen(response: Response, line: Readonly<Record<string, unknown>> | undefined, served: boolean) {
+  const { status } = response;
   return {
     code: status === 200 || status === 401 || served ? 0 : 1,
     status: served ? 'its own' : status,
     route: line?.['route'] ?? null,
-    hash: header(answer, 'x-ratelimit-bucket'),
-    limit: header(answer, 'x-ratelimit-limit'),
+    hash: header(response, 'x-ratelimit-bucket'),
+    limit: header(response, 'x-ratelimit-limit'),
   };
 }
 
@@ -196,9 +196,9 @@ async function differences(gateway: LocalGateway, bearers: Readonly<Record<strin
       const said = expected(await explain(gateway.configFile, method, path, as), as);
       const before = accessLines(gateway).length;
       const request = head(`${method} ${path}`, ...(bearers[as] ?? []), 'Content-Length: 0');
-      const answer = await gateway.ask(request, { to: method });
+      const response = await gateway.ask(request, { to: method });
       const line = accessLines(gateway)[before];
-      const does = seen(answer, line, said.status === 'its own' && answer.status !== 404);
+      const does = seen(response, line, said.status === 'its own' && response.status !== 404);
       if (JSON.stringify(said) !== JSON.stringify(does)) found.push({ method, path, as, said, does });
     }
   }

@@ -7,7 +7,7 @@ import { head } from '../support/requests.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
-import { type Answer, header, names, startUpstream, values } from '../support/wire/index.ts';
+import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
 
 /** Of a window that closes long after the test. */
 const LONG = { failed_verifications: '5/1h' };
@@ -34,12 +34,16 @@ function forger(issuer: TestIssuer, kid = 'first'): () => string {
 }
 
 /** Sends forged tokens until the address has got nothing but refusals for the rest of a second, and returns one of them. */
-async function spend(gateway: TestGateway, line: () => string, localAddress = '127.0.0.1'): Promise<Answer> {
+async function spend(
+  gateway: TestGateway,
+  line: () => string,
+  localAddress = '127.0.0.1',
+): Promise<Response> {
   const client = await gateway.connect({ localAddress });
   for (let sent = 0; sent < 100; sent += 1) {
-    const answer = await client.ask(get(line()));
-    if (answer.status === 429) return answer;
-    expectInvalidToken(answer);
+    const response = await client.ask(get(line()));
+    if (response.status === 429) return response;
+    expectInvalidToken(response);
   }
   throw new Error('the budget does not come to an end');
 }
@@ -52,29 +56,29 @@ async function checks(gateway: TestGateway, good: boolean): Promise<number> {
 describe('an address that spends its budget of failed verifications', () => {
   test('is refused as by a global limit, word for word', async () => {
     const { issuer, gateway, upstream } = await front();
-    const answer = await spend(gateway, forger(issuer));
-    expect(answer).toMatchObject({ reason: 'Too Many Requests', complete: true });
-    expect(JSON.parse(answer.body.toString())).toEqual({
+    const response = await spend(gateway, forger(issuer));
+    expect(response).toMatchObject({ reason: 'Too Many Requests', complete: true });
+    expect(JSON.parse(response.body.toString())).toEqual({
       message: expect.stringMatching(/^[\x20-\x7e]+$/),
       retry_after: expect.any(Number),
       global: true,
     });
-    const { retry_after: waitS } = JSON.parse(answer.body.toString());
+    const { retry_after: waitS } = JSON.parse(response.body.toString());
     expect(waitS).toBeGreaterThan(3_500);
     expect(waitS).toBeLessThanOrEqual(3_600);
     expect(Math.round(waitS * 1_000) / 1_000).toBe(waitS);
-    expect(header(answer, 'retry-after')).toBe(String(Math.ceil(waitS)));
-    const ofLimits = names(answer.fields).filter(name => /^x-ratelimit|^retry-after$/i.test(name));
+    expect(header(response, 'retry-after')).toBe(String(Math.ceil(waitS)));
+    const ofLimits = names(response.fields).filter(name => /^x-ratelimit|^retry-after$/i.test(name));
     expect(ofLimits.sort()).toEqual(['Retry-After', 'X-RateLimit-Global', 'X-RateLimit-Scope']);
-    expect(header(answer, 'x-ratelimit-global')).toBe('true');
-    expect(header(answer, 'x-ratelimit-scope')).toBe('global');
-    expect(header(answer, 'content-type')).toBe('application/json');
-    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
-    expect(header(answer, 'cache-control')).toBe('no-store');
-    expect(header(answer, 'www-authenticate')).toBeUndefined();
-    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
-    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
-    expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
+    expect(header(response, 'x-ratelimit-global')).toBe('true');
+    expect(header(response, 'x-ratelimit-scope')).toBe('global');
+    expect(header(response, 'content-type')).toBe('application/json');
+    expect(header(response, 'content-length')).toBe(String(response.bodyBytes));
+    expect(header(response, 'cache-control')).toBe('no-store');
+    expect(header(response, 'www-authenticate')).toBeUndefined();
+    expect(values(response.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(response, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Date.parse(header(response, 'date') ?? '')).not.toBeNaN();
     expect(upstream.requests).toEqual([]);
   });
 

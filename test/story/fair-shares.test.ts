@@ -15,10 +15,10 @@ import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import {
-  type Answer,
   type CaptureUpstream,
   header,
   type RawClient,
+  type Response,
   type Script,
   startUpstream,
 } from '../support/wire/index.ts';
@@ -56,9 +56,9 @@ async function hold(
   return client;
 }
 
-function expectOverloaded(answer: Answer): void {
-  expectError(answer, 503, 14);
-  expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
+function expectOverloaded(response: Response): void {
+  expectError(response, 503, 14);
+  expect(header(response, 'retry-after')).toMatch(/^[1-9]\d*$/);
 }
 
 async function inFlight(gateway: LocalGateway): Promise<number> {
@@ -206,8 +206,8 @@ describe('what the upstream has no room for draws on no limit', () => {
       },
     });
     await refusedFor(gateway, upstream);
-    const answer = await gateway.ask(head('GET /things/7/a'));
-    expect([answer.status, rateOf(answer).remaining]).toEqual([200, 4]);
+    const response = await gateway.ask(head('GET /things/7/a'));
+    expect([response.status, rateOf(response).remaining]).toEqual([200, 4]);
   });
 
   describe('in Redis', () => {
@@ -227,8 +227,8 @@ describe('what the upstream has no room for draws on no limit', () => {
       });
       await redisDecides(gateway);
       await refusedFor(gateway, upstream);
-      const answer = await gateway.ask(head('GET /things/7/a'));
-      expect([answer.status, rateOf(answer).remaining]).toEqual([200, 4]);
+      const response = await gateway.ask(head('GET /things/7/a'));
+      expect([response.status, rateOf(response).remaining]).toEqual([200, 4]);
     });
   });
 
@@ -271,7 +271,7 @@ describe('a permit comes back, once, from a request', () => {
       },
     ],
     [
-      'whose client leaves with the answer on its way',
+      'whose client leaves with the response on its way',
       async (client, upstream) => {
         await client.send(`${start}helloworld`);
         await upstreamHas(upstream, 2);
@@ -279,15 +279,15 @@ describe('a permit comes back, once, from a request', () => {
       },
     ],
     [
-      'whose client leaves inside the answer',
+      'whose client leaves inside the response',
       async client => {
         await client.send(head('GET /endless'));
-        await waitFor('the answer flows', () => client.bytesRead > 0);
+        await waitFor('the response flows', () => client.bytesRead > 0);
         client.reset();
       },
     ],
     [
-      'whose client leaves without having read the answer',
+      'whose client leaves without having read the response',
       async (client, upstream) => {
         client.pause();
         await client.send(head('GET /endless'));
@@ -356,7 +356,7 @@ describe('a permit comes back, once, from a request', () => {
       },
     ],
     [
-      'whose upstream breaks off inside the answer',
+      'whose upstream breaks off inside the response',
       async client => {
         expect((await client.ask(head('GET /half'))).complete).toBe(false);
       },

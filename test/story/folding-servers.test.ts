@@ -43,9 +43,9 @@ describe.each(Object.entries(PAGES))('behind a server that folds names (%s)', (_
     const bearer = issuer.bearer();
     for (const character of PUNCTUATION) {
       const names = Object.keys(GUARDED).map(name => name.replaceAll('-', character));
-      const answer = await client.ask(head(`GET ${page}`, bearer, ...names.map(name => `${name}: forged`)));
-      expect(answer.status).toBe(200);
-      const variables = variablesOf(answer.body.toString('latin1'));
+      const response = await client.ask(head(`GET ${page}`, bearer, ...names.map(name => `${name}: forged`)));
+      expect(response.status).toBe(200);
+      const variables = variablesOf(response.body.toString('latin1'));
       for (const [name, value] of Object.entries(GUARDED)) {
         const heard = variables.filter(([variable]) => variable === variableOf(name)).map(([, text]) => text);
         const ours = heard.map(text => (name === 'X-Request-Id' && text !== 'forged' ? 'ours' : text));
@@ -57,8 +57,8 @@ describe.each(Object.entries(PAGES))('behind a server that folds names (%s)', (_
   test('a name that only they fold still reaches them', async () => {
     const [issuer, port] = [await startIssuer(), await startLighttpd()];
     const { gateway } = await startGatewayOf(issuer, { api: { url: `http://127.0.0.1:${port}` } });
-    const answer = await gateway.ask(head(`GET ${page}`, issuer.bearer(), 'X~Mine.Own: a'));
-    expect(variablesOf(answer.body.toString('latin1'))).toContainEqual(['HTTP_X_MINE_OWN', 'a']);
+    const response = await gateway.ask(head(`GET ${page}`, issuer.bearer(), 'X~Mine.Own: a'));
+    expect(variablesOf(response.body.toString('latin1'))).toContainEqual(['HTTP_X_MINE_OWN', 'a']);
   });
 });
 

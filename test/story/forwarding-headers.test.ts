@@ -210,13 +210,13 @@ describe('behind a trusted proxy', () => {
 });
 
 describe('a request id', () => {
-  test('is the same upstream and on the answer, and another for each request', async () => {
+  test('is the same upstream and on the response, and another for each request', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const client = await gateway.connect();
-    const answers = [await client.ask(head('GET /a')), await client.ask(head('GET /a'))];
+    const responses = [await client.ask(head('GET /a')), await client.ask(head('GET /a'))];
     const ids = upstream.requests.map(request => values(request.fields, 'x-request-id'));
-    expect(answers.map(answer => [header(answer, 'x-request-id')])).toEqual(ids);
+    expect(responses.map(response => [header(response, 'x-request-id')])).toEqual(ids);
     expect(new Set(ids.flat()).size).toBe(2);
   });
 
@@ -229,8 +229,8 @@ describe('a request id', () => {
   test.each(['a', 'A-b_c.9', 'a'.repeat(64)])('of a trusted peer is kept: %s', async id => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, ...TRUSTED });
-    const answer = await gateway.ask(head('GET /a', `X-Request-Id: ${id}`));
-    expect(header(answer, 'x-request-id')).toBe(id);
+    const response = await gateway.ask(head('GET /a', `X-Request-Id: ${id}`));
+    expect(header(response, 'x-request-id')).toBe(id);
     expect(values(upstream.onlyRequest.fields, 'x-request-id')).toEqual([id]);
   });
 
@@ -264,8 +264,8 @@ describe('a request id', () => {
   test("of the upstream does not take the place of the gateway's", async () => {
     const upstream = await startUpstream(exchange => exchange.answer(200, ['X-Request-Id', 'theirs'], 'ok'));
     const gateway = await startGateway({ upstreamPort: upstream.port });
-    const answer = await gateway.ask(head('GET /a'));
-    expect(values(answer.fields, 'x-request-id')).toEqual(
+    const response = await gateway.ask(head('GET /a'));
+    expect(values(response.fields, 'x-request-id')).toEqual(
       values(upstream.onlyRequest.fields, 'x-request-id'),
     );
   });

@@ -31,7 +31,7 @@ async function requestWith(...lines: string[]): Promise<CapturedRequest> {
   return upstream.onlyRequest;
 }
 
-async function answerWith(fields: WireFields) {
+async function responseWith(fields: WireFields) {
   const upstream = await startUpstream(exchange => exchange.answer(200, fields, 'ok'));
   const gateway = await startGateway({ upstreamPort: upstream.port });
   return await gateway.ask(head('GET /a'));
@@ -132,17 +132,17 @@ describe('on the way to the upstream', () => {
 
 describe('on the way back', () => {
   test('fields keep their letter case, order, doubles and every byte', async () => {
-    expect(tests((await answerWith(SPECIMEN_FIELDS)).fields)).toEqual(SPECIMENS);
+    expect(tests((await responseWith(SPECIMEN_FIELDS)).fields)).toEqual(SPECIMENS);
   });
 
   test('several Set-Cookie stay several', async () => {
     const cookies = ['a=1; Path=/', 'b=2, c; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'a=1; Path=/'];
-    const { fields } = await answerWith(cookies.flatMap(cookie => ['Set-Cookie', cookie]));
+    const { fields } = await responseWith(cookies.flatMap(cookie => ['Set-Cookie', cookie]));
     expect(values(fields, 'set-cookie')).toEqual(cookies);
   });
 
   test('fields that end at this hop or that Connection names are taken away', async () => {
-    const { fields } = await answerWith([
+    const { fields } = await responseWith([
       ...[
         'Keep-Alive',
         'timeout=5',
@@ -163,7 +163,7 @@ describe('on the way back', () => {
   });
 
   test("Via is added to what was there, the content type and the server are the upstream's", async () => {
-    const answer = await answerWith([
+    const response = await responseWith([
       'Via',
       '1.1 cache',
       'Content-Type',
@@ -171,20 +171,20 @@ describe('on the way back', () => {
       'Server',
       'theirs',
     ]);
-    expect(values(answer.fields, 'via').join(', ')).toBe('1.1 cache, 1.1 weir');
-    expect(header(answer, 'content-type')).toBe('text/plain; charset=x');
-    expect(values(answer.fields, 'server')).toEqual(['theirs']);
+    expect(values(response.fields, 'via').join(', ')).toBe('1.1 cache, 1.1 weir');
+    expect(header(response, 'content-type')).toBe('text/plain; charset=x');
+    expect(values(response.fields, 'server')).toEqual(['theirs']);
   });
 
   test("Date is the upstream's, or the gateway's where it has none", async () => {
     const date = 'Tue, 01 Jan 2019 00:00:00 GMT';
-    expect(values((await answerWith(['Date', date])).fields, 'date')).toEqual([date]);
-    expect(Date.parse(header(await answerWith([]), 'date') ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    expect(values((await responseWith(['Date', date])).fields, 'date')).toEqual([date]);
+    expect(Date.parse(header(await responseWith([]), 'date') ?? '')).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  test('nothing is added but Via, X-Request-Id, Date and what frames the answer', async () => {
-    const answer = await answerWith(['X-Test', 'a']);
-    expect(new Set(names(answer.fields).map(name => name.toLowerCase()))).toEqual(
+  test('nothing is added but Via, X-Request-Id, Date and what frames the response', async () => {
+    const response = await responseWith(['X-Test', 'a']);
+    expect(new Set(names(response.fields).map(name => name.toLowerCase()))).toEqual(
       new Set(['x-test', 'via', 'x-request-id', 'date', 'content-length', 'connection', 'keep-alive']),
     );
   });

@@ -127,7 +127,7 @@ describe('a request that asks for something else than a resource', () => {
     ['a bare LF before it', 400, `\n${head('GET /a')}`],
     ['the preface of HTTP/2', 505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
     ['a TLS handshake', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['an answer', 400, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    ['a response', 400, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
     ['a version in lower case', 400, 'GET /a http/1.1\r\nHost: gateway.test\r\n\r\n'],
     ['tabs in the request line', 400, 'GET\t/a\tHTTP/1.1\r\nHost: gateway.test\r\n\r\n'],
   ])('is refused, and nothing becomes a tunnel: %s', async (_, status, bytes) => {
@@ -150,8 +150,8 @@ describe('a request that asks for something else than a resource', () => {
     expect(String(error)).toContain('Protocol error');
     const client = await gateway.connect();
     await client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-    const answer = await expectRejected(client, 505);
-    expect(answer.body.toString()).toContain('HTTP/1.1 and HTTP/1.0, not HTTP/2');
+    const response = await expectRejected(client, 505);
+    expect(response.body.toString()).toContain('HTTP/1.1 and HTTP/1.0, not HTTP/2');
     expect(upstream.connections).toEqual([]);
   });
 
@@ -160,8 +160,8 @@ describe('a request that asks for something else than a resource', () => {
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const client = await gateway.connect();
     await client.send(method === 'CONNECT' ? head('CONNECT gateway.test:80') : head('TRACE /a'));
-    const answer = await expectRejected(client, 405);
-    expect(values(answer.fields, 'allow')).toHaveLength(1);
+    const response = await expectRejected(client, 405);
+    expect(values(response.fields, 'allow')).toHaveLength(1);
   });
 
   test.each(['TRACE /things/1', 'CONNECT gateway.test:80'])(
@@ -169,17 +169,17 @@ describe('a request that asks for something else than a resource', () => {
     async line => {
       const front = await startLimited({ invalid_requests: { limit: '2/60s', restrict_for: '60s' } });
       await askTimes(front, 3, 'GET /things/1');
-      const answer = await askOnce(front, line);
-      expect(answer.status).toBe(429);
-      expect(values(answer.fields, 'via')).toEqual([]);
+      const response = await askOnce(front, line);
+      expect(response.status).toBe(429);
+      expect(values(response.fields, 'via')).toEqual([]);
     },
   );
 
   test('is told the methods of an anonymous endpoint there', async () => {
     const front = await startLimited({});
-    const answer = await askOnce(front, 'TRACE /v1/anonymous/auth');
-    expect(answer.status).toBe(405);
-    expect(values(answer.fields, 'allow')).toEqual(['POST']);
+    const response = await askOnce(front, 'TRACE /v1/anonymous/auth');
+    expect(response.status).toBe(405);
+    expect(values(response.fields, 'allow')).toEqual(['POST']);
   });
 
   test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND', 'MKCOL', 'M-SEARCH'])(

@@ -15,12 +15,12 @@ function request(methodAndTarget: string, ...lines: string[]): string {
   return `${[`${methodAndTarget} HTTP/1.0`, 'Host: gateway.test', ...lines].join('\r\n')}\r\n\r\n`;
 }
 
-test('a request of HTTP/1.0 goes upstream as HTTP/1.1 and its connection is closed behind the answer', async () => {
+test('a request of HTTP/1.0 goes upstream as HTTP/1.1 and its connection is closed behind the response', async () => {
   const { upstream, client } = await front();
-  const answer = await client.ask(request('GET /a'));
-  expect(answer).toMatchObject({ status: 200, complete: true });
-  expect(answer.body.toString()).toBe('ok');
-  expect(header(answer, 'connection')).toBe('close');
+  const response = await client.ask(request('GET /a'));
+  expect(response).toMatchObject({ status: 200, complete: true });
+  expect(response.body.toString()).toBe('ok');
+  expect(header(response, 'connection')).toBe('close');
   expect(await client.ended()).toBe('close');
   expect(values(upstream.onlyRequest.fields, 'via')).toEqual(['1.0 weir']);
 });
@@ -28,18 +28,18 @@ test('a request of HTTP/1.0 goes upstream as HTTP/1.1 and its connection is clos
 test('it keeps its connection when it asks for that', async () => {
   const { upstream, client } = await front();
   for (let i = 0; i < 3; i++) {
-    const answer = await client.ask(request('GET /a', 'Connection: keep-alive'));
-    expect(answer).toMatchObject({ status: 200, end: 'framing' });
-    expect(header(answer, 'connection')?.toLowerCase()).toBe('keep-alive');
+    const response = await client.ask(request('GET /a', 'Connection: keep-alive'));
+    expect(response).toMatchObject({ status: 200, end: 'framing' });
+    expect(header(response, 'connection')?.toLowerCase()).toBe('keep-alive');
   }
   expect(upstream.requests).toHaveLength(3);
 });
 
-test('an answer without a length ends with its connection, and says nothing else, even to HEAD', async () => {
+test('a response without a length ends with its connection, and says nothing else, even to HEAD', async () => {
   const { client } = await front(exchange => exchange.send('HTTP/1.1 200 OK\r\nX: y\r\n\r\n'));
-  const answer = await client.ask(request('HEAD /a', 'Connection: keep-alive'), { to: 'HEAD' });
-  expect(header(answer, 'connection')).toBe('close');
-  expect(header(answer, 'keep-alive')).toBeUndefined();
+  const response = await client.ask(request('HEAD /a', 'Connection: keep-alive'), { to: 'HEAD' });
+  expect(header(response, 'connection')).toBe('close');
+  expect(header(response, 'keep-alive')).toBeUndefined();
   expect(await client.ended()).toBe('close');
 });
 
@@ -64,26 +64,26 @@ test('without a Host it is refused', async () => {
 });
 
 test.each(['', 'Connection: keep-alive', 'TE: chunked'])(
-  'an answer without a length ends with the connection, never in chunks (%j)',
+  'a response without a length ends with the connection, never in chunks (%j)',
   async line => {
     const { client } = await front(async exchange => {
       await exchange.send(`${CHUNKS}`);
       await new Promise(resolve => setTimeout(resolve, 20));
       await exchange.send('3\r\nllo\r\n0\r\nX-Sum: a\r\n\r\n');
     });
-    const answer = await client.ask(request('GET /a', ...(line === '' ? [] : [line])));
-    expect(answer).toMatchObject({
+    const response = await client.ask(request('GET /a', ...(line === '' ? [] : [line])));
+    expect(response).toMatchObject({
       status: 200,
       framing: 'close',
       complete: true,
       end: 'close',
       trailers: [],
     });
-    expect(answer.body.toString()).toBe('hello');
+    expect(response.body.toString()).toBe('hello');
   },
 );
 
-test('an answer without a length that breaks off is reset, since its end would look like its whole', async () => {
+test('a response without a length that breaks off is reset, since its end would look like its whole', async () => {
   const { client } = await front(async exchange => {
     await exchange.send(CHUNKS);
     await new Promise(resolve => setTimeout(resolve, 20));
@@ -92,7 +92,7 @@ test('an answer without a length that breaks off is reset, since its end would l
   expect(await client.ask(request('GET /a'))).toMatchObject({ status: 200, complete: false, end: 'reset' });
 });
 
-test('no interim answer goes to HTTP/1.0', async () => {
+test('no interim response goes to HTTP/1.0', async () => {
   const { client } = await front(exchange =>
     exchange.send(
       'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
@@ -103,8 +103,10 @@ test('no interim answer goes to HTTP/1.0', async () => {
 
 test('no 100 goes to HTTP/1.0, and its Expect changes nothing', async () => {
   const { upstream, client } = await front();
-  const answer = await client.ask(`${request('POST /a', 'Expect: 100-continue', 'Content-Length: 5')}hello`);
-  expect(answer).toMatchObject({ status: 200, interim: [] });
+  const response = await client.ask(
+    `${request('POST /a', 'Expect: 100-continue', 'Content-Length: 5')}hello`,
+  );
+  expect(response).toMatchObject({ status: 200, interim: [] });
   expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
 });
 

@@ -9,7 +9,7 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
-import { type Answer, header } from '../support/wire/index.ts';
+import { header, type Response } from '../support/wire/index.ts';
 
 const NEXT = issuerKey('ES256', 'next');
 const get = (line: string, path = '/things') => head(`GET ${path}`, line);
@@ -49,10 +49,10 @@ async function fetchBegins(issuer: TestIssuer, gateway: TestGateway) {
 }
 
 /** That nobody can tell, and that the client is to come again. */
-function expectUndecided(answer: Answer): void {
-  expectError(answer, 503, 14);
-  expect(header(answer, 'retry-after')).toMatch(/^[1-9]\d*$/);
-  expect(header(answer, 'www-authenticate')).toBeUndefined();
+function expectUndecided(response: Response): void {
+  expectError(response, 503, 14);
+  expect(header(response, 'retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(header(response, 'www-authenticate')).toBeUndefined();
 }
 
 /** The public key of an issuer, with an exponent by which everybody can sign. */
@@ -63,7 +63,7 @@ function exponentOne(kid: string): Readonly<Record<string, unknown>> {
 const keySet = (...keys: readonly unknown[]) => scripts.json(200, { keys });
 const { jwk } = NEXT;
 
-/** Answers that are no key set with a key in it that could verify anything. */
+/** Responses that are no key set with a key in it that could verify anything. */
 const useless: readonly (readonly [string, Script])[] = [
   ['500', scripts.html(500)],
   ['a page', scripts.html(200)],
@@ -103,15 +103,15 @@ describe('an issuer that sends', () => {
     async (_, script) => {
       const { issuer, gateway } = await front();
       issuer.provider.keys = script;
-      const answers: Answer[] = [];
+      const responses: Response[] = [];
       // The first ones may come within the cooldown of the first fetch.
       await expect
         .poll(async () => {
-          answers.push(await gateway.ask(get(by(issuer, NEXT))));
+          responses.push(await gateway.ask(get(by(issuer, NEXT))));
           return (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
         }, OFTEN)
         .toBeGreaterThan(0);
-      for (const answer of answers) expectUndecided(answer);
+      for (const response of responses) expectUndecided(response);
       expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
       expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
       issuer.publish(issuer.key, NEXT);
@@ -169,8 +169,8 @@ describe('a key by which others than the issuer can sign', () => {
     const tokens = [forged(issuer.claims(), 'one'), signToken(roca, issuer.claims())];
     for (const token of tokens) {
       for (let i = 0; i < 3; i++) {
-        const answer = await gateway.ask(get(`Authorization: Bearer ${secret(token)}`));
-        expect([401, 503]).toContain(answer.status);
+        const response = await gateway.ask(get(`Authorization: Bearer ${secret(token)}`));
+        expect([401, 503]).toContain(response.status);
       }
     }
     expect(upstream.requests).toEqual([]);
@@ -269,8 +269,8 @@ describe('an issuer that is away at the start', () => {
       });
       for (let round = 0; round < 3; round += 1) {
         const paths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? '/things' : '/optional'));
-        const answers = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
-        for (const answer of answers) expectUndecided(answer);
+        const responses = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
+        for (const response of responses) expectUndecided(response);
       }
       expect(upstream.requests).toEqual([]);
       expect(await gateway.admin('/readyz')).toMatchObject({
@@ -329,10 +329,10 @@ describe('a key that is', () => {
     // The first token may come within the cooldown of the first fetch.
     await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT)))).status).toBe(200);
     expect(issuer.provider.keyFetches).toBe(2);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [old, issuer.bearer(), by(issuer, NEXT)].map(line => gateway.ask(get(line))),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(issuer.provider.keyFetches).toBe(2);
   });
 
@@ -469,9 +469,9 @@ describe('a token of an unknown key', () => {
     issuer.publish(issuer.key, NEXT);
     goOn();
     // The fetch has ended for those that left as for this one.
-    const answer = await gateway.ask(get(by(issuer, NEXT)));
-    expect(answer.status).toBe(200);
-    expect(header(answer, 'x-ratelimit-remaining')).toBe('9');
+    const response = await gateway.ask(get(by(issuer, NEXT)));
+    expect(response.status).toBe(200);
+    expect(header(response, 'x-ratelimit-remaining')).toBe('9');
     expect(upstream.requests).toHaveLength(1);
   });
 

@@ -14,7 +14,7 @@ import {
 import { head } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
 
-/** Every name of an answer that says anything about limits. */
+/** Every name of a response that says anything about limits. */
 const WITH_WAIT = ['retry-after', ...BUCKET_FIELDS];
 
 const limits = {
@@ -26,18 +26,18 @@ const limits = {
 describe('answers of a limited route', () => {
   test('count down to 0 on the last admitted request, and the next is refused', async () => {
     const front = await startLimited(limits);
-    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([200, 200, 200, 429]);
-    expect(answers.map(answer => rateOf(answer).remaining)).toEqual([2, 1, 0, 0]);
-    expect(answers.map(answer => rateOf(answer).limit)).toEqual([3, 3, 3, 3]);
+    const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([200, 200, 200, 429]);
+    expect(responses.map(response => rateOf(response).remaining)).toEqual([2, 1, 0, 0]);
+    expect(responses.map(response => rateOf(response).limit)).toEqual([3, 3, 3, 3]);
     expect(front.upstream.requests).toHaveLength(3);
   });
 
   test('tell the same Reset and the same bucket throughout a window, and a Reset-After that falls', async () => {
     const front = await startLimited(limits);
     const before = Date.now() / 1_000;
-    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
-    const rates = answers.map(rateOf);
+    const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    const rates = responses.map(rateOf);
     expect(new Set(rates.map(rate => rate.reset)).size).toBe(1);
     expect(new Set(rates.map(rate => rate.bucket)).size).toBe(1);
     const [first, ...later] = rates;
@@ -49,15 +49,15 @@ describe('answers of a limited route', () => {
       expect(resetAfter).toBeLessThanOrEqual(last);
       last = resetAfter;
     }
-    // Both tell one moment, but for the time between this and the answer.
+    // Both tell one moment, but for the time between this and the response.
     expect(Math.abs(last + Date.now() / 1_000 - (first?.reset ?? 0))).toBeLessThan(1);
   });
 
   test('carry the six headers, and a refusal its wait beside them', async () => {
     const front = await startLimited(limits);
-    const answers = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
-    expect(rateFieldsOf(answers[0])).toEqual(BUCKET_FIELDS);
-    const refused = answers[3];
+    const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
+    expect(rateFieldsOf(responses[0])).toEqual(BUCKET_FIELDS);
+    const refused = responses[3];
     expect(rateFieldsOf(refused)).toEqual(WITH_WAIT);
     expect(refusalOf(refused)).toEqual({
       message: 'You are being rate limited.',
@@ -81,16 +81,16 @@ describe('answers of a limited route', () => {
       upstream: exchange =>
         exchange.answer(500, ['X-RateLimit-Limit', '99', 'x-ratelimit-bucket', 'theirs', 'Via', '1.1 a']),
     });
-    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
-    expect(answer.status).toBe(500);
-    expect(rateOf(answer).limit).toBe(3);
+    const response = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(response.status).toBe(500);
+    expect(rateOf(response).limit).toBe(3);
   });
 
   test('carry them when the upstream fails after admission', async () => {
     const front = await startLimited(limits, { upstream: ({ connection }) => connection.reset() });
-    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
-    expect(answer.status).toBe(502);
-    expect(rateOf(answer).remaining).toBe(2);
+    const response = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(response.status).toBe(502);
+    expect(rateOf(response).remaining).toBe(2);
   });
 
   test('tell a Reset-After above 0 when the window closed while the upstream worked', async () => {
@@ -103,25 +103,25 @@ describe('answers of a limited route', () => {
         },
       },
     );
-    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
-    expect(rateOf(answer)).toMatchObject({ resetAfter: 0.001, remaining: 2 });
+    const response = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(rateOf(response)).toMatchObject({ resetAfter: 0.001, remaining: 2 });
   });
 
   test('of HEAD draw on the bucket of GET', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     const get = await askOnce(front, 'GET /things/1', bearer);
-    const headAnswer = await askOnce(front, 'HEAD /things/1', bearer);
-    expect(rateOf(headAnswer)).toMatchObject({ remaining: 1, bucket: rateOf(get).bucket });
+    const headResponse = await askOnce(front, 'HEAD /things/1', bearer);
+    expect(rateOf(headResponse)).toMatchObject({ remaining: 1, bucket: rateOf(get).bucket });
   });
 });
 
 describe('no headers of a bucket', () => {
   test('on a route without one', async () => {
     const front = await startLimited(limits);
-    const answer = await askOnce(front, 'GET /other', front.issuer.bearer());
-    expect(answer.status).toBe(200);
-    expect(rateFieldsOf(answer)).toEqual([]);
+    const response = await askOnce(front, 'GET /other', front.issuer.bearer());
+    expect(response.status).toBe(200);
+    expect(rateFieldsOf(response)).toEqual([]);
   });
 
   test('on a 401, and a request without a token draws on no bucket', async () => {
@@ -129,8 +129,8 @@ describe('no headers of a bucket', () => {
     const refused = await askTimes(front, 5, 'GET /things/1');
     expect(statusesOf(refused)).toEqual([401, 401, 401, 401, 401]);
     expect(refused.flatMap(rateFieldsOf)).toEqual([]);
-    const answer = await askOnce(front, 'GET /things/1', front.issuer.bearer());
-    expect(rateOf(answer).remaining).toBe(2);
+    const response = await askOnce(front, 'GET /things/1', front.issuer.bearer());
+    expect(rateOf(response).remaining).toBe(2);
   });
 
   test('on a 400 and a 404 of the gateway', async () => {
@@ -142,9 +142,9 @@ describe('no headers of a bucket', () => {
       ['GET /things//1', 400],
       ['GET /nowhere', 404],
     ] as const) {
-      const answer = await askOnce(front, target, bearer);
-      expect(answer.status).toBe(status);
-      expect(rateFieldsOf(answer)).toEqual([]);
+      const response = await askOnce(front, target, bearer);
+      expect(response.status).toBe(status);
+      expect(rateFieldsOf(response)).toEqual([]);
     }
   });
 });
@@ -154,9 +154,9 @@ describe('the global limit', () => {
 
   test('refuses with exactly its three headers, and says nothing of a bucket', async () => {
     const front = await startLimited(tight);
-    const answers = await askTimes(front, 3, 'GET /things/1', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([200, 200, 429]);
-    const refused = answers[2];
+    const responses = await askTimes(front, 3, 'GET /things/1', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([200, 200, 429]);
+    const refused = responses[2];
     expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
     expect(fieldOf(refused, 'x-ratelimit-global')).toBe('true');
     expect(fieldOf(refused, 'x-ratelimit-scope')).toBe('global');
@@ -205,7 +205,7 @@ describe('the global limit', () => {
     const front = await startLimited(tight, {
       routes: [{ path: '/free/**', global_limit: 'exempt' }],
     });
-    const answers = await askTimes(front, 6, 'GET /free/a', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 200, 200]);
+    const responses = await askTimes(front, 6, 'GET /free/a', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 200, 200]);
   });
 });

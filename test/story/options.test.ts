@@ -26,31 +26,31 @@ describe('OPTIONS *', () => {
     'is answered by the gateway with the methods that there are: %s',
     async target => {
       const front = await startLimited({});
-      const answer = await askOnce(front, `OPTIONS ${target}`);
-      expect(answer).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
-      expect(fieldOf(answer, 'allow')).toBe(METHODS);
-      expect(fieldOf(answer, 'via')).toBe('1.1 weir');
-      expect(fieldOf(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
-      expect(fieldOf(answer, 'content-length')).toBeUndefined();
-      expect(rateFieldsOf(answer)).toEqual([]);
+      const response = await askOnce(front, `OPTIONS ${target}`);
+      expect(response).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
+      expect(fieldOf(response, 'allow')).toBe(METHODS);
+      expect(fieldOf(response, 'via')).toBe('1.1 weir');
+      expect(fieldOf(response, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+      expect(fieldOf(response, 'content-length')).toBeUndefined();
+      expect(rateFieldsOf(response)).toEqual([]);
       expect(front.upstream.connections).toEqual([]);
     },
   );
 
   test('draws on the global limit of its address, whatever token it brings, and on nothing else', async () => {
     const front = await startLimited(limits);
-    const answers = await askTimes(front, 4, 'OPTIONS *', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([204, 204, 204, 429]);
-    expect(fieldOf(answers[3], 'x-ratelimit-global')).toBe('true');
+    const responses = await askTimes(front, 4, 'OPTIONS *', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([204, 204, 204, 429]);
+    expect(fieldOf(responses[3], 'x-ratelimit-global')).toBe('true');
     expect(statusesOf(await askTimes(front, 1, 'GET /things/1', front.issuer.bearer()))).toEqual([200]);
   });
 
   test('is refused for an address that is restricted', async () => {
     const front = await startLimited({ invalid_requests: { limit: '2/60s', restrict_for: '60s' } });
     await askTimes(front, 3, 'GET /things/1');
-    const answer = await askOnce(front, 'OPTIONS *');
-    expect(answer.status).toBe(429);
-    expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 8 });
+    const response = await askOnce(front, 'OPTIONS *');
+    expect(response.status).toBe(429);
+    expect(JSON.parse(response.body.toString())).toMatchObject({ code: 8 });
   });
 
   test('leaves the connection in order, with a body as well', async () => {
@@ -68,9 +68,9 @@ describe('OPTIONS *', () => {
     const config = { cors: { origins: ['https://app.example'] } };
     const gateway = await startGateway({ upstreamPort: upstream.port, config });
     const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT'];
-    const answer = await gateway.ask(head('OPTIONS *', ...lines));
-    expect(answer.status).toBe(204);
-    expect(fieldOf(answer, 'access-control-allow-methods')).toBeUndefined();
+    const response = await gateway.ask(head('OPTIONS *', ...lines));
+    expect(response.status).toBe(204);
+    expect(fieldOf(response, 'access-control-allow-methods')).toBeUndefined();
     expectError(await gateway.ask(head('OPTIONS http://other.test')), 400, 3);
     expect(upstream.connections).toEqual([]);
   });
@@ -120,9 +120,9 @@ describe('Max-Forwards on OPTIONS', () => {
     const routes = [{ ...route, path: '/things/{id}', methods: ['GET', 'DELETE', 'OPTIONS'] }];
     const { gateway, upstream } = await front({ config: { routes } });
     const client = await gateway.connect();
-    const answer = await client.ask(withBody('OPTIONS /things/1', 'hello', 'Max-Forwards: 0'));
-    expect(answer).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
-    expect(fieldOf(answer, 'allow')).toBe('GET, HEAD, DELETE, OPTIONS');
+    const response = await client.ask(withBody('OPTIONS /things/1', 'hello', 'Max-Forwards: 0'));
+    expect(response).toMatchObject({ status: 204, complete: true, bodyBytes: 0 });
+    expect(fieldOf(response, 'allow')).toBe('GET, HEAD, DELETE, OPTIONS');
     expectError(await client.ask(head('OPTIONS /else', 'Max-Forwards: 0')), 404, 5);
     expect(upstream.connections).toEqual([]);
   });
@@ -131,9 +131,9 @@ describe('Max-Forwards on OPTIONS', () => {
     const front = await startLimited(limits);
     expectError(await askOnce(front, 'OPTIONS /things/1', 'Max-Forwards: 0'), 401, 16);
     const lines = ['Max-Forwards: 0', front.issuer.bearer()];
-    const answers = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
-    expect(statusesOf(answers)).toEqual([204, 204, 429]);
-    expect(rateOf(answers[1])).toMatchObject({ limit: 2, remaining: 0 });
+    const responses = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);
+    expect(statusesOf(responses)).toEqual([204, 204, 429]);
+    expect(rateOf(responses[1])).toMatchObject({ limit: 2, remaining: 0 });
     expect(front.upstream.connections).toEqual([]);
   });
 
@@ -141,10 +141,10 @@ describe('Max-Forwards on OPTIONS', () => {
     const cors = { origins: ['https://app.example'] };
     const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT', 'Max-Forwards: 0'];
     const { gateway, upstream } = await front({ config: { cors }, route: { cors: false } });
-    const answer = await gateway.ask(head('OPTIONS /a', ...lines));
-    expect(answer.status).toBe(204);
-    expect(fieldOf(answer, 'allow')).toBe(METHODS);
-    expect(fieldOf(answer, 'access-control-allow-origin')).toBeUndefined();
+    const response = await gateway.ask(head('OPTIONS /a', ...lines));
+    expect(response.status).toBe(204);
+    expect(fieldOf(response, 'allow')).toBe(METHODS);
+    expect(fieldOf(response, 'access-control-allow-origin')).toBeUndefined();
     expect(upstream.connections).toEqual([]);
   });
 

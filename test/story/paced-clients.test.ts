@@ -2,18 +2,18 @@ import { expect, test } from 'vitest';
 import { type LimitedGateway, rateOf, refusalOf, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
-import { type Answer, header } from '../support/wire/index.ts';
+import { header, type Response } from '../support/wire/index.ts';
 
 /** A client may round its waits down, and its own window may have begun before ours; less than the slack of a second. */
 const EARLY_MS = 8;
 const WINDOWS = 4;
 
-/** How long an answer tells to wait, in milliseconds, by the number that a client goes by; 0: not at all. */
-const PACES: Readonly<Record<string, (answer: Answer) => number>> = {
-  'Reset-After': answer => (rateOf(answer).remaining > 0 ? 0 : rateOf(answer).resetAfter * 1_000),
-  Reset: answer => (rateOf(answer).remaining > 0 ? 0 : rateOf(answer).reset * 1_000 - Date.now()),
-  retry_after: answer => (answer.status === 429 ? Number(refusalOf(answer)['retry_after']) * 1_000 : 0),
-  'Retry-After': answer => (answer.status === 429 ? Number(header(answer, 'retry-after')) * 1_000 : 0),
+/** How long a response tells to wait, in milliseconds, by the number that a client goes by; 0: not at all. */
+const PACES: Readonly<Record<string, (response: Response) => number>> = {
+  'Reset-After': response => (rateOf(response).remaining > 0 ? 0 : rateOf(response).resetAfter * 1_000),
+  Reset: response => (rateOf(response).remaining > 0 ? 0 : rateOf(response).reset * 1_000 - Date.now()),
+  retry_after: response => (response.status === 429 ? Number(refusalOf(response)['retry_after']) * 1_000 : 0),
+  'Retry-After': response => (response.status === 429 ? Number(header(response, 'retry-after')) * 1_000 : 0),
 };
 
 /** Sends one request after the other, paced by that number. Returns what it saw that it should not have seen. */
@@ -25,15 +25,15 @@ async function pace(front: LimitedGateway, name: string, units: number): Promise
   let last: { readonly reset: number; readonly remaining: number } | null = null;
   const endMs = performance.now() + WINDOWS * 1_000;
   while (performance.now() < endMs) {
-    const answer = await client.ask(request);
-    const { reset, remaining } = rateOf(answer);
-    if (waited && answer.status !== 200) wrong.push(`refused after a wait of what ${name} told`);
+    const response = await client.ask(request);
+    const { reset, remaining } = rateOf(response);
+    if (waited && response.status !== 200) wrong.push(`refused after a wait of what ${name} told`);
     if (last !== null && reset < last.reset) wrong.push(`Reset went back by ${last.reset - reset}`);
     const early = last !== null && reset > last.reset && Date.now() / 1_000 < last.reset - 0.001;
     // Of the next window no more is left then: a wait for the end of this one would not do.
     if (early && remaining > 0) wrong.push(`Reset moved before it had passed, with ${remaining} left`);
     last = { reset, remaining };
-    const waitMs = PACES[name]?.(answer) ?? 0;
+    const waitMs = PACES[name]?.(response) ?? 0;
     waited = waitMs > 0 || !/^retry/i.test(name);
     if (waitMs > 0) await sleep(Math.max(0, waitMs - EARLY_MS));
   }

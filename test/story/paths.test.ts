@@ -113,9 +113,9 @@ describe('the route that is chosen is the path that is sent', () => {
     'and nothing reaches the upstream by another: %s',
     async target => {
       const { client, upstream } = await ask(target, { config });
-      const answer = await client.answer();
-      expect([400, 404]).toContain(answer.status);
-      expectError(answer, answer.status, answer.status === 404 ? 5 : 3);
+      const response = await client.answer();
+      expect([400, 404]).toContain(response.status);
+      expectError(response, response.status, response.status === 404 ? 5 : 3);
       expect(upstream.connections).toEqual([]);
     },
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep } from '../support/wait.ts';
-import { answerOk, header, type Script, startUpstream } from '../support/wire/index.ts';
+import { header, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 async function front(script?: Script, path = '/**') {
   const upstream = await startUpstream(script);
@@ -10,7 +10,7 @@ async function front(script?: Script, path = '/**') {
   return { upstream, client: await gateway.connect() };
 }
 
-/** Says the request's target in the answer's body, the sooner the later the request. */
+/** Says the request's target in the response's body, the sooner the later the request. */
 const echo: Script = async exchange => {
   await exchange.received();
   await sleep(exchange.request.target === '/1' ? 50 : 0);
@@ -27,9 +27,9 @@ test('requests sent in one go are served one at a time and answered in their ord
   await client.send(
     head('GET /1') + withBody('POST /2', 'hello') + inChunks('PUT /3', ['a', 'b']) + head('HEAD /4'),
   );
-  const answers = [];
-  for (const method of ['GET', 'POST', 'PUT', 'HEAD']) answers.push(await client.answer({ to: method }));
-  expect(answers.map(answer => answer.body.toString())).toEqual(['/1', '/2', '/3', '']);
+  const responses = [];
+  for (const method of ['GET', 'POST', 'PUT', 'HEAD']) responses.push(await client.answer({ to: method }));
+  expect(responses.map(response => response.body.toString())).toEqual(['/1', '/2', '/3', '']);
   expect(upstream.requests.map(request => request.body.toString())).toEqual(['', 'hello', 'ab', '']);
 });
 
@@ -43,7 +43,7 @@ test('however many are sent in one go, all are served in turn', async () => {
 });
 
 test('between requests that were sent in one go, others have their turn', async () => {
-  const { client } = await front(answerOk, '/known');
+  const { client } = await front(responseOk, '/known');
   // The gateway is in this process, so that its turns of the event loop can be counted here.
   let turns = 0;
   let done = false;
@@ -75,7 +75,7 @@ test('a request behind a refused one is served, where the refusal leaves no doub
   expect(upstream.onlyRequest.target).toBe('/known');
 });
 
-test('bytes that are no request are answered 400 behind the answer to the request before them', async () => {
+test('bytes that are no request are answered 400 behind the response to the request before them', async () => {
   const { client } = await front(echo);
   await client.send(`${head('GET /1')}nonsense\r\n\r\n`);
   expect((await client.answer()).body.toString()).toBe('/1');
@@ -102,7 +102,7 @@ test('an empty line between two requests is no harm', async () => {
   expect(upstream.requests).toHaveLength(2);
 });
 
-test('a client that closes its side behind its last request still gets every answer', async () => {
+test('a client that closes its side behind its last request still gets every response', async () => {
   const { client } = await front(echo);
   await client.send(head('GET /1') + head('GET /2'));
   client.endSending();
@@ -111,7 +111,7 @@ test('a client that closes its side behind its last request still gets every ans
   expect(await client.ended()).toBe('close');
 });
 
-test('a client that sends faster than it is served is made to wait, and gets every answer', async () => {
+test('a client that sends faster than it is served is made to wait, and gets every response', async () => {
   const told = Promise.withResolvers<void>();
   const { client } = await front(async exchange => {
     await told.promise;
@@ -128,7 +128,7 @@ test('a client that sends faster than it is served is made to wait, and gets eve
   await sent;
 });
 
-test('an answer is finished whoever asks for a tunnel behind it', async () => {
+test('a response is finished whoever asks for a tunnel behind it', async () => {
   const body = Buffer.alloc(16 * 1024 * 1024, 'a');
   const { client } = await front(async exchange => {
     await exchange.answer(200, [], body);
@@ -159,7 +159,7 @@ describe('behind a request that takes long', () => {
     expect(upstream.requests.map(request => request.target)).toEqual(['/slow']);
   });
 
-  test('requests that fill the buffer are dropped, and its answer is the last one', async () => {
+  test('requests that fill the buffer are dropped, and its response is the last one', async () => {
     const answered = Promise.withResolvers<void>();
     const { upstream, client } = await front(async exchange => {
       await answered.promise;
@@ -169,9 +169,9 @@ describe('behind a request that takes long', () => {
     // More than the system holds: it is sent only when the gateway has taken most of it.
     await client.send(Buffer.alloc(32 * 1_048_576, head('GET /behind')));
     answered.resolve();
-    const answer = await client.answer();
-    expect(answer.body.toString()).toBe('/slow');
-    expect(header(answer, 'connection')).toBe('close');
+    const response = await client.answer();
+    expect(response.body.toString()).toBe('/slow');
+    expect(header(response, 'connection')).toBe('close');
     expect(await client.ended()).toBe('close');
     expect(upstream.requests).toHaveLength(1);
   });

@@ -8,7 +8,7 @@ import { type Script, scripts, startScriptedProvider } from '../support/scripted
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { type Answer, header } from '../support/wire/index.ts';
+import { header, type Response } from '../support/wire/index.ts';
 
 const BODY = {
   code: 'marker-code-1',
@@ -26,11 +26,11 @@ const says = (status: number, error: string, description?: string): Script =>
   scripts.json(status, { error, ...(description !== undefined && { error_description: description }) });
 
 /** Everything that a failed exchange promises beside its status. */
-function expectFailed(answer: Answer, status: number, code: number): void {
-  expectError(answer, status, code);
-  expect(header(answer, 'retry-after') !== undefined).toBe(status === 503);
-  expect(header(answer, 'www-authenticate')).toBeUndefined();
-  expectNoSecretIn('the answer', answer.body.toString());
+function expectFailed(response: Response, status: number, code: number): void {
+  expectError(response, status, code);
+  expect(header(response, 'retry-after') !== undefined).toBe(status === 503);
+  expect(header(response, 'www-authenticate')).toBeUndefined();
+  expectNoSecretIn('the response', response.body.toString());
 }
 
 describe('a provider that', () => {
@@ -80,10 +80,10 @@ describe('a provider that', () => {
   ])('answers in known words is understood (%#)', async (script, status, code) => {
     const { issuer, gateway } = await front();
     issuer.provider.token = script;
-    const answer = await gateway.ask(redeeming(BODY));
-    expectFailed(answer, status, code);
+    const response = await gateway.ask(redeeming(BODY));
+    expectFailed(response, status, code);
     // The provider's words are for the operator, and only where the gateway itself is at fault.
-    expect(answer.body.toString()).not.toMatch(/invalid_|Incorrect|client|consult/);
+    expect(response.body.toString()).not.toMatch(/invalid_|Incorrect|client|consult/);
     expect(issuer.provider.tokenRequests).toHaveLength(1);
   });
 
@@ -99,13 +99,13 @@ describe('a provider that', () => {
 
   test('is asked by more than may ask at once is asked by no more, and the others are told to come again', async () => {
     const { issuer, gateway } = await front({ provider: { max_in_flight: 3 } });
-    const answers: (() => void)[] = [];
+    const responses: (() => void)[] = [];
     const token = issuer.provider.token;
-    issuer.provider.token = (response, socket) => void answers.push(() => token(response, socket));
+    issuer.provider.token = (response, socket) => void responses.push(() => token(response, socket));
     const running = [2, 3, 4].map(i => gateway.ask(redeeming(BODY), { localAddress: `127.0.0.${i}` }));
-    await expect.poll(() => answers.length).toBe(3);
+    await expect.poll(() => responses.length).toBe(3);
     for (let i = 0; i < 5; i += 1) expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
-    for (const answer of answers) answer();
+    for (const respond of responses) respond();
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(issuer.provider.tokenRequests).toHaveLength(3);
   });
@@ -145,8 +145,8 @@ describe('a provider that', () => {
       ...{ refresh_token: 7, id_token: null, session_state: {}, scope: ['a'], 'not-before-policy': -1 },
       ...{ accessToken: 'x', admin: true },
     });
-    const answer = await gateway.ask(redeeming(BODY));
-    expect(json(answer)).toEqual({
+    const response = await gateway.ask(redeeming(BODY));
+    expect(json(response)).toEqual({
       accessToken: 'opaque',
       tokenType: 'Bearer',
       expiresIn: 60,

@@ -16,7 +16,7 @@ let prefixes = 0;
 const newStore = () => {
   const [first] = cluster.servers;
   const prefix = `t${prefixes++}:`;
-  // On a busy machine an answer may take its time.
+  // On a busy machine a response may take its time.
   return { redis: `redis://127.0.0.1:${first?.port}`, mode: 'cluster', prefix, timeout: '1s' };
 };
 const limits = {
@@ -40,8 +40,8 @@ test('two gateways on a cluster share every limit, also those of resources on ot
     expect(await statuses(id, '127.0.0.2')).toEqual([...Array(2).fill(200), ...Array(8).fill(429)]);
   }
   // Refusals by the resource gave the callers' units back: 2 of 4 are left, and of the global limit 40 - 5 * 2.
-  const answer = await one.ask(head('GET /things/99'), { localAddress: '127.0.0.2' });
-  expect(answer.status).toBe(200);
+  const response = await one.ask(head('GET /things/99'), { localAddress: '127.0.0.2' });
+  expect(response.status).toBe(200);
   const keys = (
     await Promise.all(cluster.servers.map(({ client }) => client.keys(`${store.prefix}*global*`)))
   ).flat();
@@ -54,7 +54,7 @@ test('two gateways on a cluster share every limit, also those of resources on ot
     }),
   );
   expect(drawn.sort((a, b) => a - b)).toEqual([11, 20]);
-  expect(header(answer, 'X-RateLimit-Remaining')).toBe('3');
+  expect(header(response, 'X-RateLimit-Remaining')).toBe('3');
 });
 
 test('each node is probed', async () => {
@@ -67,7 +67,7 @@ test('each node is probed', async () => {
 test('a cluster that loses two nodes makes no request fail, and is used again when it is whole', async () => {
   const gateway = await startRedisGateway({ store: newStore(), limits: { global: { address: '60000/1m' } } });
   const load = new Load(gateway);
-  await waitFor('some are served', () => load.answers.length > 50);
+  await waitFor('some are served', () => load.responses.length > 50);
   cluster.servers[0]?.freeze();
   cluster.servers[1]?.freeze();
   await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => redis.close());
 
-/** On a busy machine an answer may take more than the usual 50 ms. */
+/** On a busy machine a response may take more than the usual 50 ms. */
 const store = () => ({ redis: `redis://127.0.0.1:${redis.port}`, timeout: '200ms' });
 
 /** What goes wrong, and how it is put right again. */
@@ -41,7 +41,7 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
   test('makes no request fail: the gateway counts by itself and comes back', async () => {
     const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
     const load = new Load(gateway);
-    await waitFor('some are served', () => load.answers.length > 50);
+    await waitFor('some are served', () => load.responses.length > 50);
     await breakIt(redis);
     await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
     await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
@@ -68,7 +68,7 @@ test('SCRIPT FLUSH under load is not noticed', async () => {
   const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
   const load = new Load(gateway);
   for (let i = 0; i < 5; i++) {
-    await waitFor('some are served', () => load.answers.length > 50 * (i + 1));
+    await waitFor('some are served', () => load.responses.length > 50 * (i + 1));
     await redis.client.script('FLUSH');
   }
   await load.stop();
@@ -79,7 +79,7 @@ test('SCRIPT FLUSH under load is not noticed', async () => {
 test('a Redis that answers late is not waited for', async () => {
   const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
   const load = new Load(gateway);
-  await waitFor('some are served', () => load.answers.length > 50);
+  await waitFor('some are served', () => load.responses.length > 50);
   // Whatever is asked meanwhile is answered then.
   for (let i = 0; i < 3; i++) {
     await redis.client.call('client', 'pause', 700);
@@ -112,10 +112,10 @@ test('a limit that is shared by two gateways is halved by each of them alone, an
     async () => (await storeIsUp(one)) + (await storeIsUp(two)) === 0,
   );
   for (const gateway of [one, two]) {
-    const answers = [];
-    for (let i = 0; i < 7; i++) answers.push(await gateway.ask(head('GET /')));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    expect(answers[0]?.fields).toEqual(expect.arrayContaining(['X-RateLimit-Limit', '5']));
+    const responses = [];
+    for (let i = 0; i < 7; i++) responses.push(await gateway.ask(head('GET /')));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect(responses[0]?.fields).toEqual(expect.arrayContaining(['X-RateLimit-Limit', '5']));
   }
 });
 

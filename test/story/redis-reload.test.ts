@@ -13,8 +13,8 @@ const limits = (bucket: string) => ({
 });
 
 async function remaining(gateway: LocalGateway): Promise<number> {
-  const answer = await gateway.ask(head('GET /a'));
-  return answer.status === 200 ? rateOf(answer).remaining : -1;
+  const response = await gateway.ask(head('GET /a'));
+  return response.status === 200 ? rateOf(response).remaining : -1;
 }
 
 test('over a reload counters in Redis stay, a changed number acts at once, and replicas of two generations agree', async () => {

@@ -40,7 +40,7 @@ async function startReplica(
     ...settings,
     limits,
     routes: [{ path: '/open/**', authentication: 'none' }, ...routes],
-    // On a busy machine an answer may take its time.
+    // On a busy machine a response may take its time.
     config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store } },
   });
   await redisDecides(started.gateway);
@@ -133,7 +133,7 @@ describe('what two gateways see of one offender is added up', () => {
 });
 
 describe('a restriction', () => {
-  test('is known to a new gateway before its first answer', async () => {
+  test('is known to a new gateway before its first response', async () => {
     const first = await startReplica(invalidRequests);
     await askTimes(first, 9, 'GET /a');
     expect((await askOnce(first, 'GET /open/a')).status).toBe(429);

@@ -9,7 +9,7 @@ import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
-import { type Answer, header } from '../support/wire/index.ts';
+import { header, type Response } from '../support/wire/index.ts';
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 let prefixes = 0;
-/** On a busy machine an answer may take its time: here nothing may fall back on the gateways' own counters. */
+/** On a busy machine a response may take its time: here nothing may fall back on the gateways' own counters. */
 const newStore = () => ({
   redis: `redis://127.0.0.1:${redis.port}`,
   prefix: `t${prefixes++}:`,
@@ -31,7 +31,7 @@ async function statusesOf(gateways: readonly TestGateway[], requests: number): P
     const gateway = gateways[i % gateways.length];
     return (await gateway?.ask(head('GET /'))) ?? null;
   });
-  return (await Promise.all(asked)).map(answer => answer?.status ?? 0);
+  return (await Promise.all(asked)).map(response => response?.status ?? 0);
 }
 
 const count = (statuses: readonly number[], status: number) =>
@@ -57,9 +57,9 @@ test('all gateways tell one Reset and count down one Remaining', async () => {
   };
   const store = newStore();
   const gateways = [await startRedisGateway({ store, limits }), await startRedisGateway({ store, limits })];
-  const answers: (Answer | undefined)[] = [];
-  for (let i = 0; i < 12; i++) answers.push(await gateways[i % 2]?.ask(head('GET /')));
-  const values = (name: string) => answers.map(answer => answer && header(answer, name));
+  const responses: (Response | undefined)[] = [];
+  for (let i = 0; i < 12; i++) responses.push(await gateways[i % 2]?.ask(head('GET /')));
+  const values = (name: string) => responses.map(response => response && header(response, name));
   expect(new Set(values('X-RateLimit-Reset')).size).toBe(1);
   expect(values('X-RateLimit-Remaining')).toEqual([
     '8',
@@ -75,7 +75,7 @@ test('all gateways tell one Reset and count down one Remaining', async () => {
     '0',
     '0',
   ]);
-  expect(answers.map(answer => answer?.status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
+  expect(responses.map(response => response?.status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
 });
 
 describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
@@ -90,15 +90,15 @@ describe('a replica whose clock is an hour ahead, or steps back an hour while it
     const store = newStore();
     const right = await startRedisGateway({ store, limits });
     const wrong = await startRedisGateway({ store, limits, clock });
-    const answers = [];
+    const responses = [];
     for (let i = 0; i < 6; i++) {
       if (i === 3) aheadMs = -3_600_000;
-      answers.push(await right.ask(head('GET /')), await wrong.ask(head('GET /')));
+      responses.push(await right.ask(head('GET /')), await wrong.ask(head('GET /')));
     }
-    expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
-    expect(new Set(answers.map(answer => header(answer, 'X-RateLimit-Reset'))).size).toBe(1);
-    for (const answer of answers)
-      expect(Number(header(answer, 'X-RateLimit-Reset-After'))).toBeGreaterThan(3_500);
+    expect(responses.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
+    expect(new Set(responses.map(response => header(response, 'X-RateLimit-Reset'))).size).toBe(1);
+    for (const response of responses)
+      expect(Number(header(response, 'X-RateLimit-Reset-After'))).toBeGreaterThan(3_500);
     await waitFor('the metric tells', async () => {
       const ahead = (await wrong.metric('weir_store_clock_ahead_seconds')).get('') ?? 0;
       return Math.abs(ahead - 3_600) < 1;

@@ -6,7 +6,7 @@ import { scripts } from '../support/scripted-provider.ts';
 import { redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 
-/** Texts that the provider's answer or the gateway's own words hold as well. */
+/** Texts that the provider's response or the gateway's own words hold as well. */
 const CODES = [
   'a',
   '_',

@@ -17,11 +17,11 @@ async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
 }
 
 describe('why a token is refused', () => {
-  test('stands in the access log and not in the answer', async () => {
+  test('stands in the access log and not in the response', async () => {
     const { issuer, gateway } = await front();
-    const answer = await gateway.ask(get('/things', issuer.bearer({ exp: nowS() - 60 })));
-    expectInvalidToken(answer);
-    expect(JSON.stringify(answer)).not.toContain('expired');
+    const response = await gateway.ask(get('/things', issuer.bearer({ exp: nowS() - 60 })));
+    expectInvalidToken(response);
+    expect(JSON.stringify(response)).not.toContain('expired');
     expect(accessLines(gateway)).toMatchObject([{ status: 401, route: '/**', tokenRefused: 'expired' }]);
   });
 

@@ -18,7 +18,7 @@ import { head, withBody } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { type Answer, startUpstream } from '../support/wire/index.ts';
+import { type Response, startUpstream } from '../support/wire/index.ts';
 
 const SECONDS = 60;
 const ALL = 50_000;
@@ -134,7 +134,7 @@ class Customer {
   readonly #issuer: TestIssuer;
   counted = 0;
   asked = 0;
-  last: Answer | undefined;
+  last: Response | undefined;
   readonly wrong: string[] = [];
 
   constructor(issuer: TestIssuer) {
@@ -153,14 +153,14 @@ class Customer {
     for (let turn = 0; !until(); turn++) {
       const request = requests[turn % requests.length] ?? requests[0];
       if (request === undefined) return;
-      const answer = await client.ask(request.bytes, { to: request.bytes.split(' ')[0] ?? 'GET' });
+      const response = await client.ask(request.bytes, { to: request.bytes.split(' ')[0] ?? 'GET' });
       this.asked++;
       if (request.counts) {
         this.counted++;
-        this.last = answer;
+        this.last = response;
       }
-      if (answer.status !== 200 || answer.body.toString() !== request.body)
-        this.wrong.push(`${answer.status} ${answer.body}`);
+      if (response.status !== 200 || response.body.toString() !== request.body)
+        this.wrong.push(`${response.status} ${response.body}`);
       await sleep(20);
     }
     client.destroy();

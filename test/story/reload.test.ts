@@ -167,8 +167,8 @@ describe('an upstream', () => {
     await gateway.ask(head('GET /a'));
     await changeConfig(gateway, { cors: { origins: ['https://app.example'] }, caps: { requests: 50 } });
     await serves(gateway, 2);
-    const answer = await gateway.ask(head('GET /a', 'Origin: https://app.example'));
-    expect(header(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    const response = await gateway.ask(head('GET /a', 'Origin: https://app.example'));
+    expect(header(response, 'access-control-allow-origin')).toBe('https://app.example');
     expect(upstream.connections).toHaveLength(1);
   });
 
@@ -185,7 +185,7 @@ describe('an upstream', () => {
     const gateway = await startGateway({ upstreamPort: old.port, api: { keep_alive: '1m' } });
     const slow = await gateway.connect();
     await slow.send(head('GET /slow'));
-    await waitFor('the answer has begun', () => slow.received.includes('\r\n\r\nold'));
+    await waitFor('the response has begun', () => slow.received.includes('\r\n\r\nold'));
     await gateway.ask(head('GET /quick'));
     expect(old.openConnections).toHaveLength(2);
     await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });
@@ -199,7 +199,7 @@ describe('an upstream', () => {
     expect((await slow.ask(head('GET /quick'))).body.toString()).toBe('new');
   });
 
-  it('that is gone leaves the status when its last answer has ended', async () => {
+  it('that is gone leaves the status when its last response has ended', async () => {
     const finish = Promise.withResolvers<void>();
     const gone = await startUpstream(async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n');
@@ -241,8 +241,8 @@ describe('routes, proxies, timeouts and caps', () => {
     });
     await serves(gateway, 2);
     expect((await client.ask(head('GET /a'))).status).toBe(404);
-    const answer = await client.ask(head('GET /b', 'X-Forwarded-For: 192.0.2.7'));
-    expect(header(answer, 'keep-alive')).toBe('timeout=30');
+    const response = await client.ask(head('GET /b', 'X-Forwarded-For: 192.0.2.7'));
+    expect(header(response, 'keep-alive')).toBe('timeout=30');
     expect(upstream.requests.map(({ fields }) => fields[fields.indexOf('X-Forwarded-For') + 1])).toEqual([
       '127.0.0.1',
       '192.0.2.7, 127.0.0.1',
@@ -478,9 +478,9 @@ describe('an exchange that is under way', () => {
     await serves(gateway, 2);
     expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(404);
     finish.resolve();
-    const answer = await client.answer({ to: 'POST' });
-    expect([answer.status, answer.body.toString()]).toEqual([200, 'hello']);
-    expect(header(answer, 'access-control-allow-origin')).toBe('https://app.example');
+    const response = await client.answer({ to: 'POST' });
+    expect([response.status, response.body.toString()]).toEqual([200, 'hello']);
+    expect(header(response, 'access-control-allow-origin')).toBe('https://app.example');
     await waitFor('its connection is gone', () => upstream.openConnections.length === 0);
   });
 
@@ -509,9 +509,9 @@ describe('an exchange that is under way', () => {
     await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });
     await serves(gateway, 2);
     release.resolve();
-    let answer = await client.answer();
-    while (answer.status === 503) answer = await client.answer();
-    expect([answer.status, answer.body.toString()]).toEqual([200, 'old']);
+    let response = await client.answer();
+    while (response.status === 503) response = await client.answer();
+    expect([response.status, response.body.toString()]).toEqual([200, 'old']);
     expect((await gateway.ask(head('GET /a', issuer.bearer()))).body.toString()).toBe('new');
     await waitFor('the old connection is closed', () => upstream.openConnections.length === 0);
   });

@@ -3,9 +3,9 @@ import { startGateway } from '../support/gateway.ts';
 import { Random } from '../support/random.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import { answerOk, names, type Script, startUpstream, values } from '../support/wire/index.ts';
+import { names, responseOk, type Script, startUpstream, values } from '../support/wire/index.ts';
 
-async function front(script: Script = answerOk) {
+async function front(script: Script = responseOk) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port });
   return { upstream, client: await gateway.connect() };
@@ -63,7 +63,7 @@ describe('a body goes upstream byte for byte', () => {
       await exchange.send('0\r\n\r\n');
     });
     await client.send(`${head('POST /a', 'Content-Length: 10')}first`);
-    await waitFor('the answer flows', () => client.received.includes('hello'));
+    await waitFor('the response flows', () => client.received.includes('hello'));
     await client.send('after');
     expect(await client.answer()).toMatchObject({ status: 200, complete: true });
     expect(upstream.onlyRequest).toMatchObject({ complete: true, bodyBytes: 10 });

@@ -3,7 +3,7 @@ import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import { header, NoAnswer, startUpstream, values } from '../support/wire/index.ts';
+import { header, NoResponse, startUpstream, values } from '../support/wire/index.ts';
 
 /** A body that is a request, for whoever loses count. */
 const INNER = 'GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -58,7 +58,7 @@ describe('a body that looks like a request', () => {
     expect(upstream.onlyRequest.body.toString()).toBe(INNER);
   });
 
-  test('is refused with the request when the answer to it would be ignored', async () => {
+  test('is refused with the request when the response to it would be ignored', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, route: { path: '/known' } });
     const client = await gateway.connect();
@@ -66,7 +66,7 @@ describe('a body that looks like a request', () => {
     expectError(await client.answer(), 404, 5);
     // The body of a refused request is skipped as a body, or the connection ends: it never becomes a request.
     const second = await client.answer().catch(error => error);
-    if (!(second instanceof NoAnswer)) expect(second.status).toBe(200);
+    if (!(second instanceof NoResponse)) expect(second.status).toBe(200);
     expect(upstream.requests.map(request => request.target)).not.toContain('/smuggled');
   });
 });
@@ -220,17 +220,17 @@ describe('an upstream that answers before it has read the body', () => {
         : [head('POST /a', 'Transfer-Encoding: chunked'), '1\r\nx\r\n', `${INNER}0\r\n\r\n`];
     // The first bytes come at once: the gateway may wait for them before it sends the head on.
     await client.send(start + first);
-    const answer = await client.answer();
-    expect(answer).toMatchObject({ status: 413, complete: true });
-    expect(header(answer, 'connection')).toBe('close');
-    // What follows is read by nobody as a request, and sending it must not cost the client its answer.
+    const response = await client.answer();
+    expect(response).toMatchObject({ status: 413, complete: true });
+    expect(header(response, 'connection')).toBe('close');
+    // What follows is read by nobody as a request, and sending it must not cost the client its response.
     await client.send(rest);
     await client.send(INNER);
     await client.ended();
     expect(upstream.requests.map(request => request.target)).toEqual(['/a']);
   });
 
-  test('does not cost a client its answer that sends all of a megabyte before it reads', async () => {
+  test('does not cost a client its response that sends all of a megabyte before it reads', async () => {
     const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const client = await gateway.connect();

@@ -6,13 +6,13 @@ import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { poolTo } from '../support/pool.ts';
 import { head, withBody } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { answerOk, type Script, startUpstream } from '../support/wire/index.ts';
+import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const POISON = `${OK}Content-Length: 8\r\n\r\npoisoned`;
 const NO_CONTENT = 'HTTP/1.1 204 No Content\r\n\r\n';
 
-/** Exchanges behind which an upstream may send what belongs to nobody: the request, and its answer. */
+/** Exchanges behind which an upstream may send what belongs to nobody: the request, and its response. */
 const BODILESS: readonly (readonly [string, string, string])[] = [
   ['HEAD with a length', head('HEAD /late'), `${OK}Content-Length: 46\r\n\r\n`],
   ['HEAD in chunks', head('HEAD /late'), `${OK}Transfer-Encoding: chunked\r\n\r\n`],
@@ -47,7 +47,7 @@ const BODILESS: readonly (readonly [string, string, string])[] = [
 function late(bytes: string, lateMs: number, more = POISON): Script {
   return async exchange => {
     await exchange.received();
-    if (exchange.request.target !== '/late') return await answerOk(exchange);
+    if (exchange.request.target !== '/late') return await responseOk(exchange);
     await exchange.send(bytes);
     void sleep(lateMs).then(() => exchange.connection.write(more).catch(() => {}));
   };
@@ -59,10 +59,10 @@ async function front(script: Script, api: ConfigPart = {}) {
   return { upstream, gateway, client: await gateway.connect() };
 }
 
-describe('late bytes behind an answer without a body are read by nobody, and end their connection', () => {
+describe('late bytes behind a response without a body are read by nobody, and end their connection', () => {
   describe.each([10, 100])('%i ms late', lateMs => {
-    test.each(BODILESS)('%s', async (_, request, answer) => {
-      const { upstream, gateway, client } = await front(late(answer, lateMs));
+    test.each(BODILESS)('%s', async (_, request, response) => {
+      const { upstream, gateway, client } = await front(late(response, lateMs));
       await client.ask(request);
       const [poisoned] = upstream.connections;
       // Several at once, since the connection used last is used first.
@@ -82,21 +82,21 @@ describe('late bytes behind an answer without a body are read by nobody, and end
     const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
     const pool = poolTo(upstream.port);
     await ask(pool);
-    upstream.script = answerOk;
+    upstream.script = responseOk;
     // The system takes the bytes at once; this process, being busy, does not read them.
     void upstream.connections[0]?.write(POISON);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
-    const answers = await Promise.all([ask(pool), sleep(0).then(() => ask(pool))]);
-    expect(answers.map(({ body }) => body)).toEqual(['ok', 'ok']);
+    const responses = await Promise.all([ask(pool), sleep(0).then(() => ask(pool))]);
+    expect(responses.map(({ body }) => body)).toEqual(['ok', 'ok']);
   });
 });
 
 describe('a connection that rests', () => {
-  test.each(BODILESS)('is used again later: %s', async (_, request, answer) => {
+  test.each(BODILESS)('is used again later: %s', async (_, request, response) => {
     const { upstream, client } = await front(async exchange => {
       await exchange.received();
-      if (exchange.request.target === '/late') await exchange.send(answer);
-      else await answerOk(exchange);
+      if (exchange.request.target === '/late') await exchange.send(response);
+      else await responseOk(exchange);
     });
     await client.ask(request);
     await client.ask(head('GET /at-once'));
@@ -132,7 +132,7 @@ describe('a connection that rests', () => {
     const { upstream, pool } = await pooled(async exchange => {
       if (exchange.request.target === '/stale') exchange.connection.reset();
       else if (exchange.request.target === '/rest') await exchange.send(NO_CONTENT);
-      else await answerOk(exchange);
+      else await responseOk(exchange);
     });
     await Promise.all([ask(pool, { target: '/rest' }), ask(pool)]);
     expect((await ask(pool, { target: '/stale' })).failure?.onReusedConnection).toBe(true);

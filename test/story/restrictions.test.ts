@@ -12,7 +12,7 @@ import {
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import type { Answer, Script } from '../support/wire/index.ts';
+import type { Response, Script } from '../support/wire/index.ts';
 
 const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 
@@ -72,8 +72,8 @@ describe('an address that sends too many invalid requests', () => {
 
   test.each([400, 404, 500, 503, 200])('is not counted by a %i', async status => {
     const front = await startLimited(limits, { upstream: exchange => exchange.answer(status) });
-    const answers = await askTimes(front, 8, 'GET /a', front.issuer.bearer());
-    expect(new Set(statusesOf(answers))).toEqual(new Set([status]));
+    const responses = await askTimes(front, 8, 'GET /a', front.issuer.bearer());
+    expect(new Set(statusesOf(responses))).toEqual(new Set([status]));
   });
 
   test("is not counted by an upstream's 429 with scope shared", async () => {
@@ -93,7 +93,7 @@ describe('an address that sends too many invalid requests', () => {
     const bearer = front.issuer.bearer();
     await askTimes(front, 9, 'GET /s', bearer);
     const own = await askTimes(front, 7, 'GET /own', bearer);
-    expect(own.map(answer => fieldOf(answer, 'via') === undefined)).toEqual([
+    expect(own.map(response => fieldOf(response, 'via') === undefined)).toEqual([
       ...[false, false, false, false, false, false],
       true,
     ]);
@@ -156,8 +156,8 @@ test('10,000 invalid requests of one address are let pass when nothing is said, 
   await Promise.all(
     clients.map(async client => {
       for (let i = 0; i < 1_000; i++) {
-        const answer = await client.ask(head('GET /a'));
-        if (answer.status !== 401) seen.push(answer.status);
+        const response = await client.ask(head('GET /a'));
+        if (response.status !== 401) seen.push(response.status);
       }
     }),
   );
@@ -214,7 +214,7 @@ describe('a webhook that answers 404', () => {
     );
     await askTimes(front, 3, 'GET /hooks/1/secret?404');
     const refused = await askTimes(front, 9, 'GET /hooks/1/secret');
-    expect(refused.map(answer => refusalOf(answer)['global'])).not.toContain(true);
+    expect(refused.map(response => refusalOf(response)['global'])).not.toContain(true);
   });
 
   test('keeps its parameters out of the log and the metrics', async () => {
@@ -248,8 +248,8 @@ describe('a caller who ignores refusals', () => {
   test('is not counted in the first second, in which requests may have been under way', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
-    const answers = await askTimes(front, 20, 'GET /a', bearer);
-    expect(answers.slice(1).every(answer => refusalOf(answer)['code'] === undefined)).toBe(true);
+    const responses = await askTimes(front, 20, 'GET /a', bearer);
+    expect(responses.slice(1).every(response => refusalOf(response)['code'] === undefined)).toBe(true);
   });
 
   test('is restricted for ten minutes after a thousand of them when nothing is said of it', async () => {
@@ -257,10 +257,10 @@ describe('a caller who ignores refusals', () => {
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /a', bearer);
     await sleep(1_100);
-    const answers = await askTimes(front, 1_002, 'GET /a', bearer);
-    expect(refusalOf(answers[1_000])['code']).toBeUndefined();
-    expect(refusalOf(answers[1_001])['code']).toBe(8);
-    expect(Number(fieldOf(answers[1_001], 'retry-after'))).toBe(600);
+    const responses = await askTimes(front, 1_002, 'GET /a', bearer);
+    expect(refusalOf(responses[1_000])['code']).toBeUndefined();
+    expect(refusalOf(responses[1_001])['code']).toBe(8);
+    expect(Number(fieldOf(responses[1_001], 'retry-after'))).toBe(600);
   });
 
   const shared = {
@@ -274,11 +274,11 @@ describe('a caller who ignores refusals', () => {
     const bearer = front.issuer.bearer();
     await askTimes(front, 3, 'GET /s', bearer);
     await sleep(1_100);
-    const answers = await askTimes(front, 5, 'POST /s', bearer);
-    expect(answers.slice(0, 4).map(answer => fieldOf(answer, 'x-ratelimit-scope'))).toEqual(
+    const responses = await askTimes(front, 5, 'POST /s', bearer);
+    expect(responses.slice(0, 4).map(response => fieldOf(response, 'x-ratelimit-scope'))).toEqual(
       Array.from({ length: 4 }, () => 'shared'),
     );
-    expect(refusalOf(answers[4])).toMatchObject({ code: 8, global: true });
+    expect(refusalOf(responses[4])).toMatchObject({ code: 8, global: true });
     expect((await askOnce(front, 'GET /open/other')).status).toBe(200);
   });
 
@@ -292,13 +292,13 @@ describe('a caller who ignores refusals', () => {
       invalid_requests: 'off',
     });
     const bearer = front.issuer.bearer();
-    const asked: Answer[] = [];
+    const asked: Response[] = [];
     for (let id = 0; id < 9; id++) {
       asked.push(await askOnce(front, `GET /things/${id}`, bearer));
       if (id === 3) await sleep(1_100);
     }
     expect(statusesOf(asked)).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429]);
-    expect(asked.slice(3).map(answer => refusalOf(answer)['code'])).toEqual([
+    expect(asked.slice(3).map(response => refusalOf(response)['code'])).toEqual([
       ...[undefined, undefined, undefined, undefined, undefined, 8],
     ]);
   });
@@ -311,8 +311,8 @@ describe('a caller who ignores refusals', () => {
     const front = await startLimited({ global, ...shared, ...rule });
     await askTimes(front, 2, 'GET /open/s');
     await sleep(1_100);
-    const answers = await askTimes(front, 9, 'GET /open/s');
-    expect(refusalOf(answers.at(-1))['code']).toBe(code);
+    const responses = await askTimes(front, 9, 'GET /open/s');
+    expect(refusalOf(responses.at(-1))['code']).toBe(code);
   });
 
   test('is never restricted where the rule is off', async () => {
@@ -320,7 +320,7 @@ describe('a caller who ignores refusals', () => {
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /s', bearer);
     await sleep(1_100);
-    const answers = await askTimes(front, 1_100, 'GET /s', bearer);
-    expect(refusalOf(answers.at(-1))['code']).toBeUndefined();
+    const responses = await askTimes(front, 1_100, 'GET /s', bearer);
+    expect(refusalOf(responses.at(-1))['code']).toBeUndefined();
   });
 });

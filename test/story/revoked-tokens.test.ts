@@ -19,9 +19,9 @@ const get = (line: string, path = '/things') => head(`GET ${path}`, line);
 /** Redeems a code for a token of this subject that comes with a not-before mark. */
 async function signInWithMark(issuer: TestIssuer, gateway: TestGateway, mark: unknown, sub = 'alice') {
   issuer.provider.token = scripts.tokens({ access_token: issuer.token({ sub }), 'not-before-policy': mark });
-  const answer = await redeem(gateway, 'a-code', 'https://app.example/callback');
-  expect(answer.status).toBe(200);
-  return json(answer)['notBeforePolicy'];
+  const response = await redeem(gateway, 'a-code', 'https://app.example/callback');
+  expect(response.status).toBe(200);
+  return json(response)['notBeforePolicy'];
 }
 
 /** A chunk every 20 ms, without end. */
@@ -33,7 +33,7 @@ const trickle: Script = async exchange => {
   }
 };
 
-/** Opens an answer that goes on for ever, and returns when it has begun to. */
+/** Opens a response that goes on for ever, and returns when it has begun to. */
 async function streaming(gateway: TestGateway, line: string, path?: string): Promise<RawClient> {
   const client = await gateway.connect();
   await client.send(get(line, path));
@@ -41,13 +41,13 @@ async function streaming(gateway: TestGateway, line: string, path?: string): Pro
   return client;
 }
 
-/** That the answer was broken off: it has no end that could be taken for one. */
+/** That the response was broken off: it has no end that could be taken for one. */
 async function expectCut(client: RawClient): Promise<void> {
-  const answer = await client.answer();
-  expect(answer).toMatchObject({ status: 200, complete: false });
+  const response = await client.answer();
+  expect(response).toMatchObject({ status: 200, complete: false });
 }
 
-/** That the answer still flows. */
+/** That the response still flows. */
 async function expectFlowing(client: RawClient): Promise<void> {
   const before = client.bytesRead;
   await expect.poll(() => client.bytesRead).toBeGreaterThan(before + 20);
@@ -88,7 +88,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     expect(upstream.onlyRequest.head.toString()).not.toMatch(/alice|authorization/i);
   });
 
-  test('is not lowered by a later answer, and a higher one counts', async () => {
+  test('is not lowered by a later response, and a higher one counts', async () => {
     const { issuer, gateway } = await front();
     const mark = nowS() - 60;
     const between = issuer.bearer({ iat: mark - 10 });
@@ -107,10 +107,10 @@ describe('a not-before mark that came with a redeemed code', () => {
     const { issuer, gateway } = await front();
     const line = issuer.bearer({ iat: nowS() - 60 });
     expect((await gateway.ask(get(line))).status).toBe(200);
-    let answerNow = (): void => expect.fail('the provider was not asked');
+    let responseNow = (): void => expect.fail('the provider was not asked');
     const token = scripts.tokens({ access_token: issuer.token(), 'not-before-policy': nowS() - 30 });
     issuer.provider.token = (response, socket) => {
-      answerNow = () => token(response, socket);
+      responseNow = () => token(response, socket);
     };
     const client = await gateway.connect();
     await client.send(
@@ -119,12 +119,12 @@ describe('a not-before mark that came with a redeemed code', () => {
     await expect.poll(() => issuer.provider.tokenRequests.length).toBe(1);
     client.reset();
     await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
-    answerNow();
+    responseNow();
     await expect.poll(async () => (await gateway.ask(get(line))).status).toBe(401);
     expect(issuer.provider.tokenRequests).toHaveLength(1);
   });
 
-  test('counts for nothing in an answer that brought no tokens', async () => {
+  test('counts for nothing in a response that brought no tokens', async () => {
     const { issuer, gateway } = await front();
     const line = issuer.bearer({ iat: nowS() - 60 });
     const members = { access_token: issuer.token(), token_type: 'Bearer', 'not-before-policy': nowS() };
@@ -174,7 +174,7 @@ test('the mark of the configuration ends the older tokens of everyone, bots too'
   }
 });
 
-describe('an answer that outlives its token', () => {
+describe('a response that outlives its token', () => {
   const routes = [
     { path: '/until-expiry', close_at_expiry: true },
     { path: '/optional-until-expiry', close_at_expiry: true, authentication: 'optional' },
@@ -215,8 +215,8 @@ describe('an answer that outlives its token', () => {
       tokens: { leeway: '0s' },
       upstream: async exchange => await exchange.gone,
     });
-    const answer = await gateway.ask(get(issuer.bearer({ exp: nowS() + 2 }), '/until-expiry'));
-    expectInvalidToken(answer);
+    const response = await gateway.ask(get(issuer.bearer({ exp: nowS() + 2 }), '/until-expiry'));
+    expectInvalidToken(response);
     expect(upstream.requests).toHaveLength(1);
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });

@@ -6,7 +6,7 @@ import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';
 import { fuzzSeed } from '../support/fuzz/settings.ts';
-import { wireAnswer } from '../support/fuzz/wire-answers.ts';
+import { wireResponse } from '../support/fuzz/wire-responses.ts';
 import { Random } from '../support/random.ts';
 import { UndiciTransport } from '../support/undici/undici-transport.ts';
 import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
@@ -94,14 +94,14 @@ test(`${CASES} requests look the same to the upstream as those of undici (WEIR_F
 
 test(`${CASES} answers are the same as those that undici reads from the same upstream (WEIR_FUZZ_SEED=${fuzzSeed})`, async () => {
   const upstream = await startUpstream(async exchange => {
-    const { bytes } = wireAnswer(new Random(fuzzSeed + Number(exchange.request.target.slice(1))));
+    const { bytes } = wireResponse(new Random(fuzzSeed + Number(exchange.request.target.slice(1))));
     await exchange.send(bytes);
     exchange.connection.end();
   });
   const [ours, undici] = transports(upstream.port);
   let whole = 0;
   for (let number = 0; number < CASES; number++) {
-    const { method, bytes } = wireAnswer(new Random(fuzzSeed + number));
+    const { method, bytes } = wireResponse(new Random(fuzzSeed + number));
     const request = { ...requestOf(number), ...{ method, target: `/${number}`, bodyLength: 0, body: null } };
     const [a, b] = [await send(ours, request), await send(undici, request)];
     // Its transport refuses more than undici does.

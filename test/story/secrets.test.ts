@@ -14,14 +14,14 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
-import { answerOk, NoAnswer, startUpstream } from '../support/wire/index.ts';
+import { NoResponse, responseOk, startUpstream } from '../support/wire/index.ts';
 
 const STRANGER = issuerKey('ES256', 'first');
 
 /** A gateway that logs all it can, as a process: what it writes to anywhere is seen. */
 async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   const issuer = await startIssuer();
-  const upstream = await startUpstream(answerOk);
+  const upstream = await startUpstream(responseOk);
   const given: IdentitySettings = {
     issuer: issuer.url,
     secret: 'marker-client-secret',
@@ -37,7 +37,7 @@ async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   return { issuer, upstream, gateway: await startGatewayProcess(await identityConfig(given, upstream)) };
 }
 
-/** Everything that the gateway has said anywhere but in its answers, after all of it was written. */
+/** Everything that the gateway has said anywhere but in its responses, after all of it was written. */
 async function expectQuiet(gateway: GatewayProcess): Promise<void> {
   for (const path of ['/metrics', '/readyz', '/healthz', '/status', '/status?marker-query', '/']) {
     expectNoSecretIn(path, (await gateway.admin(path)).text);
@@ -50,15 +50,15 @@ async function expectQuiet(gateway: GatewayProcess): Promise<void> {
   for (const line of lines) expect(JSON.parse(line), line).toBeTypeOf('object');
 }
 
-/** Sends it and looks through the answer, where there is one. Returns its status. */
+/** Sends it and looks through the response, where there is one. Returns its status. */
 async function ask(gateway: TestGateway, bytes: string): Promise<number> {
   try {
-    const answer = await gateway.ask(bytes);
-    const told = [...answer.fields, answer.body.toString('latin1')].join('\n');
-    if (answer.status !== 200) expectNoSecretIn(`a ${answer.status}`, told);
-    return answer.status;
+    const response = await gateway.ask(bytes);
+    const told = [...response.fields, response.body.toString('latin1')].join('\n');
+    if (response.status !== 200) expectNoSecretIn(`a ${response.status}`, told);
+    return response.status;
   } catch (error) {
-    if (error instanceof NoAnswer) return 0;
+    if (error instanceof NoResponse) return 0;
     throw error;
   }
 }
@@ -99,8 +99,8 @@ test('no code, token or secret is told to anyone in a sign-in, whatever becomes 
   };
   issuer.provider.token = scripts.tokens(tokens);
   const verifier = secret(marker('verifier').slice(0, 50).padEnd(43, 'v'));
-  const answer = await gateway.ask(redeemingOf({ codeVerifier: verifier }));
-  expect(json(answer)).toMatchObject({
+  const response = await gateway.ask(redeemingOf({ codeVerifier: verifier }));
+  expect(json(response)).toMatchObject({
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token,
     idToken: tokens.id_token,
@@ -192,13 +192,13 @@ test('no token, key, query or path value is told to anyone with a request, whate
   expect(await ask(gateway, withBody(`POST ${target()}`, marker('body'), good, 'Expect: the worst'))).toBe(
     417,
   );
-  for (const answer of [
+  for (const response of [
     `HTTP/1.1 200 ${marker('reason')}\r\n${marker('line')}\r\n\r\n`,
     `${marker('answer')}\r\n\r\n`,
     '',
   ]) {
     upstream.script = async exchange => {
-      await exchange.send(answer);
+      await exchange.send(response);
       exchange.connection.end();
     };
     expect(await ask(gateway, get(good))).toBe(502);

@@ -33,14 +33,14 @@ describe('on SIGTERM', () => {
     expect(await ready(gateway)).toBe(200);
     gateway.signal('SIGTERM');
     await waitFor('it is not ready', async () => (await ready(gateway)) === 503, 500);
-    const answer = await gateway.ask(head('GET /a'));
-    expect(answer.status).toBe(200);
+    const response = await gateway.ask(head('GET /a'));
+    expect(response.status).toBe(200);
     expect((await gateway.admin('/healthz')).status).toBe(200);
     await waitFor('nobody listens', async () => !(await listening(gateway)), 3_000);
     expect(await gateway.exit).toBe(0);
   });
 
-  test('requests in flight are finished: one that waits, one in its answer, one in its body', async () => {
+  test('requests in flight are finished: one that waits, one in its response, one in its body', async () => {
     const told = Promise.withResolvers<void>();
     const { upstream, gateway } = await front({ delay: '0s', drain: '20s' }, async exchange => {
       if (exchange.request.target === '/answer')
@@ -50,16 +50,16 @@ describe('on SIGTERM', () => {
       if (exchange.request.target === '/answer') await exchange.send('again');
       else await exchange.answer(200, [], 'done');
     });
-    const [waits, answers, sends] = [
+    const [waits, responses, sends] = [
       await gateway.connect(),
       await gateway.connect(),
       await gateway.connect(),
     ];
     await waits.send(head('GET /wait'));
-    await answers.send(head('GET /answer'));
+    await responses.send(head('GET /answer'));
     const body = withBody('POST /body', 'hello');
     await sends.send(body.slice(0, -3));
-    await waitFor('all are upstream', () => upstream.requests.length === 3 && answers.bytesRead > 0);
+    await waitFor('all are upstream', () => upstream.requests.length === 3 && responses.bytesRead > 0);
     gateway.signal('SIGTERM');
     await waitFor('nobody listens', async () => !(await listening(gateway)));
     await sends.send(body.slice(-3));
@@ -67,7 +67,7 @@ describe('on SIGTERM', () => {
     expect(gateway.running).toBe(true);
     told.resolve();
     expect((await waits.answer()).body.toString()).toBe('done');
-    expect((await answers.answer()).body.toString()).toBe('helloagain');
+    expect((await responses.answer()).body.toString()).toBe('helloagain');
     expect((await sends.answer()).body.toString()).toBe('done');
     expect(await gateway.exit).toBe(0);
   });
@@ -78,9 +78,9 @@ describe('on SIGTERM', () => {
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     gateway.signal('SIGTERM');
     await waitFor('nobody listens', async () => !(await listening(gateway)));
-    const answer = await client.ask(head('GET /b'));
-    expect(answer.status).toBe(200);
-    expect(header(answer, 'connection')).toBe('close');
+    const response = await client.ask(head('GET /b'));
+    expect(response.status).toBe(200);
+    expect(header(response, 'connection')).toBe('close');
     expect(await client.ended()).toBe('close');
     expect(await gateway.exit).toBe(0);
   });
@@ -93,8 +93,8 @@ describe('on SIGTERM', () => {
     gateway.signal('SIGTERM');
     await waitFor('nobody listens', async () => !(await listening(gateway)));
     await sleep(700);
-    const answer = await client.ask(head('GET /b'));
-    expect(header(answer, 'connection')).toBe('close');
+    const response = await client.ask(head('GET /b'));
+    expect(header(response, 'connection')).toBe('close');
     expect(await gateway.exit).toBe(0);
   });
 
@@ -106,19 +106,19 @@ describe('on SIGTERM', () => {
     });
     let answered = 0;
     const lost: unknown[] = [];
-    /** Asks on one connection until it is told that this was the last answer. */
+    /** Asks on one connection until it is told that this was the last response. */
     const ask = async (worker: number): Promise<void> => {
       for (let round = 0; ; round++) {
         const client = await openRaw(gateway.port).catch(() => null);
         if (client === null) return;
         for (let last = false; !last; ) {
-          const answer = await client
+          const response = await client
             .ask(withBody('POST /a', 'x'.repeat((worker + round) % 50)))
             .catch(error => error);
-          if (answer instanceof Error) lost.push(answer.message);
-          else if (answer.status !== 200 || !answer.complete) lost.push(answer.status);
+          if (response instanceof Error) lost.push(response.message);
+          else if (response.status !== 200 || !response.complete) lost.push(response.status);
           else answered++;
-          last = answer instanceof Error || header(answer, 'connection') === 'close';
+          last = response instanceof Error || header(response, 'connection') === 'close';
         }
         client.destroy();
       }

@@ -5,7 +5,7 @@ import { head, inChunks, withBody } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { type Answer, header, values } from '../support/wire/index.ts';
+import { header, type Response, values } from '../support/wire/index.ts';
 
 const POST = 'POST /v1/anonymous/auth';
 const MIB = 1_048_576;
@@ -28,21 +28,21 @@ function formOf(issuer: {
 }
 
 /** That the body is refused, by the names of the members that are wrong. */
-function expectWrong(answer: Answer, ...fields: string[]): void {
-  expect(answer.status, answer.body.toString()).toBe(400);
+function expectWrong(response: Response, ...fields: string[]): void {
+  expect(response.status, response.body.toString()).toBe(400);
   const fieldViolations = fields.map(field => ({
     field,
     description: expect.stringMatching(/^[\x20-\x7e]+$/),
   }));
-  expect(json(answer)).toEqual({
+  expect(json(response)).toEqual({
     code: 3,
     message: expect.stringMatching(/^[\x20-\x7e]+$/),
     details: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }],
   });
-  expect(header(answer, 'content-type')).toBe('application/json');
-  expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
-  expect(header(answer, 'x-request-id')).toMatch(/./);
-  expectNoSecretIn('the error', answer.body.toString());
+  expect(header(response, 'content-type')).toBe('application/json');
+  expect(values(response.fields, 'via')).toEqual(['1.1 weir']);
+  expect(header(response, 'x-request-id')).toMatch(/./);
+  expectNoSecretIn('the error', response.body.toString());
 }
 
 const raw = (text: string) => Buffer.from(text, 'latin1');
@@ -92,9 +92,9 @@ describe('a wrong body', () => {
   test('a hundred thousand levels deep is refused, whatever is too much of it', async () => {
     const { issuer, gateway } = await front();
     for (const depth of [100_000, 65_536 / 2]) {
-      const answer = await gateway.ask(redeeming(raw('['.repeat(depth) + ']'.repeat(depth))));
-      expect([400, 413]).toContain(answer.status);
-      expect(json(answer)).toMatchObject({ code: 3 });
+      const response = await gateway.ask(redeeming(raw('['.repeat(depth) + ']'.repeat(depth))));
+      expect([400, 413]).toContain(response.status);
+      expect(json(response)).toMatchObject({ code: 3 });
     }
     const nested = raw(`{${good},"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`);
     expect((await gateway.ask(redeeming(nested))).status).toBe(200);
@@ -205,11 +205,11 @@ describe('the media type', () => {
       ['PUT /v1/anonymous/auth', 405, 'application/json'],
     ] as const) {
       const client = await gateway.connect();
-      const answer = await client.ask(
+      const response = await client.ask(
         head(line, 'Content-Length: 10', 'Expect: 100-continue', `Content-Type: ${type}`),
       );
-      expectError(answer, status, 3);
-      expect(answer.interim).toEqual([]);
+      expectError(response, status, 3);
+      expect(response.interim).toEqual([]);
       expect(await client.ended()).toBe('close');
     }
   });
@@ -227,9 +227,9 @@ describe('a body that is too much', () => {
     const client = await gateway.connect();
     await client.send(start(10 * MIB));
     void client.send(Buffer.alloc(10 * MIB, ' '));
-    const answer = await client.answer();
-    expectError(answer, 413, 3);
-    expect(header(answer, 'connection')).toBe('close');
+    const response = await client.answer();
+    expectError(response, 413, 3);
+    expect(header(response, 'connection')).toBe('close');
     await client.ended();
     expect(issuer.provider.tokenRequests).toEqual([]);
   });

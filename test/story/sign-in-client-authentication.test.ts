@@ -37,7 +37,7 @@ async function signInWith(
   const url = room.signIn.authorizeUrl();
   if (url instanceof GatewayError) throw url;
   const { code } = await walkLogin(JSON.parse(url.body.toString()).url, redirectUri, 'alice', 'wonderland');
-  return { answer: await room.redeem({ code, redirectUri }), room };
+  return { response: await room.redeem({ code, redirectUri }), room };
 }
 
 describe('the provider knows the gateway', () => {
@@ -47,8 +47,8 @@ describe('the provider knows the gateway', () => {
     'by %s with any characters',
     async kind => {
       const client = { client_secret: odd, token_endpoint_auth_method: kind };
-      const { answer } = await signInWith({ kind, secret: odd }, client);
-      expect(answer).toHaveProperty('accessToken');
+      const { response } = await signInWith({ kind, secret: odd }, client);
+      expect(response).toHaveProperty('accessToken');
     },
   );
 
@@ -72,7 +72,7 @@ describe('the provider knows the gateway', () => {
     ['ES256', ec('P-256'), null],
   ] as const)('by an assertion signed with %s', async (signs, key, algorithm) => {
     const jwk = { ...createPublicKey(key).export({ format: 'jwk' }), kid: 'k1', use: 'sig' };
-    const { answer } = await signInWith(
+    const { response } = await signInWith(
       { kind: 'private_key_jwt', key: pem(key), keyId: 'k1', algorithm },
       {
         token_endpoint_auth_method: 'private_key_jwt',
@@ -80,16 +80,16 @@ describe('the provider knows the gateway', () => {
         jwks: { keys: [jwk] },
       },
     );
-    expect(answer).toHaveProperty('accessToken');
+    expect(response).toHaveProperty('accessToken');
   });
 
   test('and refuses an assertion signed with another key', async () => {
     const jwk = { ...createPublicKey(rsa()).export({ format: 'jwk' }), kid: 'k1', use: 'sig' };
-    const { answer, room } = await signInWith(
+    const { response, room } = await signInWith(
       { kind: 'private_key_jwt', key: pem(rsa()), keyId: 'k1', algorithm: null },
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } },
     );
-    expect(answer).toMatchObject({ status: 500, rpcCode: 13 });
+    expect(response).toMatchObject({ status: 500, rpcCode: 13 });
     expect(room.redeemed).toMatchObject([{ outcome: 'gateway_refused' }]);
     expect(room.everythingSaid()).not.toContain('eyJ');
   });

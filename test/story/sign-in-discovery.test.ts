@@ -52,7 +52,7 @@ test('a provider that is down at the start is found when it comes up; until then
 
 test.each<[string, Script]>([
   ['hangs', scripts.hang],
-  ['hangs within its answer', scripts.hangInBody],
+  ['hangs within its response', scripts.hangInBody],
   ['resets', scripts.reset],
   ['answers 500', scripts.json(500, {})],
   ['redirects', scripts.redirect('/elsewhere')],
@@ -95,9 +95,9 @@ test('what was learnt once is kept while later discoveries fail, and a change is
     jwks_uri: 'https://new.example/keys',
   });
   await expect.poll(() => room.discovered.at(-1)?.outcome, { timeout: 3_000 }).toBe('learnt');
-  const answer = room.signIn.authorizeUrl();
-  if (answer instanceof GatewayError) throw answer;
-  expect(JSON.parse(answer.body.toString())).toEqual({
+  const response = room.signIn.authorizeUrl();
+  if (response instanceof GatewayError) throw response;
+  expect(JSON.parse(response.body.toString())).toEqual({
     url: 'https://new.example/authorize?tenant=a&redirect_uri=https%3A%2F%2Fapp.example%2Fcb&scope=openid&client_id=gateway&response_type=code',
   });
 }, 10_000);

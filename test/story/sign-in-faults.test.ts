@@ -34,7 +34,7 @@ async function scripted(
   const fake = await startScriptedProvider();
   if (token !== undefined) fake.token = token;
   const room = openSignInRoom(
-    { issuer: fake.issuer, timeoutMs: 400, maxAnswerBytes: 100_000, ...options },
+    { issuer: fake.issuer, timeoutMs: 400, maxResponseBytes: 100_000, ...options },
     { redirectUri: REDIRECT, ...signIn },
   );
   cleanups.push(room.close, fake.close);
@@ -57,14 +57,14 @@ describe('a provider that', () => {
     async (_name, script, outcome, status, rpcCode) => {
       const { fake, room } = await scripted(script);
       const startedMs = performance.now();
-      const answer = await room.redeem(REQUEST);
+      const response = await room.redeem(REQUEST);
       expect(performance.now() - startedMs).toBeLessThan(5_000);
-      expect(answer).toBeInstanceOf(GatewayError);
-      expect(answer).toMatchObject({ status, rpcCode });
+      expect(response).toBeInstanceOf(GatewayError);
+      expect(response).toMatchObject({ status, rpcCode });
       expect(room.redeemed).toMatchObject([{ outcome }]);
       await sleep(50);
       expect(fake.tokenRequests).toHaveLength(1);
-      expect(toldToClient(answer as GatewayError)).not.toMatch(/marker|sorry|HPE|127\.0\.0\.1/);
+      expect(toldToClient(response as GatewayError)).not.toMatch(/marker|sorry|HPE|127\.0\.0\.1/);
       expect(room.everythingSaid()).not.toContain('marker');
     },
   );
@@ -84,8 +84,8 @@ describe('a provider that', () => {
         response.socket ?? expect.fail(),
       );
     };
-    const answer = await room.redeem(REQUEST);
-    expect(toldToClient(answer as GatewayError)).not.toMatch(/marker|Look/);
+    const response = await room.redeem(REQUEST);
+    expect(toldToClient(response as GatewayError)).not.toMatch(/marker|Look/);
     const said = room.everythingSaid();
     expect(said).toContain('Look:');
     expect(said).not.toMatch(/marker|app\.example|eyJ|bWFya2Vy/);
@@ -93,11 +93,11 @@ describe('a provider that', () => {
 
   test('explains itself in plain words is quoted in the log and not to the client', async () => {
     const { room } = await scripted(keycloak.incorrectRedirectUri);
-    const answer = await room.redeem(REQUEST);
+    const response = await room.redeem(REQUEST);
     expect(room.redeemed[0]?.error?.cause).toMatchObject({
       message: 'the token endpoint answered 400 invalid_grant (Incorrect redirect_uri)',
     });
-    expect(toldToClient(answer as GatewayError)).not.toContain('Incorrect');
+    expect(toldToClient(response as GatewayError)).not.toContain('Incorrect');
   });
 
   test('puts a challenge beside its error is still understood by its error', async () => {
@@ -110,8 +110,8 @@ describe('a provider that', () => {
   test('has gone leaves the code unused, and the client is told so', async () => {
     const { fake, room } = await scripted();
     await fake.close();
-    const answer = await room.redeem(REQUEST);
-    expect(answer).toMatchObject({ status: 503, rpcCode: RpcCode.unavailable });
+    const response = await room.redeem(REQUEST);
+    expect(response).toMatchObject({ status: 503, rpcCode: RpcCode.unavailable });
     expect(room.redeemed).toMatchObject([{ outcome: 'unreachable' }]);
     expect(room.everythingSaid()).toContain('ECONNREFUSED');
   });
@@ -139,7 +139,7 @@ describe('a provider that', () => {
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   });
 
-  test('compresses its answers unless it is told not to does not', async () => {
+  test('compresses its responses unless it is told not to does not', async () => {
     const { fake, room } = await scripted();
     const compressed: Script = (response, socket) => {
       const asked = fake.tokenRequests.at(-1)?.headers['accept-encoding'];
@@ -161,13 +161,13 @@ describe('a provider that', () => {
 
   test('takes its time finishes what it began although nobody waits any more', async () => {
     const { fake, room } = await scripted(scripts.hang, { timeoutMs: 3_000 });
-    let answerNow: () => void = () => undefined;
+    let responseNow: () => void = () => undefined;
     fake.token = (response, socket) => {
-      answerNow = () => scripts.tokens({ 'not-before-policy': 7 })(response, socket);
+      responseNow = () => scripts.tokens({ 'not-before-policy': 7 })(response, socket);
     };
     void room.redeem(REQUEST);
     await expect.poll(() => fake.tokenRequests.length).toBe(1);
-    answerNow();
+    responseNow();
     await expect.poll(() => room.redeemed.length).toBe(1);
     expect(room.redeemed).toMatchObject([{ outcome: 'success' }]);
     expect(room.marks).toEqual([['alice', 7]]);
@@ -228,7 +228,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('a token answer that a stricter reader would throw away, although the code is spent, is given to the client', () => {
+describe('a token response that a stricter reader would throw away, although the code is spent, is given to the client', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     [
       'null members',

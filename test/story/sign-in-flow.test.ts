@@ -8,7 +8,7 @@ import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { sleep } from '../support/wait.ts';
-import { type Answer, header, values } from '../support/wire/index.ts';
+import { header, type Response, values } from '../support/wire/index.ts';
 
 /** A gateway of a provider that looks like a Keycloak realm. */
 async function keycloakLike(options: DemoProviderOptions = {}, settings: Partial<IdentitySettings> = {}) {
@@ -20,26 +20,26 @@ async function keycloakLike(options: DemoProviderOptions = {}, settings: Partial
   return { provider, redirectUri, ...started };
 }
 
-/** The members of a good answer, whose tokens are secrets from now on. */
-function tokensIn(answer: Answer): Record<string, unknown> {
-  expect(answer.status, answer.body.toString()).toBe(200);
-  const members = json(answer);
+/** The members of a good response, whose tokens are secrets from now on. */
+function tokensIn(response: Response): Record<string, unknown> {
+  expect(response.status, response.body.toString()).toBe(200);
+  const members = json(response);
   for (const name of ['accessToken', 'refreshToken', 'idToken']) {
     if (typeof members[name] === 'string') secret(members[name]);
   }
   return members;
 }
 
-function expectRefusedCode(answer: Answer): void {
-  expectError(answer, 400, 3);
-  expect(header(answer, 'connection')).not.toBe('close');
+function expectRefusedCode(response: Response): void {
+  expectError(response, 400, 3);
+  expect(header(response, 'connection')).not.toBe('close');
 }
 
 describe('with a provider like Keycloak', () => {
   test('a user who signs in gets every member of the contract, and the access token opens the API', async () => {
     const { gateway, upstream, redirectUri } = await keycloakLike();
-    const answer = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
-    const tokens = tokensIn(answer);
+    const response = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
+    const tokens = tokensIn(response);
     expect(Object.keys(tokens)).toEqual([
       ...['accessToken', 'tokenType', 'expiresIn', 'refreshToken', 'refreshExpiresIn'],
       ...['idToken', 'notBeforePolicy', 'sessionState', 'scope'],
@@ -77,17 +77,17 @@ describe('with a provider like Keycloak', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test('the answer is exact JSON of known length, kept in no cache, and carries the fields of every answer', async () => {
+  test('the response is exact JSON of known length, kept in no cache, and carries the fields of every response', async () => {
     const { gateway, redirectUri } = await keycloakLike();
-    const answer = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
-    tokensIn(answer);
-    expect(answer).toMatchObject({ reason: 'OK', complete: true, interim: [] });
-    expect(header(answer, 'content-type')).toBe('application/json');
-    expect(header(answer, 'content-length')).toBe(String(answer.bodyBytes));
-    expect(header(answer, 'cache-control')).toBe('no-store');
-    expect(values(answer.fields, 'via')).toEqual(['1.1 weir']);
-    expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
-    expect(Date.parse(header(answer, 'date') ?? '')).not.toBeNaN();
+    const response = await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri);
+    tokensIn(response);
+    expect(response).toMatchObject({ reason: 'OK', complete: true, interim: [] });
+    expect(header(response, 'content-type')).toBe('application/json');
+    expect(header(response, 'content-length')).toBe(String(response.bodyBytes));
+    expect(header(response, 'cache-control')).toBe('no-store');
+    expect(values(response.fields, 'via')).toEqual(['1.1 weir']);
+    expect(header(response, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(Date.parse(header(response, 'date') ?? '')).not.toBeNaN();
   });
 
   test('a code is good once', async () => {
@@ -106,12 +106,12 @@ describe('with a provider like Keycloak', () => {
   test('a code that is sent twice at the same moment yields tokens at most once', async () => {
     const { gateway, redirectUri } = await keycloakLike();
     const code = await codeFor(gateway, redirectUri);
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       redeem(gateway, code, redirectUri),
       redeem(gateway, code, redirectUri),
     ]);
-    const good = answers.filter(({ status }) => status === 200);
-    for (const answer of good) tokensIn(answer);
+    const good = responses.filter(({ status }) => status === 200);
+    for (const response of good) tokensIn(response);
     expect(good.length).toBeLessThanOrEqual(1);
   });
 
@@ -179,21 +179,21 @@ describe('with a provider like Keycloak', () => {
       secret: 'marker-wrong-secret',
     });
     await wrong.gateway.ready();
-    const answer = await redeem(wrong.gateway, code, redirectUri);
-    expectError(answer, 500, 13);
-    expect(answer.body.toString()).not.toMatch(/client|secret/i);
+    const response = await redeem(wrong.gateway, code, redirectUri);
+    expectError(response, 500, 13);
+    expect(response.body.toString()).not.toMatch(/client|secret/i);
     expect(wrong.gateway.logLines.join('')).toContain('invalid_client');
     tokensIn(await redeem(gateway, code, redirectUri));
   });
 
   test('a bot that got its token from the provider itself is known as a bot and draws on no user', async () => {
     const { gateway, upstream, provider } = await keycloakLike();
-    const answer = await fetch(`${provider.issuer}/protocol/openid-connect/token`, {
+    const response = await fetch(`${provider.issuer}/protocol/openid-connect/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa('demo-bot:demo-bot-secret')}` },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     });
-    const { access_token: token } = (await answer.json()) as Record<string, string>;
+    const { access_token: token } = (await response.json()) as Record<string, string>;
     expect((await gateway.ask(head('GET /', `Authorization: Bearer ${secret(token ?? '')}`))).status).toBe(
       200,
     );
@@ -213,8 +213,8 @@ describe('with a provider that has nothing of Keycloak', () => {
     });
     await gateway.ready();
     const code = await codeFor(gateway, provider.callbackUri, 'anyone', 'anything');
-    const answer = await redeem(gateway, code, provider.callbackUri);
-    expect(tokensIn(answer)).toEqual({
+    const response = await redeem(gateway, code, provider.callbackUri);
+    expect(tokensIn(response)).toEqual({
       accessToken: expect.any(String),
       tokenType: 'Bearer',
       expiresIn: 60,
@@ -222,7 +222,7 @@ describe('with a provider that has nothing of Keycloak', () => {
       notBeforePolicy: 0,
       scope: 'openid',
     });
-    expect(header(answer, 'cache-control')).toBe('no-store');
+    expect(header(response, 'cache-control')).toBe('no-store');
     expectRefusedCode(await redeem(gateway, code, provider.callbackUri));
   });
 });

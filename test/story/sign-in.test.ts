@@ -29,18 +29,18 @@ async function demo(options: DemoProviderOptions = {}, signIn: Partial<SignInOpt
 }
 
 function urlOf(room: SignInRoom): string {
-  const answer = room.signIn.authorizeUrl();
-  if (answer instanceof GatewayError) throw answer;
-  return JSON.parse(answer.body.toString('utf8')).url;
+  const response = room.signIn.authorizeUrl();
+  if (response instanceof GatewayError) throw response;
+  return JSON.parse(response.body.toString('utf8')).url;
 }
 
 async function codeOf(room: SignInRoom, redirectUri: string): Promise<string> {
   return (await walkLogin(urlOf(room), redirectUri, 'alice', 'wonderland')).code;
 }
 
-function expectRefusedCode(answer: unknown): void {
-  expect(answer).toBeInstanceOf(GatewayError);
-  expect(answer).toMatchObject({
+function expectRefusedCode(response: unknown): void {
+  expect(response).toBeInstanceOf(GatewayError);
+  expect(response).toMatchObject({
     status: 400,
     rpcCode: RpcCode.invalidArgument,
     side: 'client',
@@ -50,8 +50,8 @@ function expectRefusedCode(answer: unknown): void {
 
 test('a client that opens the authorization URL and signs in trades its code for every member of the token object', async () => {
   const { provider, room, redirectUri } = await demo();
-  const answer = await room.redeem({ code: await codeOf(room, redirectUri), redirectUri });
-  expect(Object.keys(answer)).toEqual([
+  const response = await room.redeem({ code: await codeOf(room, redirectUri), redirectUri });
+  expect(Object.keys(response)).toEqual([
     'accessToken',
     'tokenType',
     'expiresIn',
@@ -62,14 +62,14 @@ test('a client that opens the authorization URL and signs in trades its code for
     'sessionState',
     'scope',
   ]);
-  expect(answer).toMatchObject({
+  expect(response).toMatchObject({
     tokenType: 'Bearer',
     expiresIn: 300,
     refreshExpiresIn: 1_800,
     notBeforePolicy: 0,
     scope: 'openid profile',
   });
-  const { accessToken, idToken, sessionState } = answer as Record<string, string>;
+  const { accessToken, idToken, sessionState } = response as Record<string, string>;
   const keys = createRemoteJWKSet(new URL(room.provider.metadata?.keySetUrl ?? ''));
   const access = await jwtVerify(accessToken ?? '', keys, { issuer: provider.issuer, audience: 'api' });
   expect(access.payload).toMatchObject({ typ: 'Bearer', azp: 'gateway', sid: sessionState });
@@ -93,11 +93,11 @@ test('the authorization url holds the client, the redirect uri, the response typ
   expect(room.signIn.authorizeUrl()).toBe(room.signIn.authorizeUrl());
 });
 
-test('a token answer is kept in no cache', async () => {
+test('a token response is kept in no cache', async () => {
   const { room, redirectUri } = await demo();
   const body = Buffer.from(JSON.stringify({ code: await codeOf(room, redirectUri), redirectUri }));
-  const answer = await room.signIn.redeem(body, '192.0.2.1');
-  expect(answer.fields).toEqual(['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
+  const response = await room.signIn.redeem(body, '192.0.2.1');
+  expect(response.fields).toEqual(['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
 });
 
 test('a code is good once', async () => {
@@ -111,8 +111,11 @@ test('a code is good once', async () => {
 test('a code that is redeemed twice at the same moment yields tokens at most once', async () => {
   const { room, redirectUri } = await demo();
   const code = await codeOf(room, redirectUri);
-  const answers = await Promise.all([room.redeem({ code, redirectUri }), room.redeem({ code, redirectUri })]);
-  expect(answers.filter(answer => answer instanceof GatewayError).length).toBeGreaterThanOrEqual(1);
+  const responses = await Promise.all([
+    room.redeem({ code, redirectUri }),
+    room.redeem({ code, redirectUri }),
+  ]);
+  expect(responses.filter(response => response instanceof GatewayError).length).toBeGreaterThanOrEqual(1);
 });
 
 test('an expired code is refused', async () => {
@@ -175,9 +178,9 @@ test('an app with a scheme of its own and PKCE signs in', async () => {
 test('a not-before mark above 0 is learnt with the subject of the access token', async () => {
   const { provider, room, redirectUri } = await demo();
   provider.setNotBefore(1_700_000_000);
-  const answer = await room.redeem({ code: await codeOf(room, redirectUri), redirectUri });
-  expect(answer).toHaveProperty('notBeforePolicy', 1_700_000_000);
-  const { accessToken } = answer as Record<string, string>;
+  const response = await room.redeem({ code: await codeOf(room, redirectUri), redirectUri });
+  expect(response).toHaveProperty('notBeforePolicy', 1_700_000_000);
+  const { accessToken } = response as Record<string, string>;
   expect(room.marks).toEqual([[decodeJwt(accessToken ?? '').sub, 1_700_000_000]]);
 });
 
@@ -197,8 +200,8 @@ test('a wrong client secret is a fault of the gateway, which neither burns the c
   cleanups.push(wrong.close);
   await wrong.ready();
   const code = await codeOf(room, redirectUri);
-  const answer = await wrong.redeem({ code, redirectUri });
-  expect(answer).toMatchObject({ status: 500, rpcCode: RpcCode.internal });
+  const response = await wrong.redeem({ code, redirectUri });
+  expect(response).toMatchObject({ status: 500, rpcCode: RpcCode.internal });
   expect(wrong.redeemed).toMatchObject([
     { outcome: 'gateway_refused', error: { cause: { status: 401, error: 'invalid_client' } } },
   ]);
@@ -231,8 +234,8 @@ test('a provider that is not Keycloak signs users in, and what it does not issue
   cleanups.push(room.close, provider.close);
   await room.ready();
   const { code } = await walkLogin(urlOf(room), provider.callbackUri, 'anyone', 'anything');
-  const answer = await room.redeem({ code, redirectUri: provider.callbackUri });
-  expect(answer).toEqual({
+  const response = await room.redeem({ code, redirectUri: provider.callbackUri });
+  expect(response).toEqual({
     accessToken: expect.any(String),
     tokenType: 'Bearer',
     expiresIn: 60,

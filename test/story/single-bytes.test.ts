@@ -32,7 +32,7 @@ test('sign-in bodies in single bytes take no more memory than the cap allows for
   expect(usedBytes() - before).toBeLessThan(requests * 65_536 + NOISE);
 });
 
-test("a provider's answer in single bytes takes no more memory than its size", async () => {
+test("a provider's response in single bytes takes no more memory than its size", async () => {
   const bytes = 20_000;
   const sent = Promise.withResolvers<void>();
   const server = createServer(async (_, response) => {
@@ -47,7 +47,7 @@ test("a provider's answer in single bytes takes no more memory than its size", a
   onTestFinished(() => server.closeAllConnections());
   const stop = new AbortController();
   const before = usedBytes();
-  const answer = askProvider(
+  const response = askProvider(
     {
       method: 'GET',
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
@@ -55,12 +55,12 @@ test("a provider's answer in single bytes takes no more memory than its size", a
       body: null,
       deadline: stop.signal,
     },
-    { tls: { ca: null, certificate: null, key: null }, maxAnswerBytes: 1_048_576 },
+    { tls: { ca: null, certificate: null, key: null }, maxResponseBytes: 1_048_576 },
   );
   await sent.promise;
   for (let i = 0; i < 10; i++) await turn();
   const taken = usedBytes() - before;
   stop.abort();
-  await expect(answer).rejects.toThrow('did not finish its answer in time');
+  await expect(response).rejects.toThrow('did not finish its response in time');
   expect(taken).toBeLessThan(2 * bytes + NOISE);
 });

@@ -6,12 +6,12 @@ import { startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { answerOk, header, type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
+import { header, type RawClient, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 /** Half a minute is a second and a half. */
 const clock = fastClock(20);
 
-async function front(settings: Partial<GatewaySettings> = {}, script: Script = answerOk) {
+async function front(settings: Partial<GatewaySettings> = {}, script: Script = responseOk) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port, clock, ...settings });
   return { upstream, gateway, client: await gateway.connect() };
@@ -70,10 +70,10 @@ test('a client is not slow because the upstream is', async () => {
     await exchange.received();
     await exchange.answer(200);
   });
-  const answer = client.answer();
+  const response = client.answer();
   await client.send(head('POST /a', `Content-Length: ${size}`));
   void client.send(Buffer.alloc(size));
-  expect((await answer).status).toBe(200);
+  expect((await response).status).toBe(200);
 });
 
 test('a sign-in body that is not there in ten seconds is answered 408, however it goes on', async () => {
@@ -88,8 +88,8 @@ test('what nobody wants of a body does not hold its connection for longer than h
   const { client } = await front({ route: { path: '/a' } });
   // No route takes it. The rest of the body is read so that the connection can be kept.
   await client.send(head('POST /b', 'Content-Length: 60000'));
-  const answer = await client.answer();
-  expect([answer.status, header(answer, 'connection')]).toEqual([404, 'keep-alive']);
+  const response = await client.answer();
+  expect([response.status, header(response, 'connection')]).toEqual([404, 'keep-alive']);
   void trickle(client, 1, 200);
   expect(await client.ended()).toMatch(/close|reset/);
 });

@@ -34,7 +34,7 @@ const endless: Script = async exchange => {
 };
 const CHUNK = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
 
-/** Reads for a moment and stalls for another, until the answer is there. */
+/** Reads for a moment and stalls for another, until the response is there. */
 async function stutter(client: RawClient, stallMs: number, done: () => boolean): Promise<void> {
   while (!done()) {
     client.pause();
@@ -52,16 +52,16 @@ test('clients that read fast, slowly and hardly at all each get the bytes that a
     const client = await gateway.connect();
     const hash = createHash('sha1');
     let done = false;
-    const answer = client.ask(head(`GET /${number % 2 === 0 ? 'length' : 'chunked'}/${number}`), {
+    const response = client.ask(head(`GET /${number % 2 === 0 ? 'length' : 'chunked'}/${number}`), {
       keepBytes: 0,
       timeoutMs: 25_000,
       onData: bytes => hash.update(bytes),
     });
-    void answer.finally(() => {
+    void response.finally(() => {
       done = true;
     });
     if (number % 4 > 0) void stutter(client, 10 * (number % 4), () => done);
-    expect(await answer).toMatchObject({ complete: true, bodyBytes: 2 * MIB });
+    expect(await response).toMatchObject({ complete: true, bodyBytes: 2 * MIB });
     return hash.digest('hex');
   };
   for (let round = 0; round < 2; round++) {

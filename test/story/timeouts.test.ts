@@ -22,7 +22,7 @@ describe('an upstream that is too slow', () => {
     expectError(await gateway.ask(head('GET /a')), 502, 14);
   });
 
-  test('with the first byte of its answer is a 504, and its connection is destroyed', async () => {
+  test('with the first byte of its response is a 504, and its connection is destroyed', async () => {
     const { upstream, client } = await front(QUICK, silence);
     expectError(await client.ask(head('GET /a')), 504, 4);
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
@@ -34,9 +34,9 @@ describe('an upstream that is too slow', () => {
       await exchange.send('HTTP/1.1 200 OK\r\n');
       await exchange.gone;
     });
-    const answer = await client.ask(head('GET /a'));
-    expectError(answer, answer.status, answer.status === 504 ? 4 : 14);
-    expect([502, 504]).toContain(answer.status);
+    const response = await client.ask(head('GET /a'));
+    expectError(response, response.status, response.status === 504 ? 4 : 14);
+    expect([502, 504]).toContain(response.status);
   });
 
   test('with its first byte may have its own time on a route', async () => {
@@ -50,7 +50,7 @@ describe('an upstream that is too slow', () => {
     expect((await client.ask(head('GET /a'))).body.toString()).toBe('late');
   });
 
-  test('inside its answer breaks the answer off', async () => {
+  test('inside its response breaks the response off', async () => {
     const { upstream, client } = await front(QUICK, async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
       await exchange.gone;
@@ -121,7 +121,7 @@ describe('a client that is too slow', () => {
     expect((await client.answer()).status).toBe(200);
   });
 
-  test('to read its answer is closed, and the upstream is let go', async () => {
+  test('to read its response is closed, and the upstream is let go', async () => {
     const { upstream, client } = await front(
       { config: { timeouts: { client_read: '1s' } } },
       async exchange => await exchange.answer(200, [], Buffer.alloc(64 * 1024 * 1024)),
@@ -145,7 +145,7 @@ describe('a client that is too slow', () => {
     );
     client.pause();
     await client.send(head('GET /a'));
-    const answer = client.answer({ keepBytes: 0, timeoutMs: 20_000 });
+    const response = client.answer({ keepBytes: 0, timeoutMs: 20_000 });
     for (let i = 0; i < 10; i++) {
       client.resume();
       await sleep(5);
@@ -153,15 +153,15 @@ describe('a client that is too slow', () => {
       await sleep(250);
     }
     client.resume();
-    expect(await answer).toMatchObject({ complete: true, bodyBytes: size });
+    expect(await response).toMatchObject({ complete: true, bodyBytes: size });
   });
 });
 
 describe('an idle client connection', () => {
   test('is kept for as long as it was told, and then closed', async () => {
     const { client } = await front({ config: { timeouts: { keep_alive: '1s' } } });
-    const answer = await client.ask(head('GET /a'));
-    expect(header(answer, 'keep-alive')).toBe('timeout=1');
+    const response = await client.ask(head('GET /a'));
+    expect(header(response, 'keep-alive')).toBe('timeout=1');
     await sleep(900);
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     expect(await client.ended()).toBe('close');
@@ -169,7 +169,9 @@ describe('an idle client connection', () => {
 
   test('is told more than a minute by default, since clients pause for whole windows', async () => {
     const { client } = await front({});
-    const answer = await client.ask(head('GET /a'));
-    expect(Number(/timeout=(\d+)/.exec(header(answer, 'keep-alive') ?? '')?.[1])).toBeGreaterThanOrEqual(65);
+    const response = await client.ask(head('GET /a'));
+    expect(Number(/timeout=(\d+)/.exec(header(response, 'keep-alive') ?? '')?.[1])).toBeGreaterThanOrEqual(
+      65,
+    );
   });
 });

@@ -24,8 +24,8 @@ test.each([
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   const client = await gateway.connect();
-  const answer = await client.ask(head('GET /a', ...lines));
-  expect(answer.status).toBe(200);
+  const response = await client.ask(head('GET /a', ...lines));
+  expect(response.status).toBe(200);
   for (const name of ['upgrade', 'connection', 'http2-settings']) {
     expect(
       values(upstream.onlyRequest.fields, name).filter(value => value !== 'keep-alive'),
@@ -33,7 +33,7 @@ test.each([
     ).toEqual([]);
   }
   // RFC 9110, 7.8: who does not take up the offer answers as if it had not been made.
-  expect(header(answer, 'connection')).toBe('keep-alive');
+  expect(header(response, 'connection')).toBe('keep-alive');
   expect((await client.ask(head('GET /b'))).status).toBe(200);
 });
 

@@ -54,22 +54,22 @@ const ask = (front: LimitedGateway, target = 'GET /things') => askOnce(front, ta
 describe("an upstream's 429 that speaks the contract", () => {
   test('passes with its own headers and body', async () => {
     const front = await refusing([...spoken(), 'X-Other', 'stays', 'Cache-Control', 'max-age=60'], BODY);
-    const answer = await ask(front);
-    expect(answer.status).toBe(429);
-    expect(answer.body.toString()).toBe(BODY);
-    expect(rateFieldsOf(answer)).toEqual([
+    const response = await ask(front);
+    expect(response.status).toBe(429);
+    expect(response.body.toString()).toBe(BODY);
+    expect(rateFieldsOf(response)).toEqual([
       ...['retry-after', 'x-ratelimit-bucket', 'x-ratelimit-limit', 'x-ratelimit-scope'],
     ]);
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
-    expect(fieldOf(answer, 'x-other')).toBe('stays');
-    expect(fieldOf(answer, 'via')).toBe('1.1 weir');
-    expect(values(answer.fields, 'cache-control')).toEqual(['no-store']);
+    expect(fieldOf(response, 'x-ratelimit-bucket')).toBe(BUCKET);
+    expect(fieldOf(response, 'x-other')).toBe('stays');
+    expect(fieldOf(response, 'via')).toBe('1.1 weir');
+    expect(values(response.fields, 'cache-control')).toEqual(['no-store']);
   });
 
   test('passes where it is global', async () => {
-    const answer = await ask(await refusing(spoken(GLOBALLY), GLOBAL_BODY));
-    expect(answer.body.toString()).toBe(GLOBAL_BODY);
-    expect(fieldOf(answer, 'x-ratelimit-global')).toBe('true');
+    const response = await ask(await refusing(spoken(GLOBALLY), GLOBAL_BODY));
+    expect(response.body.toString()).toBe(GLOBAL_BODY);
+    expect(fieldOf(response, 'x-ratelimit-global')).toBe('true');
   });
 
   const fields = spoken().map((part, i) => (i % 2 === 0 ? `${part}: ` : `${part}\r\n`));
@@ -96,10 +96,10 @@ describe("an upstream's 429 that speaks the contract", () => {
       await exchange.send(START + framing);
       for (const piece of pieces) await exchange.send(piece);
     });
-    const answer = await ask(front);
-    expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(BODY));
-    expect(answer.trailers).toEqual([]);
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
+    const response = await ask(front);
+    expect(JSON.parse(response.body.toString())).toEqual(JSON.parse(BODY));
+    expect(response.trailers).toEqual([]);
+    expect(fieldOf(response, 'x-ratelimit-bucket')).toBe(BUCKET);
     await sleep(RESTED_MS);
     expect((await ask(front)).status).toBe(429);
     expect(front.upstream.connections).toHaveLength(1);
@@ -107,20 +107,20 @@ describe("an upstream's 429 that speaks the contract", () => {
 
   test('passes to HEAD, which has no body to be judged by, and to HTTP/1.0', async () => {
     const front = await refusing(spoken(), BODY);
-    const answer = await ask(front, 'HEAD /things');
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).toBe(BUCKET);
-    expect(fieldOf(answer, 'content-length')).toBe(String(BODY.length));
+    const response = await ask(front, 'HEAD /things');
+    expect(fieldOf(response, 'x-ratelimit-bucket')).toBe(BUCKET);
+    expect(fieldOf(response, 'content-length')).toBe(String(BODY.length));
     const old = head('GET /things', front.issuer.bearer()).replace('HTTP/1.1', 'HTTP/1.0');
     expect((await front.gateway.ask(old)).body.toString()).toBe(BODY);
   });
 });
 
 /** That the gateway wrote it, in the form of the contract. */
-function expectRewritten(answer: Awaited<ReturnType<typeof ask>>, scope: string, wait: number): void {
-  expect(refusalOf(answer)).toEqual({ message: expect.any(String), retry_after: wait, global: false });
-  expect(fieldOf(answer, 'x-ratelimit-scope')).toBe(scope);
-  expect(fieldOf(answer, 'x-ratelimit-global')).toBeUndefined();
-  expect(fieldOf(answer, 'via')).toBe('1.1 weir');
+function expectRewritten(response: Awaited<ReturnType<typeof ask>>, scope: string, wait: number): void {
+  expect(refusalOf(response)).toEqual({ message: expect.any(String), retry_after: wait, global: false });
+  expect(fieldOf(response, 'x-ratelimit-scope')).toBe(scope);
+  expect(fieldOf(response, 'x-ratelimit-global')).toBeUndefined();
+  expect(fieldOf(response, 'via')).toBe('1.1 weir');
 }
 
 describe("an upstream's 429 is rewritten whose body does not speak the contract", () => {
@@ -152,9 +152,9 @@ describe("an upstream's 429 is rewritten whose body does not speak the contract"
 
   test('a body that is coded', async () => {
     const front = await refusing([...spoken(), 'Content-Encoding', 'gzip'], BODY);
-    const answer = await ask(front);
-    expectRewritten(answer, 'user', 7);
-    expect(fieldOf(answer, 'content-encoding')).toBeUndefined();
+    const response = await ask(front);
+    expectRewritten(response, 'user', 7);
+    expect(fieldOf(response, 'content-encoding')).toBeUndefined();
   });
 
   test('a body that breaks off', async () => {
@@ -233,10 +233,10 @@ describe("an upstream's 429 is rewritten whose head does not speak the contract"
     ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 'user', 7],
   ])('%s', async (_, fields, body, scope, wait) => {
     const front = await refusing(fields, body);
-    const answer = await ask(front);
-    expectRewritten(answer, scope, wait);
-    expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope });
-    expect(fieldOf(answer, 'x-ratelimit-bucket')).not.toBe(BUCKET);
+    const response = await ask(front);
+    expectRewritten(response, scope, wait);
+    expect(rateOf(response)).toMatchObject({ limit: 5, remaining: 4, scope });
+    expect(fieldOf(response, 'x-ratelimit-bucket')).not.toBe(BUCKET);
   });
 });
 
@@ -248,34 +248,34 @@ describe("an upstream's 429 of another kind", () => {
   ];
 
   test("becomes the contract's, with the headers of the request that was admitted", async () => {
-    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'));
-    expectRewritten(answer, 'shared', 3);
-    expect(rateOf(answer)).toMatchObject({ limit: 5, remaining: 4, scope: 'shared' });
+    const response = await ask(await refusing(foreign, '<h1>slow down</h1>'));
+    expectRewritten(response, 'shared', 3);
+    expect(rateOf(response)).toMatchObject({ limit: 5, remaining: 4, scope: 'shared' });
   });
 
   test('keeps its fields but for those of its body and of the family', async () => {
-    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'));
+    const response = await ask(await refusing(foreign, '<h1>slow down</h1>'));
     for (const name of ['etag', 'content-language', 'last-modified', 'expires'])
-      expect(fieldOf(answer, name), name).toBeUndefined();
-    expect(fieldOf(answer, 'set-cookie')).toBe('a=b');
-    expect(fieldOf(answer, 'x-quota-owner')).toBe('them');
+      expect(fieldOf(response, name), name).toBeUndefined();
+    expect(fieldOf(response, 'set-cookie')).toBe('a=b');
+    expect(fieldOf(response, 'x-quota-owner')).toBe('them');
     for (const name of ['content-type', 'content-length', 'cache-control', 'retry-after'])
-      expect(values(answer.fields, name), name).toHaveLength(1);
+      expect(values(response.fields, name), name).toHaveLength(1);
   });
 
   test('has a scope and no bucket headers on a route without a bucket', async () => {
-    const answer = await ask(await refusing(foreign), 'GET /other');
-    expectRewritten(answer, 'shared', 3);
-    expect(rateFieldsOf(answer)).toEqual(['retry-after', 'x-ratelimit-scope']);
+    const response = await ask(await refusing(foreign), 'GET /other');
+    expectRewritten(response, 'shared', 3);
+    expect(rateFieldsOf(response)).toEqual(['retry-after', 'x-ratelimit-scope']);
   });
 
   test('answers HEAD with the headers of GET', async () => {
     const front = await refusing(foreign, '<h1>slow down</h1>');
     const get = await ask(front);
-    const headAnswer = await ask(front, 'HEAD /things');
-    expect(headAnswer.body).toHaveLength(0);
+    const headResponse = await ask(front, 'HEAD /things');
+    expect(headResponse.body).toHaveLength(0);
     for (const name of ['content-length', 'content-type', 'retry-after', 'x-ratelimit-scope', 'set-cookie'])
-      expect(header(headAnswer, name), name).toBe(header(get, name));
+      expect(header(headResponse, name), name).toBe(header(get, name));
   });
 
   test('keeps the connection to the upstream when its body comes with its head, and closes it when not', async () => {
@@ -286,8 +286,8 @@ describe("an upstream's 429 of another kind", () => {
     }
     expect(small.upstream.connections).toHaveLength(1);
     const large = await refusing(foreign, Buffer.alloc(4_000_000));
-    const answers = await askTimes(large, 3, 'GET /things', large.issuer.bearer());
-    expect(answers.map(answer => refusalOf(answer)['retry_after'])).toEqual([3, 3, 3]);
+    const responses = await askTimes(large, 3, 'GET /things', large.issuer.bearer());
+    expect(responses.map(response => refusalOf(response)['retry_after'])).toEqual([3, 3, 3]);
     expect(large.upstream.connections).toHaveLength(3);
   });
 
@@ -320,10 +320,10 @@ describe("an upstream's 429 of another kind", () => {
   });
 
   test('passes as it is where the route says so', async () => {
-    const answer = await ask(await refusing(foreign, '<h1>slow down</h1>'), 'GET /passing');
-    expect(answer.body.toString()).toBe('<h1>slow down</h1>');
-    expect(fieldOf(answer, 'retry-after')).toBe('2.5');
-    expect(BUCKET_FIELDS.filter(name => fieldOf(answer, name) !== undefined)).toEqual([]);
+    const response = await ask(await refusing(foreign, '<h1>slow down</h1>'), 'GET /passing');
+    expect(response.body.toString()).toBe('<h1>slow down</h1>');
+    expect(fieldOf(response, 'retry-after')).toBe('2.5');
+    expect(BUCKET_FIELDS.filter(name => fieldOf(response, name) !== undefined)).toEqual([]);
   });
 });
 
@@ -345,8 +345,8 @@ describe('as an invalid request', () => {
     ['a global one that is rewritten does not count', ['X-RateLimit-Scope', 'global'], '', false],
   ])('%s', async (_, fields, body, counts) => {
     const front = await startWith(exchange => exchange.answer(429, fields, body), counting);
-    const answers = await askTimes(front, 6, 'GET /other', front.issuer.bearer());
-    expect(statusesOf(answers)).toEqual([429, 429, 429, 429, 429, 429]);
+    const responses = await askTimes(front, 6, 'GET /other', front.issuer.bearer());
+    expect(statusesOf(responses)).toEqual([429, 429, 429, 429, 429, 429]);
     expect(front.upstream.requests).toHaveLength(counts ? 4 : 6);
   });
 

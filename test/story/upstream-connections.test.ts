@@ -4,7 +4,7 @@ import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { answerOk, type Script, startUpstream, values } from '../support/wire/index.ts';
+import { responseOk, type Script, startUpstream, values } from '../support/wire/index.ts';
 
 async function front(script?: Script, api: ConfigPart = {}) {
   const upstream = await startUpstream(script);
@@ -23,7 +23,7 @@ describe('a connection to the upstream', () => {
   test('serves one request at a time: two at once take two', async () => {
     const { upstream, gateway } = await front(async exchange => {
       await waitFor('both are there', () => upstream.requests.length === 2);
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     await Promise.all([gateway.ask(head('GET /a')), gateway.ask(head('GET /b'))]);
     expect(upstream.connections).toHaveLength(2);
@@ -127,7 +127,7 @@ describe('a request whose reused connection closes under it', () => {
     expect(upstream.requests.map(request => request.target)).toEqual(['/first', '/never', '/never']);
   });
 
-  test('is not sent again when part of an answer had come', async () => {
+  test('is not sent again when part of a response had come', async () => {
     const { upstream, client } = await front(async exchange => {
       if (exchange.connection.requests.length === 1) return await exchange.answer(200, [], 'ok');
       await exchange.send('HTTP/1.1 200 OK\r\nConte');
@@ -147,12 +147,12 @@ describe('a request whose reused connection closes under it', () => {
   test('is safe when many connections closed at once', async () => {
     const { upstream, gateway } = await front(async exchange => {
       await sleep(20);
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     const ask = () => Promise.all(Array.from({ length: 20 }, () => gateway.ask(head('GET /a'))));
     await ask();
     for (const connection of upstream.openConnections) connection.end();
-    const answers = await ask();
-    expect(answers.map(answer => answer.status)).toEqual(Array(20).fill(200));
+    const responses = await ask();
+    expect(responses.map(response => response.status)).toEqual(Array(20).fill(200));
   });
 });

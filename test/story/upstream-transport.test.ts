@@ -11,12 +11,12 @@ import { deafPort } from '../support/deaf-port.ts';
 import { poolTo } from '../support/pool.ts';
 import { Random } from '../support/random.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { answerOk, type CaptureUpstream, type Script, startUpstream } from '../support/wire/index.ts';
+import { type CaptureUpstream, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const SMALL = `${OK}Content-Length: 2\r\n\r\nok`;
 
-async function front(script: Script = answerOk, options: Partial<UpstreamOptions> = {}) {
+async function front(script: Script = responseOk, options: Partial<UpstreamOptions> = {}) {
   const upstream = await startUpstream(script);
   return { upstream, pool: poolTo(upstream.port, options) };
 }
@@ -61,7 +61,7 @@ async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {})
   return sink;
 }
 
-/** Another request gets its own answer. */
+/** Another request gets its own response. */
 async function expectServed(pool: ConnectionPool): Promise<void> {
   expect(await ask(pool, { target: '/next' })).toMatchObject({ events: ['whole 200'], body: 'ok' });
 }
@@ -69,7 +69,7 @@ async function expectServed(pool: ConnectionPool): Promise<void> {
 /** Answers what is not `/next` with these bytes, in pieces that the system does not join. */
 function pieces(...bytes: (string | Buffer)[]): Script {
   return async exchange => {
-    if (exchange.request.target === '/next') return await answerOk(exchange);
+    if (exchange.request.target === '/next') return await responseOk(exchange);
     for (const [i, piece] of bytes.entries()) {
       if (i > 0) await sleep(5);
       await exchange.send(piece);
@@ -82,7 +82,7 @@ describe('a connection is used again', () => {
     ['a body by length', SMALL],
     ['a body in chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`],
     ['a body with trailers', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n\r\n`],
-    ['interim answers', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\n${SMALL}`],
+    ['interim responses', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\n${SMALL}`],
   ])('behind %s, in one piece or many', async (_, bytes) => {
     for (const script of [pieces(bytes), pieces(bytes.slice(0, 20), bytes.slice(20, -1), bytes.slice(-1))]) {
       const { upstream, pool } = await front(script);
@@ -95,7 +95,7 @@ describe('a connection is used again', () => {
   test('last in, first out', async () => {
     const { upstream, pool } = await front(async exchange => {
       await waitFor('all are there', () => upstream.requests.length >= 3);
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     await Promise.all([ask(pool), ask(pool), ask(pool)]);
     const last = upstream.requests.length;
@@ -107,7 +107,7 @@ describe('a connection is used again', () => {
   test('by one call at a time, so that there are never more connections than calls', async () => {
     const { upstream, pool } = await front(async exchange => {
       await sleep(1);
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 5 }, () => ask(pool)));
     expect(upstream.requests).toHaveLength(100);
@@ -122,16 +122,16 @@ describe('a connection is not used again', () => {
       'GET',
       'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n',
     ],
-    ['an answer that says close', 'GET', `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`],
-    ['an interim answer that says close', 'GET', `HTTP/1.1 103 Early\r\nConnection: close\r\n\r\n${SMALL}`],
-    ['an answer in HTTP/1.0', 'GET', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+    ['a response that says close', 'GET', `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`],
+    ['an interim response that says close', 'GET', `HTTP/1.1 103 Early\r\nConnection: close\r\n\r\n${SMALL}`],
+    ['a response in HTTP/1.0', 'GET', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
     [
-      'an answer that is kept for no time',
+      'a response that is kept for no time',
       'GET',
       `${OK}Keep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok`,
     ],
     ['bytes behind a length', 'GET', `${SMALL}${SMALL}`],
-    ['bytes behind the answer to a HEAD', 'HEAD', SMALL],
+    ['bytes behind the response to a HEAD', 'HEAD', SMALL],
     ['bytes behind chunks', 'GET', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nX`],
   ])('behind %s', async (_, method, bytes) => {
     const { upstream, pool } = await front(pieces(bytes));
@@ -158,9 +158,9 @@ describe('a connection is not used again', () => {
     await expectServed(pool);
   });
 
-  test('when an answer came before the end of its request, and the rest of that goes nowhere', async () => {
+  test('when a response came before the end of its request, and the rest of that goes nowhere', async () => {
     const { upstream, pool } = await front(async exchange => {
-      if (exchange.request.target === '/next') return await answerOk(exchange);
+      if (exchange.request.target === '/next') return await responseOk(exchange);
       await waitFor('a part is there', () => exchange.request.bodyBytes > 0);
       await exchange.send(SMALL);
     });
@@ -178,9 +178,9 @@ describe('a connection is not used again', () => {
     expect(upstream.requests[0]?.body.toString()).toBe('GET /smuggled');
   });
 
-  test('when an answer came while the end of its request lay in our buffers', async () => {
+  test('when a response came while the end of its request lay in our buffers', async () => {
     const { upstream, pool } = await front(async exchange => {
-      if (exchange.request.target === '/next') return await answerOk(exchange);
+      if (exchange.request.target === '/next') return await responseOk(exchange);
       exchange.connection.pause();
       await exchange.send(SMALL);
     });
@@ -195,7 +195,7 @@ describe('a connection is not used again', () => {
   });
 
   test('when it is older than it may be', async () => {
-    const { upstream, pool } = await front(answerOk, { maxAgeMs: 50 });
+    const { upstream, pool } = await front(responseOk, { maxAgeMs: 50 });
     await expectServed(pool);
     await sleep(400);
     await expectServed(pool);
@@ -203,7 +203,7 @@ describe('a connection is not used again', () => {
   });
 });
 
-describe('an answer that breaks off', () => {
+describe('a response that breaks off', () => {
   const BODIES = [
     `${OK}Content-Length: 5\r\n\r\nhello`,
     `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
@@ -215,7 +215,7 @@ describe('an answer that breaks off', () => {
       for (const bytes of BODIES) {
         for (let at = 0; at < bytes.length; at++) {
           const { pool } = await front(async exchange => {
-            if (exchange.request.target === '/next') return await answerOk(exchange);
+            if (exchange.request.target === '/next') return await responseOk(exchange);
             await exchange.send(bytes.slice(0, at));
             if (how === 'reset') await sleep(1);
             exchange.connection[how]();
@@ -223,7 +223,7 @@ describe('an answer that breaks off', () => {
           const sink = await ask(pool);
           expect(sink.events.at(-1), `${at}`).toMatch(/^fail (reset|truncated)$/);
           expect(sink.events.includes('end')).toBe(false);
-          expect(sink.failure?.answerBegun, `${at}`).toBe(at > 0);
+          expect(sink.failure?.responseBegun, `${at}`).toBe(at > 0);
           await expectServed(pool);
         }
       }
@@ -231,7 +231,7 @@ describe('an answer that breaks off', () => {
     60_000,
   );
 
-  test('is one that stops being an answer', async () => {
+  test('is one that stops being a response', async () => {
     const { upstream, pool } = await front(pieces(`${OK}Transfer-Encoding: chunked\r\n\r\n`, '5\r\nhello!'));
     expect(await ask(pool)).toMatchObject({ events: ['head 200 null', 'fail truncated'], body: 'hello' });
     await waitFor('the connection is gone', () => upstream.openConnections.length === 0);
@@ -239,17 +239,17 @@ describe('an answer that breaks off', () => {
 
   test('is malformed as long as its head has not been passed on', async () => {
     const { pool } = await front(pieces(`${OK}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`));
-    expect(await ask(pool)).toMatchObject({ events: ['fail malformed'], failure: { answerBegun: true } });
+    expect(await ask(pool)).toMatchObject({ events: ['fail malformed'], failure: { responseBegun: true } });
   });
 });
 
 describe('a call that is given up', () => {
   const BYTES = `HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
-  test('at every byte of the answer hears nothing more, and its connection is destroyed', async () => {
+  test('at every byte of the response hears nothing more, and its connection is destroyed', async () => {
     for (let at = 0; at < BYTES.length; at++) {
       const { upstream, pool } = await front(async exchange => {
-        if (exchange.request.target === '/next') return await answerOk(exchange);
+        if (exchange.request.target === '/next') return await responseOk(exchange);
         await exchange.send(BYTES.slice(0, at));
         await exchange.gone;
       });
@@ -272,7 +272,7 @@ describe('a call that is given up', () => {
   test('behind its end changes nothing for the call that its connection carries then', async () => {
     const { upstream, pool } = await front(async exchange => {
       if (upstream.requests.length > 1) await sleep(50);
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     const first = send(pool);
     await first.sink.over;
@@ -297,7 +297,7 @@ describe('a call that is given up', () => {
     const sink = new CollectingSink();
     sink.wantsMore = false;
     const call = pool.send(GET, sink);
-    await waitFor('the answer flows', () => sink.events.length > 0);
+    await waitFor('the response flows', () => sink.events.length > 0);
     call.abort();
     await waitFor('the connection is gone', () => upstream.openConnections.length === 0);
     expect(pool.connections).toBe(0);
@@ -312,7 +312,7 @@ describe('a failure', () => {
     server.close();
     const body = new HandBody();
     const sink = await ask(poolTo(port), { method: 'POST', bodyLength: 5, body });
-    expect(sink.failure).toMatchObject({ kind: 'connect', answerBegun: false, onReusedConnection: false });
+    expect(sink.failure).toMatchObject({ kind: 'connect', responseBegun: false, onReusedConnection: false });
     expect(body.started).toBe(false);
   });
 
@@ -320,11 +320,11 @@ describe('a failure', () => {
     const { upstream, pool } = await front(async exchange => {
       await waitFor('three are there', () => upstream.requests.length >= 3);
       if (exchange.request.target === '/stale') exchange.connection.reset();
-      else await answerOk(exchange);
+      else await responseOk(exchange);
     });
     await Promise.all([ask(pool), ask(pool), ask(pool)]);
     const sink = await ask(pool, { target: '/stale' });
-    expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: true, answerBegun: false });
+    expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: true, responseBegun: false });
     await waitFor('all are gone', () => upstream.openConnections.length === 0);
     expect((await ask(pool, { target: '/stale' })).failure).toMatchObject({
       kind: 'reset',
@@ -367,10 +367,10 @@ describe('a failure', () => {
 describe('time', () => {
   test('runs for the connect', async () => {
     const pool = poolTo(await deafPort(), { connectTimeoutMs: 300 });
-    expect((await ask(pool)).failure).toMatchObject({ kind: 'connect', answerBegun: false });
+    expect((await ask(pool)).failure).toMatchObject({ kind: 'connect', responseBegun: false });
   });
 
-  test('runs for the first byte from the end of the request on, interim answers aside', async () => {
+  test('runs for the first byte from the end of the request on, interim responses aside', async () => {
     const { pool } = await front(async exchange => {
       await exchange.send('HTTP/1.1 102 Processing\r\n\r\n');
       await exchange.gone;
@@ -407,7 +407,7 @@ describe('time', () => {
     expect(sink.events).toEqual(['fail timeout']);
   });
 
-  test('runs between two bytes of the answer', async () => {
+  test('runs between two bytes of the response', async () => {
     const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'));
     expect(await ask(pool, { idleTimeoutMs: 400 })).toMatchObject({
       events: ['head 200 5', 'fail truncated'],
@@ -443,7 +443,7 @@ describe('time', () => {
   });
 
   test('runs for an idle connection', async () => {
-    const { upstream, pool } = await front(answerOk, { keepAliveMs: 200 });
+    const { upstream, pool } = await front(responseOk, { keepAliveMs: 200 });
     await expectServed(pool);
     expect(upstream.openConnections).toHaveLength(1);
     await waitFor('it is closed', () => upstream.openConnections.length === 0, 1_000);
@@ -595,11 +595,11 @@ describe('bodies that are lent', () => {
 });
 
 describe('closing the pool', () => {
-  test('ends idle connections at once, busy ones behind their answer', async () => {
+  test('ends idle connections at once, busy ones behind their response', async () => {
     const release = Promise.withResolvers<void>();
     const upstream: CaptureUpstream = await startUpstream(async exchange => {
       if (exchange.request.target === '/slow') await release.promise;
-      await answerOk(exchange);
+      await responseOk(exchange);
     });
     const pool = poolTo(upstream.port);
     const slow = ask(pool, { target: '/slow' });

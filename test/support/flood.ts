@@ -1,7 +1,7 @@
 import type { TestGateway } from './test-gateway.ts';
 import type { ConnectOptions } from './wire/index.ts';
 
-/** Sent before the first of their answers is read: fewer than the gateway lets wait on a connection. */
+/** Sent before the first of their responses is read: fewer than the gateway lets wait on a connection. */
 const PIPELINED = 50;
 
 export interface FloodOptions extends ConnectOptions {
@@ -9,7 +9,7 @@ export interface FloodOptions extends ConnectOptions {
   readonly connections?: number;
 }
 
-/** Sends so many requests, pipelined on some connections, and counts the answers by status. */
+/** Sends so many requests, pipelined on some connections, and counts the responses by status. */
 export async function flood(
   gateway: TestGateway,
   count: number,

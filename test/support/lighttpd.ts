@@ -30,7 +30,7 @@ export async function startLighttpd(): Promise<number> {
   await writeFile(join(folder, PAGES.php), PHP);
   await writeFile(join(folder, 'lighttpd.conf'), configuration(folder, port));
   const server = spawn('lighttpd', ['-D', '-f', join(folder, 'lighttpd.conf')], {
-    // Nothing of this environment is in the answers.
+    // Nothing of this environment is in the responses.
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

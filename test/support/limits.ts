@@ -3,7 +3,7 @@ import type { ConfigPart } from './gateway.ts';
 import { type IdentityGateway, type IdentitySettings, startGatewayOf } from './identity-gateway.ts';
 import { head } from './requests.ts';
 import { startIssuer, type TestIssuer } from './test-issuer.ts';
-import { type Answer, header, names } from './wire/index.ts';
+import { header, names, type Response } from './wire/index.ts';
 
 /** A gateway with limits, its upstream, and the issuer of its callers' tokens. */
 export interface LimitedGateway extends IdentityGateway {
@@ -23,12 +23,12 @@ export async function startLimited(
   return { ...started, issuer };
 }
 
-function present(answer: Answer | undefined): Answer {
-  if (answer === undefined) throw new Error('there is no such answer');
-  return answer;
+function present(response: Response | undefined): Response {
+  if (response === undefined) throw new Error('there is no such response');
+  return response;
 }
 
-/** What the bucket headers of an answer say, each checked against the form that clients rely on. */
+/** What the bucket headers of a response say, each checked against the form that clients rely on. */
 export interface Rate {
   readonly limit: number;
   readonly remaining: number;
@@ -40,15 +40,15 @@ export interface Rate {
   readonly scope: string;
 }
 
-export function rateOf(given: Answer | undefined): Rate {
-  const answer = present(given);
+export function rateOf(given: Response | undefined): Rate {
+  const response = present(given);
   const text = (name: string, form: RegExp) => {
-    const value = header(answer, name);
+    const value = header(response, name);
     expect(value, name).toMatch(form);
     return value ?? '';
   };
-  expect(header(answer, 'x-ratelimit-global')).toBeUndefined();
-  expect(Number(header(answer, 'x-ratelimit-reset-after'))).toBeGreaterThan(0);
+  expect(header(response, 'x-ratelimit-global')).toBeUndefined();
+  expect(Number(header(response, 'x-ratelimit-reset-after'))).toBeGreaterThan(0);
   return {
     limit: Number(text('X-RateLimit-Limit', /^[1-9]\d{0,4}$/)),
     remaining: Number(text('X-RateLimit-Remaining', /^\d{1,5}$/)),
@@ -60,24 +60,24 @@ export function rateOf(given: Answer | undefined): Rate {
 }
 
 /** The body of a 429, with what each of them has checked. */
-export function refusalOf(given: Answer | undefined): Record<string, unknown> {
-  const answer = present(given);
-  expect(answer.status).toBe(429);
-  expect(header(answer, 'content-type')).toBe('application/json');
-  expect(header(answer, 'cache-control')).toBe('no-store');
-  expect(header(answer, 'date')).toBeDefined();
-  const body: Record<string, unknown> = JSON.parse(answer.body.toString('utf8'));
+export function refusalOf(given: Response | undefined): Record<string, unknown> {
+  const response = present(given);
+  expect(response.status).toBe(429);
+  expect(header(response, 'content-type')).toBe('application/json');
+  expect(header(response, 'cache-control')).toBe('no-store');
+  expect(header(response, 'date')).toBeDefined();
+  const body: Record<string, unknown> = JSON.parse(response.body.toString('utf8'));
   const wait = Number(body['retry_after']);
   expect(body['message']).toEqual(expect.any(String));
   expect(wait).toBeGreaterThan(0);
   expect(Math.ceil(wait * 1_000) / 1_000).toBe(wait);
-  expect(header(answer, 'retry-after')).toBe(String(Math.ceil(wait)));
+  expect(header(response, 'retry-after')).toBe(String(Math.ceil(wait)));
   return body;
 }
 
-/** The fields of the rate-limit family on an answer, in lower case and in order of their names. */
-export function rateFieldsOf(answer: Answer | undefined): string[] {
-  return names(present(answer).fields)
+/** The fields of the rate-limit family on a response, in lower case and in order of their names. */
+export function rateFieldsOf(response: Response | undefined): string[] {
+  return names(present(response).fields)
     .map(name => name.toLowerCase())
     .filter(name => name.startsWith('x-ratelimit-') || name === 'retry-after')
     .sort();
@@ -99,25 +99,25 @@ export async function askTimes(
   times: number,
   target: string,
   ...lines: string[]
-): Promise<Answer[]> {
+): Promise<Response[]> {
   const client = await gateway.connect();
-  const answers: Answer[] = [];
+  const responses: Response[] = [];
   const to = target.split(' ')[0] ?? 'GET';
-  for (let i = 0; i < times; i++) answers.push(await client.ask(head(target, ...lines), { to }));
+  for (let i = 0; i < times; i++) responses.push(await client.ask(head(target, ...lines), { to }));
   client.destroy();
-  return answers;
+  return responses;
 }
 
-export async function askOnce(front: LimitedGateway, target: string, ...lines: string[]): Promise<Answer> {
-  const [answer] = await askTimes(front, 1, target, ...lines);
-  return present(answer);
+export async function askOnce(front: LimitedGateway, target: string, ...lines: string[]): Promise<Response> {
+  const [response] = await askTimes(front, 1, target, ...lines);
+  return present(response);
 }
 
-/** The value of a field of an answer that must be there. */
-export function fieldOf(answer: Answer | undefined, name: string): string | undefined {
-  return header(present(answer), name);
+/** The value of a field of a response that must be there. */
+export function fieldOf(response: Response | undefined, name: string): string | undefined {
+  return header(present(response), name);
 }
 
-export function statusesOf(answers: readonly Answer[]): number[] {
-  return answers.map(answer => answer.status);
+export function statusesOf(responses: readonly Response[]): number[] {
+  return responses.map(response => response.status);
 }

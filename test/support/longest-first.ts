@@ -5,7 +5,7 @@ const LONG = [
   'story/command-line',
   'conformance/discordjs-rest',
   'story/reload-under-load',
-  'unit/http1/answer/answer-reader.fuzz',
+  'unit/http1/response/response-reader.fuzz',
   'unit/http1/request/request-reader.fuzz',
   'store/histories',
   'unit/limits/counting/memory-store.histories',

@@ -7,7 +7,7 @@ import { head } from './requests.ts';
 import { tempText } from './temp.ts';
 import type { TestGateway } from './test-gateway.ts';
 import { waitFor } from './wait.ts';
-import { type Answer, startUpstream } from './wire/index.ts';
+import { type Response, startUpstream } from './wire/index.ts';
 
 export interface RedisGatewaySettings {
   /** Keys of `store`. */
@@ -67,7 +67,7 @@ export async function decisionsBy(gateway: TestGateway, who: string): Promise<nu
 
 /** Clients that send one request after the other, each on a connection of its own, until they are stopped. */
 export class Load {
-  readonly answers: Answer[] = [];
+  readonly responses: Response[] = [];
   readonly #clients: Promise<void>[] = [];
   #stopped = false;
 
@@ -76,13 +76,13 @@ export class Load {
     onTestFinished(() => void this.stop());
   }
 
-  /** How many answers had this status, from the given one on. */
+  /** How many responses had this status, from the given one on. */
   count(status: number, from = 0): number {
-    return this.answers.slice(from).filter(answer => answer.status === status).length;
+    return this.responses.slice(from).filter(response => response.status === status).length;
   }
 
   get statuses(): number[] {
-    return [...new Set(this.answers.map(({ status }) => status))].sort();
+    return [...new Set(this.responses.map(({ status }) => status))].sort();
   }
 
   async stop(): Promise<void> {
@@ -92,7 +92,7 @@ export class Load {
 
   async #run(gateway: TestGateway, target: string): Promise<void> {
     const client = await gateway.connect();
-    while (!this.#stopped) this.answers.push(await client.ask(head(target)));
+    while (!this.#stopped) this.responses.push(await client.ask(head(target)));
     client.destroy();
   }
 }

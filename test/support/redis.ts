@@ -35,7 +35,7 @@ export class RedisServer {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', text => (output += String(text)));
     await waitFor(`redis-server answers on ${this.port}`, async () => {
       if (child.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
-      return answersPing(this.port);
+      return responsesPing(this.port);
     });
   }
 
@@ -201,7 +201,7 @@ function makePatientClient(port: number): Redis {
   return client;
 }
 
-async function answersPing(port: number): Promise<boolean> {
+async function responsesPing(port: number): Promise<boolean> {
   const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
   client.on('error', () => {});
   try {

@@ -122,7 +122,7 @@ export const scripts = {
         .end(JSON.stringify(body));
   },
 
-  /** A good token answer without any member that a provider may leave out; `more` adds some. */
+  /** A good token response without any member that a provider may leave out; `more` adds some. */
   tokens(more: Readonly<Record<string, unknown>> = {}): Script {
     return scripts.json(200, { access_token: unsignedJwt({ sub: 'alice' }), token_type: 'Bearer', ...more });
   },
@@ -159,7 +159,7 @@ export const scripts = {
     );
   }) as Script,
 
-  /** A whole answer whose JSON is not. */
+  /** A whole response whose JSON is not. */
   truncatedJson: (response => {
     response
       .writeHead(200, { 'content-type': 'application/json' })

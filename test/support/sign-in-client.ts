@@ -2,7 +2,7 @@ import { walkLogin } from '../../src/demo/flow/login.ts';
 import { head, withBody } from './requests.ts';
 import { secret } from './secrets.ts';
 import type { TestGateway } from './test-gateway.ts';
-import type { Answer } from './wire/index.ts';
+import type { Response } from './wire/index.ts';
 
 /** Bytes of a POST to the exchange endpoint: this as JSON, or these bytes as they are. */
 export function redeeming(body: unknown, ...lines: string[]): string {
@@ -16,12 +16,12 @@ export function redeeming(body: unknown, ...lines: string[]): string {
 }
 
 /** Asks the gateway to trade this for tokens. Code and redirect URI become secrets. */
-export function redeem(gateway: TestGateway, code: string, redirectUri: string): Promise<Answer> {
+export function redeem(gateway: TestGateway, code: string, redirectUri: string): Promise<Response> {
   return gateway.ask(redeeming({ code: secret(code), redirectUri: secret(redirectUri) }));
 }
 
-export function json(answer: Answer): Record<string, unknown> {
-  return JSON.parse(answer.body.toString('utf8'));
+export function json(response: Response): Record<string, unknown> {
+  return JSON.parse(response.body.toString('utf8'));
 }
 
 /** The page to open, as the gateway names it. */

@@ -66,8 +66,8 @@ export function openSignInRoom(
     discovered,
     marks,
     async redeem(body, address = '192.0.2.1') {
-      const answer = await theSignIn.redeem(Buffer.from(JSON.stringify(body)), address);
-      return answer instanceof GatewayError ? answer : JSON.parse(answer.body.toString('utf8'));
+      const response = await theSignIn.redeem(Buffer.from(JSON.stringify(body)), address);
+      return response instanceof GatewayError ? response : JSON.parse(response.body.toString('utf8'));
     },
     ready: () => ready,
     everythingSaid: () =>

@@ -1,10 +1,10 @@
 import { waitFor } from './wait.ts';
 import {
-  type Answer,
-  type AnswerOptions,
   type ConnectOptions,
   connectRaw,
   type RawClient,
+  type Response,
+  type ResponseOptions,
 } from './wire/index.ts';
 
 /** A running gateway, seen from outside. */
@@ -22,12 +22,12 @@ export class TestGateway {
     return connectRaw(this.port, options);
   }
 
-  /** Sends a request on a connection of its own and reads the answer. */
-  async ask(bytes: string | Buffer, options: AnswerOptions & ConnectOptions = {}): Promise<Answer> {
+  /** Sends a request on a connection of its own and reads the response. */
+  async ask(bytes: string | Buffer, options: ResponseOptions & ConnectOptions = {}): Promise<Response> {
     const client = await this.connect(options);
-    const answer = await client.ask(bytes, options);
+    const response = await client.ask(bytes, options);
     client.destroy();
-    return answer;
+    return response;
   }
 
   /** Body of a GET on the admin listener. */

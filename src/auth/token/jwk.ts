@@ -49,7 +49,7 @@ export function readKeySet(
 ): ReadKeySet {
   const set = parseJsonObject(bytes);
   const entries = set === null ? undefined : member(set, 'keys');
-  if (!Array.isArray(entries)) throw new KeySetError('the answer is not a JSON Web Key Set');
+  if (!Array.isArray(entries)) throw new KeySetError('the response is not a JSON Web Key Set');
   if (entries.length > maxKeys) throw new KeySetError(`the key set has more than ${maxKeys} keys`);
   const keys: VerificationKey[] = [];
   const flawed: FlawedKey[] = [];

@@ -62,7 +62,7 @@ const PASSED_ON = {
 
 function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): ExplainedFact[] {
   const facts: ExplainedFact[] = [['authentication', AUTHENTICATION[route.authentication]]];
-  if (route.closeAtExpiry) facts.push(['authentication', 'an answer is broken off when its token expires']);
+  if (route.closeAtExpiry) facts.push(['authentication', 'a response is broken off when its token expires']);
   facts.push(['Authorization', describeAuthorization(route)]);
   if (route.authentication === 'none' || identity === null) return facts;
   const { identityHeaders, issuer, audience } = identity.accessTokens;

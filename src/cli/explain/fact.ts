@@ -1,4 +1,4 @@
-/** A line of an answer: what it is about, and what there is to say. */
+/** A line of a response: what it is about, and what there is to say. */
 export type ExplainedFact = readonly [label: string, text: string];
 
 /** In two columns; a label that repeats is shown once. */

@@ -88,9 +88,9 @@ export interface ForwardRoute {
   readonly cors: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
-  /** From the last byte of a request to the first of its answer. */
+  /** From the last byte of a request to the first of its response. */
   readonly firstByteTimeoutMs: number;
-  /** Between two bytes of an answer's body. */
+  /** Between two bytes of a response's body. */
   readonly idleTimeoutMs: number;
   /** What holds for the bodies of its requests. */
   readonly body: BodyTerms;

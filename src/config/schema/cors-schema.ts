@@ -41,7 +41,7 @@ const rules = z
       .describe('Whether browsers send cookies along. Not for origins: any. Bearer tokens do not need it.'),
     max_age: duration({ least: '0s' })
       .prefault('1h')
-      .describe('For how long a browser may remember the answer to a preflight.'),
+      .describe('For how long a browser may remember the response to a preflight.'),
   })
   .refine(({ origins, credentials }) => origins !== null || !credentials, {
     path: ['credentials'],

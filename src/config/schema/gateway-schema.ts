@@ -56,10 +56,10 @@ const upstreamKeys = {
         .describe('For a connection to be made, name resolution included; then 502.'),
       first_byte: duration()
         .prefault('60s')
-        .describe('From the last byte of a request to the first of its answer; then 504.'),
+        .describe('From the last byte of a request to the first of its response; then 504.'),
       idle: duration()
         .prefault('60s')
-        .describe("Between two bytes of an answer's body; then the answer is broken off."),
+        .describe("Between two bytes of a response's body; then the response is broken off."),
     })
     .prefault({})
     .describe('How long to wait for this upstream.'),
@@ -81,7 +81,7 @@ const upstreamKeys = {
     ),
   max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
     .prefault('32KiB')
-    .describe('Largest header section of an answer; beyond it 502.'),
+    .describe('Largest header section of a response; beyond it 502.'),
 };
 const upstream = z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'));
 
@@ -107,7 +107,7 @@ export const routeKeys = {
   close_at_expiry: yesOrNo()
     .prefault(false)
     .describe(
-      'Whether an answer that outlives the token of its request is broken off when the token expires.',
+      'Whether a response that outlives the token of its request is broken off when the token expires.',
     ),
   semicolons: choice(['refuse', 'pass'])
     .prefault('refuse')
@@ -227,7 +227,7 @@ export const gatewaySchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'What one gateway takes on at most. Past a number of connections or requests the answer is 503 with Retry-After.',
+      'What one gateway takes on at most. Past a number of connections or requests the response is 503 with Retry-After.',
     ),
   shutdown: z
     .strictObject({

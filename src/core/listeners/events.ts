@@ -2,11 +2,11 @@ import type { Cap } from '../error.ts';
 
 /** How an exchange ended. */
 export type Outcome =
-  /** The upstream's answer went out whole. */
+  /** The upstream's response went out whole. */
   | 'forwarded'
   /** The gateway answered by itself: a refusal or an error. */
   | 'answered'
-  /** The upstream's answer broke off, so the client's was broken off too. */
+  /** The upstream's response broke off, so the client's was broken off too. */
   | 'truncated'
   /** The client went away first. */
   | 'abandoned';
@@ -41,15 +41,15 @@ export interface ExchangeRecord {
   readonly route: string | null;
   readonly upstream: string | null;
   readonly clientAddress: string;
-  /** Status of the answer, 0 when none was started. */
+  /** Status of the response, 0 when none was started. */
   readonly status: number;
   readonly outcome: Outcome;
   /** Bytes of body taken in and given out. */
   readonly bytesReceived: number;
   readonly bytesSent: number;
-  /** From the request's head to the last byte of the answer. */
+  /** From the request's head to the last byte of the response. */
   readonly durationMs: number;
-  /** From the request's going out to the head of the upstream's answer; null when there was none. */
+  /** From the request's going out to the head of the upstream's response; null when there was none. */
   readonly upstreamMs: number | null;
   readonly caller: {
     readonly class: 'bot' | 'user' | 'address';

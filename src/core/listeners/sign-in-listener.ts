@@ -12,7 +12,7 @@ import type { GatewayError } from '../error.ts';
  * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
  * - `unreachable`: no connection to the provider; not a byte of the code was sent
  * - `timed_out`: the provider did not finish in time; the code may be spent
- * - `broken`: the provider failed, or its answer broke off or makes no sense; the code may be spent
+ * - `broken`: the provider failed, or its response broke off or makes no sense; the code may be spent
  * - `fault`: a fault of the gateway itself
  */
 export type RedeemOutcome =
@@ -29,7 +29,7 @@ export type RedeemOutcome =
 
 export interface RedeemEvent {
   readonly outcome: RedeemOutcome;
-  /** From the whole body being there to the answer. */
+  /** From the whole body being there to the response. */
   readonly durationMs: number;
   /** What the client is answered; its `cause` is safe to log. Null after `success`. */
   readonly error: GatewayError | null;

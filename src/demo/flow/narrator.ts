@@ -18,7 +18,7 @@ export interface Step {
   readonly body?: string;
 }
 
-export interface StepAnswer {
+export interface StepResponse {
   readonly status: number;
   readonly headers: Headers;
   /** The members of its body if that is a JSON object; else empty. */
@@ -49,8 +49,8 @@ export class Narrator {
     console.log(`     ${shorten(text)}`);
   }
 
-  /** Sends the request and shows it with its answer. */
-  async ask({ method, url, headers = {}, body }: Step): Promise<StepAnswer> {
+  /** Sends the request and shows it with its response. */
+  async ask({ method, url, headers = {}, body }: Step): Promise<StepResponse> {
     console.log(`  -> ${method} ${shorten(url)}`);
     for (const [name, value] of Object.entries(headers)) this.say(`${name}: ${value}`);
     if (body !== undefined) this.say(body);
@@ -65,7 +65,7 @@ export class Narrator {
     return { status: response.status, headers: response.headers, members: membersOf(text) };
   }
 
-  /** Prints whether a claim about the answer holds. */
+  /** Prints whether a claim about the response holds. */
   check(claim: string, holds: boolean): void {
     if (!holds) this.#faults += 1;
     console.log(`  ${holds ? 'ok' : 'NO'} ${claim}`);

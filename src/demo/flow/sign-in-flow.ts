@@ -1,7 +1,7 @@
 import { BOT_CLIENT } from '../provider/index.ts';
 import { walkIntoLimit } from './limit-flow.ts';
 import { walkLogin } from './login.ts';
-import { Narrator, type StepAnswer } from './narrator.ts';
+import { Narrator, type StepResponse } from './narrator.ts';
 
 /** Where a sign-in begins, according to the gateway. */
 interface Start {
@@ -22,7 +22,7 @@ const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
  * Rejects with an `Error` when it cannot go on.
  *
  * @param gateway its origin, `http://127.0.0.1:8080`
- * @returns whether every answer was as expected
+ * @returns whether every response was as expected
  */
 export async function walkSignIn(gateway: string): Promise<boolean> {
   const walk = new Walk(gateway, new Narrator());
@@ -61,14 +61,14 @@ class Walk {
 
   async askWhereToSignIn(): Promise<Start> {
     this.#narrator.step('The client asks where its user can sign in.');
-    const answer = await this.#narrator.ask({
+    const response = await this.#narrator.ask({
       method: 'GET',
       url: `${this.#gateway}/v1/anonymous/authorize-url`,
     });
-    const authorizeUrl = textOf(answer, 'url');
+    const authorizeUrl = textOf(response, 'url');
     const { searchParams } = new URL(authorizeUrl);
     const names = ['client_id', 'redirect_uri', 'response_type', 'scope'];
-    this.#narrator.check('200', answer.status === 200);
+    this.#narrator.check('200', response.status === 200);
     this.#narrator.check(
       `the URL has ${names.join(', ')}`,
       names.every(name => searchParams.has(name)),
@@ -87,17 +87,17 @@ class Walk {
 
   async redeem(start: Start, code: string): Promise<Tokens> {
     this.#narrator.step('The client redeems the code.');
-    const answer = await this.#redeem(code, start.redirectUri);
-    this.#narrator.check('200', answer.status === 200);
+    const response = await this.#redeem(code, start.redirectUri);
+    this.#narrator.check('200', response.status === 200);
     const members = [
       ...['accessToken', 'tokenType', 'expiresIn', 'refreshToken', 'refreshExpiresIn', 'idToken'],
       ...['notBeforePolicy', 'sessionState', 'scope'],
     ];
     this.#narrator.check(
       `every member of AuthResponse is there`,
-      members.every(name => answer.members.has(name)),
+      members.every(name => response.members.has(name)),
     );
-    return { accessToken: textOf(answer, 'accessToken'), idToken: textOf(answer, 'idToken') };
+    return { accessToken: textOf(response, 'accessToken'), idToken: textOf(response, 'idToken') };
   }
 
   async call({ accessToken }: Tokens): Promise<void> {
@@ -178,7 +178,7 @@ class Walk {
     return `${this.#gateway}/v1/channels/general/messages`;
   }
 
-  #redeem(code: string, redirectUri: string): Promise<StepAnswer> {
+  #redeem(code: string, redirectUri: string): Promise<StepResponse> {
     return this.#narrator.ask({
       method: 'POST',
       url: `${this.#gateway}/v1/anonymous/auth`,
@@ -187,21 +187,21 @@ class Walk {
     });
   }
 
-  #echo(headers: Readonly<Record<string, string>>): Promise<StepAnswer> {
+  #echo(headers: Readonly<Record<string, string>>): Promise<StepResponse> {
     return this.#narrator.ask({ method: 'GET', url: `${this.#gateway}/v1/echo`, headers });
   }
 
-  #checkCodeRefused(answer: StepAnswer): void {
-    this.#narrator.check('400', answer.status === 400);
-    this.#narrator.check('the error object with code 3', answer.members.get('code') === 3);
+  #checkCodeRefused(response: StepResponse): void {
+    this.#narrator.check('400', response.status === 400);
+    this.#narrator.check('the error object with code 3', response.members.get('code') === 3);
   }
 
-  #checkUnauthenticated(answer: StepAnswer, challenge: string): void {
-    this.#narrator.check('401', answer.status === 401);
-    this.#narrator.check('the error object with code 16', answer.members.get('code') === 16);
+  #checkUnauthenticated(response: StepResponse, challenge: string): void {
+    this.#narrator.check('401', response.status === 401);
+    this.#narrator.check('the error object with code 16', response.members.get('code') === 16);
     this.#narrator.check(
       `WWW-Authenticate: ${challenge}`,
-      answer.headers.get('www-authenticate') === challenge,
+      response.headers.get('www-authenticate') === challenge,
     );
   }
 }
@@ -211,14 +211,14 @@ function bearer(token: string): Record<string, string> {
 }
 
 /** A member that the walk needs. */
-function textOf({ status, members }: StepAnswer, name: string): string {
+function textOf({ status, members }: StepResponse, name: string): string {
   const value = members.get(name);
   if (typeof value === 'string') return value;
-  throw new Error(`cannot go on: the answer ${status} has no "${name}"`);
+  throw new Error(`cannot go on: the response ${status} has no "${name}"`);
 }
 
 /** Whether the backend received this header field. */
-function reachedTheBackend({ members }: StepAnswer, field: string): boolean {
+function reachedTheBackend({ members }: StepResponse, field: string): boolean {
   const headers = members.get('headers');
   return Array.isArray(headers) && headers.includes(field);
 }

@@ -29,7 +29,7 @@ export interface DemoProvider {
   readonly callbackUri: string;
   /** Signs with a new key from now on. The old keys stay in the key set unless `forgetOld` is set. */
   rotateKeys(options?: { readonly forgetOld?: boolean }): void;
-  /** Sets `not-before-policy` of the token answers, in seconds since the epoch; 0 at the start. */
+  /** Sets `not-before-policy` of the token responses, in seconds since the epoch; 0 at the start. */
   setNotBefore(seconds: number): void;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
 class Realm {
   readonly issuer: string;
   readonly callbackUri: string;
-  /** `not-before-policy` of the token answers. */
+  /** `not-before-policy` of the token responses. */
   notBefore = 0;
   readonly #options: DemoProviderOptions;
   readonly #cookieKey = randomBytes(32).toString('hex');

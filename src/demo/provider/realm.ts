@@ -165,7 +165,7 @@ function likeKeycloak(_ctx: unknown, token: TokenSource, parts: JwtParts): void 
   parts.payload['sid'] = token.sessionUid;
 }
 
-/** Adds the members of Keycloak's token answer that are not standard. */
+/** Adds the members of Keycloak's token response that are not standard. */
 export function addKeycloakMembers(
   ctx: ProviderContext,
   refreshTokenSeconds: number,

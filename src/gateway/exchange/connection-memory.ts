@@ -12,7 +12,7 @@ export class ConnectionMemory {
   #trusted = false;
 
   /**
-   * Whether the connection's peer is one of these proxies. Asks once for each set, since the answer costs a hundredth of a
+   * Whether the connection's peer is one of these proxies. Asks once for each set, since the response costs a hundredth of a
    * request.
    */
   trusts(peer: string, proxies: AddressSet): boolean {

@@ -26,13 +26,13 @@ export interface Downstream {
 
   /** Answers at once, in one write; every character of the body is one byte. */
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void;
-  /** An interim answer. */
+  /** An interim response. */
   info(status: number, fields: Fields): void;
-  /** Starts an answer whose body follows; the fields say its length, or it goes out chunked. */
+  /** Starts a response whose body follows; the fields say its length, or it goes out chunked. */
   head(status: number, reason: string, fields: Fields): void;
   /** False: the client is slower; wait for `Exchange.drained`. `taken` is called when the bytes may change. */
   write(chunk: Buffer, taken: Release | null): boolean;
   end(trailers: Fields): void;
-  /** Breaks the answer off, so that the client cannot take what it got for the whole. */
+  /** Breaks the response off, so that the client cannot take what it got for the whole. */
   abort(): void;
 }

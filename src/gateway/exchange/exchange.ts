@@ -3,19 +3,19 @@ import type { Snapshot } from '../../config/index.ts';
 import type { BodyLength, Clock, GatewayError } from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
 import type { Generation } from '../../runtime/index.ts';
-import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from '../answers/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from '../responses/index.ts';
 import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
-import { Answer } from './answer.ts';
 import type { Arrival } from './arrival.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import type { Downstream } from './downstream.ts';
 import { readArrival } from './read-arrival.ts';
+import { Response } from './response.ts';
 import type { Ruling } from './ruling.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
 
-/** One request with its answer. Knows from the start what came; each later part is set whole by the gate it names. */
+/** One request with its response. Knows from the start what came; each later part is set whole by the gate it names. */
 export class Exchange {
   readonly downstream: Downstream;
   /** The configuration that it began with, and what serves that, to its end. */
@@ -27,7 +27,7 @@ export class Exchange {
   readonly startedAtMs: number;
   readonly arrival: Arrival;
   readonly requestId: string;
-  readonly answer: Answer;
+  readonly response: Response;
 
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
@@ -59,7 +59,7 @@ export class Exchange {
     this.startedAtMs = clock.monotonicMs();
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
-    this.answer = new Answer(downstream);
+    this.response = new Response(downstream);
   }
 
   get head(): RequestHead {
@@ -95,22 +95,22 @@ export class Exchange {
     this.upstreamLeg?.drained();
   }
 
-  /** Answers with an error of the gateway's own, unless an answer has begun: that can only be broken off. */
+  /** Answers with an error of the gateway's own, unless a response has begun: that can only be broken off. */
   answerError(error: GatewayError): void {
-    const { answer, destination } = this;
+    const { response, destination } = this;
     let via = true;
     if (error instanceof RateLimitError) {
       via = error.via;
-      answer.limitedBy = error.byRestriction ? 'restriction' : error.scope;
+      response.limitedBy = error.byRestriction ? 'restriction' : error.scope;
     }
-    answer.error = error;
-    if (answer.status !== 0) {
-      answer.breakOff();
+    response.error = error;
+    if (response.status !== 0) {
+      response.breakOff();
       return;
     }
     const { status, reason, fields, body, close } = renderError(error, destination.route?.kind === 'sign-in');
     addOwnFields(fields, this, tellsRate(error) ? this.rate : null, via);
-    answer.finish('answered', status, reason, fields, body, close);
+    response.finish('answered', status, reason, fields, body, close);
   }
 }
 

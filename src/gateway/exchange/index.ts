@@ -1,4 +1,3 @@
-export type { Answer } from './answer.ts';
 export { ConnectionMemory } from './connection-memory.ts';
 export {
   type Destination,
@@ -11,5 +10,6 @@ export {
 } from './destination.ts';
 export type { Downstream } from './downstream.ts';
 export { Exchange } from './exchange.ts';
+export type { Response } from './response.ts';
 export type { UpstreamLeg } from './upstream-leg.ts';
 export type { ValidToken } from './valid-token.ts';

@@ -1,8 +1,8 @@
 import type { DecisionRecord } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
-import type { RateReport } from '../answers/index.ts';
+import type { RateReport } from '../responses/index.ts';
 
-/** What limits decided about a request: for its answer, its record, and what is given back at its end. */
+/** What limits decided about a request: for its response, its record, and what is given back at its end. */
 export interface Ruling extends DecisionRecord {
   /** What the client is told of its bucket; null where no bucket took part. */
   readonly rate: RateReport | null;

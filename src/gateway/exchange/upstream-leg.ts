@@ -2,7 +2,7 @@
 export interface UpstreamLeg {
   readonly upstream: string;
   readonly sentAtMs: number;
-  /** Null: the head of the upstream's answer has not come. */
+  /** Null: the head of the upstream's response has not come. */
   readonly answeredAtMs: number | null;
   /** The request was sent a second time. */
   readonly repeated: boolean;

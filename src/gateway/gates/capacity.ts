@@ -1,6 +1,6 @@
-import { overloaded, shareTaken } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import { overloaded, shareTaken } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** The cap on everything in flight. The exchange itself is counted already. */

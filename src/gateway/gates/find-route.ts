@@ -1,8 +1,8 @@
 import type { RouteModel, Snapshot } from '../../config/index.ts';
 import { askedMethod, type CorsRules, parseTarget, type Target } from '../../http/index.ts';
 import type { RouteMatch } from '../../routing/index.ts';
-import { badRequest, noRoute } from '../answers/index.ts';
 import { type Destination, type Exchange, NOWHERE } from '../exchange/index.ts';
+import { badRequest, noRoute } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Brings the target into its one form and finds where it leads. */

@@ -2,7 +2,7 @@ import type { GatewayError } from '../../core/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 
-/** Null: pass. An error: the answer. */
+/** Null: pass. An error: the response. */
 export type GateResult = GatewayError | null;
 
 /**

@@ -1,6 +1,6 @@
 import { type Invalid, readBearer, type Verdict } from '../../auth/index.ts';
-import { globallyRefused, keysUnreachable, unauthenticated } from '../answers/index.ts';
 import type { Exchange, ValidToken } from '../exchange/index.ts';
+import { globallyRefused, keysUnreachable, unauthenticated } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** What a token is judged by, and how it came. */

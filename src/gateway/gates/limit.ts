@@ -1,7 +1,13 @@
 import { type Decision, OTHER_PARTS } from '../../limits/index.ts';
-import { badRequest, bucketRefused, globallyRefused, reportOf, storeUnreachable } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import {
+  badRequest,
+  bucketRefused,
+  globallyRefused,
+  reportOf,
+  storeUnreachable,
+} from '../responses/index.ts';
 import { type Claim, claimOf } from './claim.ts';
 import type { GateResult } from './gate.ts';
 

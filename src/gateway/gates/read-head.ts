@@ -1,6 +1,6 @@
 import { isPlainHost } from '../../http/index.ts';
-import { badRequest, expectationNotMet, headTooLarge } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
+import { badRequest, expectationNotMet, headTooLarge } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Rejects a head that is too large, not for this gateway, or open to more than one reading. */

@@ -1,6 +1,6 @@
 import { readMaxForwards } from '../../http/index.ts';
-import { badRequest } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
+import { badRequest } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Reads how far an OPTIONS may go (RFC 9110, 7.6.2). With other methods the field means nothing here and passes as it came. */

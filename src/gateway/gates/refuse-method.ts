@@ -1,5 +1,5 @@
-import { methodNotSupported, USUAL_METHODS } from '../answers/index.ts';
 import { type Exchange, NOWHERE } from '../exchange/index.ts';
+import { methodNotSupported, USUAL_METHODS } from '../responses/index.ts';
 import { findRoute } from './find-route.ts';
 import type { GateResult } from './gate.ts';
 

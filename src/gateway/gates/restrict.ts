@@ -1,6 +1,6 @@
-import { callerRestricted, webhookRestricted } from '../answers/index.ts';
 import { type Exchange, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import { callerRestricted, webhookRestricted } from '../responses/index.ts';
 import { findRoute } from './find-route.ts';
 import type { GateResult } from './gate.ts';
 
@@ -9,7 +9,7 @@ export function restrictAddress(exchange: Exchange, state: GatewayState): GateRe
   if (waitMs === 0) return null;
   // It is refused in any case, but in the form of its route: an anonymous endpoint has an error object, and its own `cors`.
   findRoute(exchange);
-  return state.restrictionAnswers.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
+  return state.restrictionResponses.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
 }
 
 export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {

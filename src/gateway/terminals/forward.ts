@@ -1,24 +1,24 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
-import { keepAnswerFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
+import { keepResponseFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
 import type { UpstreamRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
 import {
   addOwnFields,
   bodyTooLarge,
   contractHead,
   upstreamFailed,
   upstreamTooSlow,
-} from '../answers/index.ts';
-import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
-import type { GatewayState } from '../gateway-state.ts';
+} from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
-/** Serves an exchange by its upstream: the request goes out, the answer streams back. */
+/** Serves an exchange by its upstream: the request goes out, the response streams back. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): void {
   const { downstream, bodyLength } = exchange;
   const { route, isPreflight } = destination;
@@ -84,7 +84,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
-  /** Takes the answer in this one's place: it is a 429, which may not pass unread. */
+  /** Takes the response in this one's place: it is a 429, which may not pass unread. */
   #refusal: UpstreamRefusal | null = null;
 
   constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: UpstreamRequest) {
@@ -107,7 +107,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   info(status: number, fields: Fields): void {
     if (this.#exchange.downstream.httpMinor === 1) {
       const policy = { status, chunked: false, rateLimits: false, cors: false };
-      this.#exchange.downstream.info(status, keepAnswerFields(fields, policy));
+      this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
     }
   }
 
@@ -118,7 +118,7 @@ class Forwarding implements CallSink, UpstreamLeg {
       return;
     }
     const out = this.#fieldsBack(status, fields, false);
-    this.#exchange.answer.finish('forwarded', status, reason, out, body);
+    this.#exchange.response.finish('forwarded', status, reason, out, body);
   }
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
@@ -127,8 +127,8 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.#refusal.head(bodyLength);
       return;
     }
-    const { answer, downstream } = this.#exchange;
-    answer.begin(
+    const { response, downstream } = this.#exchange;
+    response.begin(
       status,
       reason,
       this.#fieldsBack(status, fields, bodyLength === null && downstream.httpMinor === 1),
@@ -140,7 +140,7 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.#refusal.data(chunk, release);
       return true;
     }
-    const more = this.#exchange.answer.write(chunk, release);
+    const more = this.#exchange.response.write(chunk, release);
     this.#blocked = !more;
     return more;
   }
@@ -150,7 +150,7 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.#refusal.end();
       return;
     }
-    this.#exchange.answer.end(keepTrailerFields(trailers));
+    this.#exchange.response.end(keepTrailerFields(trailers));
   }
 
   fail(failure: UpstreamFailure): void {
@@ -179,7 +179,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#call?.abort();
   }
 
-  /** The fields that go to the client with the upstream's answer. */
+  /** The fields that go to the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#clock.monotonicMs();
     if (status === 429) return this.#fieldsOf429(fields, chunked);
@@ -190,18 +190,18 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   /** The fields of a 429 that passes as it is: its own of the rate-limit family, if they speak the contract on their way out. */
   #fieldsOf429(fields: Fields, chunked: boolean): string[] {
-    const { answer, rate } = this.#exchange;
+    const { response, rate } = this.#exchange;
     let out = this.#keep(429, fields, chunked, true);
     const spoken = contractHead(out);
     if (spoken === null) out = this.#keep(429, fields, chunked, false);
-    answer.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
+    response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
     if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
     addOwnFields(out, this.#exchange, spoken === null ? rate : null);
     return out;
   }
 
   #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
-    return keepAnswerFields(fields, { status, chunked, rateLimits, cors: this.#passesCors() });
+    return keepResponseFields(fields, { status, chunked, rateLimits, cors: this.#passesCors() });
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
@@ -221,7 +221,7 @@ class Forwarding implements CallSink, UpstreamLeg {
    * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
    */
   #mayRepeat(failure: UpstreamFailure): boolean {
-    if (this.repeated || failure.answerBegun) return false;
+    if (this.repeated || failure.responseBegun) return false;
     const { body, method } = this.#request;
     if (failure.kind === 'connect') return body === null || !body.started;
     return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);

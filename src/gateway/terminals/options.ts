@@ -1,5 +1,5 @@
-import { addOwnFields, USUAL_METHODS } from '../answers/index.ts';
 import type { Exchange, OptionsHere } from '../exchange/index.ts';
+import { addOwnFields, USUAL_METHODS } from '../responses/index.ts';
 
 /** Serves an OPTIONS that goes no further: says which methods there are. */
 export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): void {
@@ -9,5 +9,5 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): 
     route === null || method === 'OPTIONS' || routes.find(method, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
   addOwnFields(fields, exchange, exchange.rate);
-  exchange.answer.finish('answered', 204, 'No Content', fields, '');
+  exchange.response.finish('answered', 204, 'No Content', fields, '');
 }

@@ -9,7 +9,7 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
   const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
   const fields = [...preflightFields(destination.cors, kept, served)];
   addTrace(fields, exchange.requestId);
-  exchange.answer.finish('answered', 204, 'No Content', fields, '');
+  exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 
 function serves({ snapshot }: Exchange, { route, path }: PreflightHere, method: string): boolean {

@@ -1,6 +1,6 @@
-import { noRoute } from '../answers/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
+import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
 import { serveOptions } from './options.ts';
 import { servePreflight } from './preflight.ts';

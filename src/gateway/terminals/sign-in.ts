@@ -1,8 +1,8 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInAnswer } from '../../signin/index.ts';
-import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../answers/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import type { Exchange, SignInHere } from '../exchange/index.ts';
+import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
 
 /**
  * Small enough to be sent at once, so the deadline holds for the whole body. `readWhole` bounds the size of the data alone:
@@ -44,13 +44,13 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
   let whole: Buffer = Buffer.alloc(0);
   exchange.downstream.body(BODY_TERMS).start({
     chunk: bytes => {
-      if (exchange.answer.isSettled) return true;
+      if (exchange.response.isSettled) return true;
       if (whole.length + bytes.length > MAX_REQUEST_BYTES) exchange.answerError(bodyTooLarge());
       else whole = joined.join(whole, bytes);
       return true;
     },
     end: () => {
-      if (!exchange.answer.isSettled) then(whole);
+      if (!exchange.response.isSettled) then(whole);
     },
     fail: () => {},
   });
@@ -58,21 +58,21 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
 
 function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
   signIn.redeem(body, exchange.addressKey).then(
-    answer => {
-      if (!exchange.answer.isSettled) reply(exchange, answer);
+    response => {
+      if (!exchange.response.isSettled) reply(exchange, response);
     },
     (fault: unknown) => {
-      if (!exchange.answer.isSettled) exchange.answerError(internalFault(fault));
+      if (!exchange.response.isSettled) exchange.answerError(internalFault(fault));
     },
   );
 }
 
-function reply(exchange: Exchange, answer: SignInAnswer | GatewayError): void {
-  if (answer instanceof GatewayError) {
-    exchange.answerError(answer);
+function reply(exchange: Exchange, response: SignInResponse | GatewayError): void {
+  if (response instanceof GatewayError) {
+    exchange.answerError(response);
     return;
   }
-  const fields = [...answer.fields, 'Content-Length', String(answer.body.length)];
+  const fields = [...response.fields, 'Content-Length', String(response.body.length)];
   addOwnFields(fields, exchange, exchange.rate);
-  exchange.answer.finish('answered', answer.status, 'OK', fields, answer.body.toString('latin1'));
+  exchange.response.finish('answered', response.status, 'OK', fields, response.body.toString('latin1'));
 }

@@ -1,5 +1,6 @@
 import { type Fields, firstValue, GrowingBytes, type Release } from '../../core/index.ts';
-import { keepAnswerFields } from '../../http/index.ts';
+import { keepResponseFields } from '../../http/index.ts';
+import type { Exchange } from '../exchange/index.ts';
 import {
   addOwnFields,
   bodySpeaks,
@@ -11,12 +12,11 @@ import {
   rewrittenScope,
   type Scope,
   without,
-} from '../answers/index.ts';
-import type { Exchange } from '../exchange/index.ts';
+} from '../responses/index.ts';
 
 /** The contract's body is far shorter: a longer one is not read to find it. */
 const HELD_MAX_BYTES = 16_384;
-/** From the head to the end of the body, which has no reason to come late. The client waits no longer for its answer. */
+/** From the head to the end of the body, which has no reason to come late. The client waits no longer for its response. */
 const BODY_MS = 2_000;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -26,20 +26,20 @@ export interface UpstreamRefusalDependencies {
   readonly fields: Fields;
   /** Whether the upstream answers to browsers of other origins itself. */
   readonly cors: boolean;
-  /** Gives up the upstream's answer, and its connection. */
+  /** Gives up the upstream's response, and its connection. */
   readonly abort: () => void;
 }
 
 /**
  * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and its body speak the contract,
- * and is rewritten otherwise. Its body is held to be judged, within bounds. Once the answer is rewritten, the rest of the
+ * and is rewritten otherwise. Its body is held to be judged, within bounds. Once the response is rewritten, the rest of the
  * body is not waited for: the upstream would still be busy with a request that no longer counts as in flight.
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
   /** Its fields as they go out where it passes. */
   readonly #passing: string[];
-  /** What its head says; null: the answer is rewritten, whatever the body says. */
+  /** What its head says; null: the response is rewritten, whatever the body says. */
   readonly #spoken: ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
@@ -53,7 +53,7 @@ export class UpstreamRefusal {
     this.#spoken = contractHead(this.#passing);
   }
 
-  /** The whole body is here; every character is one byte. An answer to HEAD has none and speaks by its head alone. */
+  /** The whole body is here; every character is one byte. A response to HEAD has none and speaks by its head alone. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
     if (this.#spoken !== null && (method === 'HEAD' || bodySpeaks(body, this.#spoken)))
@@ -121,15 +121,15 @@ export class UpstreamRefusal {
 
   #keep(rateLimits: boolean): string[] {
     const { fields, cors } = this.#parts;
-    return keepAnswerFields(fields, { status: 429, chunked: false, rateLimits, cors });
+    return keepResponseFields(fields, { status: 429, chunked: false, rateLimits, cors });
   }
 
   #answer(scope: Scope, reason: string, fields: Fields, body: string): void {
-    const { answer } = this.#parts.exchange;
+    const { response } = this.#parts.exchange;
     this.#answered = true;
     this.#held = NO_BYTES;
     this.#growing.forget();
-    answer.limitedBy = scope;
-    answer.finish('forwarded', 429, reason, fields, body);
+    response.limitedBy = scope;
+    response.finish('forwarded', 429, reason, fields, body);
   }
 }

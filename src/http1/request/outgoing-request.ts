@@ -14,8 +14,8 @@ export interface UpstreamRequest {
   readonly bodyLength: BodyLength;
   /** Where the body comes from; null exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;
-  /** Milliseconds from the last byte of the request to the first of the answer. */
+  /** Milliseconds from the last byte of the request to the first of the response. */
   readonly firstByteTimeoutMs: number;
-  /** Milliseconds between two bytes of the answer's body. */
+  /** Milliseconds between two bytes of the response's body. */
   readonly idleTimeoutMs: number;
 }

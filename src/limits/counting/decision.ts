@@ -20,7 +20,7 @@ export interface Decision {
   readonly limit: number;
   /** 0 to limit. */
   readonly remaining: number;
-  /** Milliseconds since the epoch when Remaining will be Limit again; the same in every answer of a fixed window. */
+  /** Milliseconds since the epoch when Remaining will be Limit again; the same in every response of a fixed window. */
   readonly resetAtMs: number;
   readonly resetAfterMs: number;
   /** 0 when admitted. */

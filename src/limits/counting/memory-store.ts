@@ -70,7 +70,7 @@ export class MemoryStore implements LimitStore {
   }
 
   decide(limits: LimitSet, caller: string, main: string): Decision {
-    // 1. Everything in one answer refers to one moment.
+    // 1. Everything in one response refers to one moment.
     this.#moment.read(this.#clock);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
@@ -175,7 +175,7 @@ export class MemoryStore implements LimitStore {
     if (bound === null) return 0;
     const told = counter.markMs;
     const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
-    // After a step of the wall clock, all later answers must announce the same moment again.
+    // After a step of the wall clock, all later responses must announce the same moment again.
     if (counter.markMs !== told) draw.save();
     return resetAtMs;
   }

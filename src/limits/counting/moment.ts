@@ -5,14 +5,14 @@ export const CLOCK_STEP_MS = 1_000;
 
 /**
  * Now, in whole milliseconds of both clocks. Elapsed time is always the monotonic clock's; the world's is for announcing.
- * Read once a decision, so that everything in one answer speaks of one moment.
+ * Read once a decision, so that everything in one response speaks of one moment.
  */
 export class Moment {
   /** By the monotonic clock. */
   nowMs = 0;
   epochMs = 0;
   /**
-   * From the monotonic clock to the world's, for moments that must not go back from answer to answer. It follows the world
+   * From the monotonic clock to the world's, for moments that must not go back from response to response. It follows the world
    * forwards at once, and backwards only past a step: the two clocks are read one after the other and round differently.
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;

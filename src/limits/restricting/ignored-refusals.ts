@@ -12,7 +12,7 @@ export interface Refusal {
   /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
   readonly limit: Limit;
   readonly main: string;
-  /** The wait announced in the answer. */
+  /** The wait announced in the response. */
   readonly waitMs: number;
 }
 

@@ -7,7 +7,7 @@ export class InvalidRequests extends OffenceCounter {
     super(restrictions, 'invalid_requests', options);
   }
 
-  /** Notes an invalid request of this address. Do not call it for answers that a restriction caused. */
+  /** Notes an invalid request of this address. Do not call it for responses that a restriction caused. */
   note(address: string): void {
     if (!this.isExempt(address)) this.count('address', address, '');
   }

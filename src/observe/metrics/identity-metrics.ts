@@ -47,7 +47,7 @@ const REDEEMED = {
 
 const REDEEM_DURATION = {
   name: 'weir_sign_in_duration_seconds',
-  help: 'Time from the complete sign-in request to its answer.',
+  help: 'Time from the complete sign-in request to its response.',
   buckets: REDEEM_BUCKETS,
 } as const;
 

@@ -4,7 +4,7 @@ import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
 
-/** Seconds: from a cached answer on the same network to the longest first-byte timeout. */
+/** Seconds: from a cached response on the same network to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Connections open now, read at each scrape. */
@@ -15,20 +15,20 @@ export interface ConnectionGauges {
 
 const REQUESTS = {
   name: 'weir_requests_total',
-  help: 'Requests, by configured route ("none": no route), status of the answer and outcome.',
+  help: 'Requests, by configured route ("none": no route), status of the response and outcome.',
   labelNames: ['route', 'status', 'outcome'],
 } as const;
 
 const DURATION = {
   name: 'weir_request_duration_seconds',
-  help: 'Time from the head of a request to the last byte of its answer, by upstream ("none": answered by the gateway).',
+  help: 'Time from the head of a request to the last byte of its response, by upstream ("none": answered by the gateway).',
   labelName: 'upstream',
   buckets: DURATION_BUCKETS,
 } as const;
 
 const UPSTREAM_DURATION = {
   name: 'weir_upstream_duration_seconds',
-  help: 'Time from sending a request upstream to the head of its answer.',
+  help: 'Time from sending a request upstream to the head of its response.',
   labelName: 'upstream',
   buckets: DURATION_BUCKETS,
 } as const;
@@ -40,7 +40,7 @@ const BYTES_RECEIVED = {
 
 const BYTES_SENT = {
   name: 'weir_response_body_bytes_total',
-  help: 'Bytes of answer bodies written.',
+  help: 'Bytes of response bodies written.',
 } as const;
 
 const RETRIES = {
@@ -159,7 +159,7 @@ export class Metrics implements ExchangeListener {
   }
 }
 
-/** An upstream may invent a status for every answer, so only registered ones get a label of their own. */
+/** An upstream may invent a status for every response, so only registered ones get a label of their own. */
 function statusLabel(status: number): string {
   if (status === 0) return 'none';
   return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);

@@ -4,7 +4,7 @@ import type { RedisOptions } from '../options.ts';
 /** Between two attempts to connect. Short: the policy decides meanwhile, and the gateway is to be back within 2 s. */
 const RETRY_MS = 100;
 const CONNECT_MS = 1_000;
-/** An outstanding answer of a cluster's node for which nothing at all came, handshakes included. */
+/** An outstanding response of a cluster's node for which nothing at all came, handshakes included. */
 const SILENCE_MS = 1_000;
 const SLOTS_REFRESH_MS = 1_000;
 

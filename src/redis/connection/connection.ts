@@ -38,7 +38,7 @@ interface Subscriber {
 }
 
 /**
- * The one connection to Redis (of a cluster: one to each node), for everything that needs it. A command has an answer within
+ * The one connection to Redis (of a cluster: one to each node), for everything that needs it. A command has a response within
  * the budget or fails, and what is late costs the connection: behind it everything else would be late as well. It connects
  * again by itself, for ever.
  */
@@ -184,12 +184,12 @@ export class RedisConnection {
 
   /**
    * A connection is not waited for to close in good order: a server that was stopped would never do its part. Of a cluster
-   * those nodes go that owe an answer.
+   * those nodes go that owe a response.
    */
   #timedOut(late: readonly Outstanding[]): void {
     this.#lastError = `no answer within ${this.#options.budgetMs} ms`;
     for (const { reply } of late) reply(new RedisError('timeout', this.#lastError), null);
-    for (const node of this.#nodes()) if (owesAnAnswer(node)) node.stream.destroy();
+    for (const node of this.#nodes()) if (owesAnResponse(node)) node.stream.destroy();
   }
 
   #errorOf(error: Error): RedisError {
@@ -231,7 +231,7 @@ export class RedisConnection {
   }
 }
 
-function owesAnAnswer(node: Redis): boolean {
+function owesAnResponse(node: Redis): boolean {
   // Not part of the published types.
   const { commandQueue } = node as unknown as { readonly commandQueue?: { readonly length: number } };
   return commandQueue === undefined || commandQueue.length > 0;

@@ -1,14 +1,14 @@
 import type { Clock } from '../../core/index.ts';
 
-/** Something that waits for an answer. */
+/** Something that waits for a response. */
 export interface Waiting {
   /** Set by the queue. */
   dueMs: number;
 }
 
 /**
- * Watches that answers come in time, all within the same time, with one timer for all: a timer for each would cost more than
- * the rest of a command. The timer is not moved when an answer comes; it looks what is still there when it fires.
+ * Watches that responses come in time, all within the same time, with one timer for all: a timer for each would cost more than
+ * the rest of a command. The timer is not moved when a response comes; it looks what is still there when it fires.
  */
 export class Deadlines<W extends Waiting> {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Deadlines<W extends Waiting> {
       const leftMs = first === undefined ? 0 : first.dueMs - this.#clock.monotonicMs();
       if (first === undefined) this.#timer = null;
       else if (leftMs > 0) this.#timer = this.#arm(leftMs);
-      // After a pause of this process the answers may lie in the socket's buffer: timers run before it is read.
+      // After a pause of this process the responses may lie in the socket's buffer: timers run before it is read.
       else setImmediate(() => this.#takeOverdue());
     }, ms).unref();
   }

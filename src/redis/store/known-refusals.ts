@@ -9,7 +9,7 @@ const MAX_MS = 1_000;
 interface Known {
   readonly decision: Decision;
   readonly limit: Limit;
-  /** When the answer came, and until when it surely holds, by the monotonic clock. */
+  /** When the response came, and until when it surely holds, by the monotonic clock. */
   readonly atMs: number;
   readonly untilMs: number;
 }
@@ -45,7 +45,7 @@ export class KnownRefusals {
   /** Notes a refusal by `limit` under `key`, which was asked for at `askedAtMs`. */
   note(key: string, limit: Limit, decision: Decision, askedAtMs: number, generation: number): void {
     if (generation !== this.#generation) return;
-    // Redis decided some time between the question and the answer: it ends as of the question, and is told as of the answer.
+    // Redis decided some time between the question and the response: it ends as of the question, and is told as of the response.
     const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
     if (untilMs <= atMs) return;

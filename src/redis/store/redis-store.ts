@@ -10,12 +10,12 @@ import {
 } from '../../limits/index.ts';
 import { RedisError, type RedisScript, type Reply } from '../connection/index.ts';
 import type { FailurePolicy } from '../options.ts';
-import { type Answer, readAnswer } from './answer.ts';
 import { DECIDE, REFUND } from './counter-scripts.ts';
 import { DividedLimits } from './divided-limits.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { type Plan, PlanTable, textOf } from './plan.ts';
+import { type Response, readResponse } from './response.ts';
 
 /** What the store needs of a connection. */
 export interface ScriptRunner {
@@ -139,8 +139,8 @@ export class RedisStore implements LimitStore {
     if (this.#dependencies.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
       this.#askTwice(question, callerKeys, resolve);
     else
-      this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (answer, error) => {
-        resolve(answer === null ? this.#failed(error, question) : this.#by('redis', answer.decision));
+      this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (response, error) => {
+        resolve(response === null ? this.#failed(error, question) : this.#by('redis', response.decision));
       });
     return promise;
   }
@@ -169,7 +169,7 @@ export class RedisStore implements LimitStore {
     plan: Plan,
     callerKeys: string,
     mode: string,
-    reply: (answer: Answer | null, error: RedisError) => void,
+    reply: (response: Response | null, error: RedisError) => void,
   ): void {
     const { connection, clock } = this.#dependencies;
     const keys = this.#keysOf(question, plan, callerKeys);
@@ -178,9 +178,9 @@ export class RedisStore implements LimitStore {
     const askedAtMs = clock.monotonicMs();
     const { generation } = this.#refusals;
     connection.run(DECIDE, keys, args, (error, value) => {
-      const answer = error === null ? readAnswer(value, plan) : null;
-      if (answer !== null) this.#note(answer, plan, keys, askedAtMs, generation);
-      reply(answer, error ?? NONSENSE);
+      const response = error === null ? readResponse(value, plan) : null;
+      if (response !== null) this.#note(response, plan, keys, askedAtMs, generation);
+      reply(response, error ?? NONSENSE);
     });
   }
 
@@ -199,17 +199,23 @@ export class RedisStore implements LimitStore {
     return keys;
   }
 
-  #note(answer: Answer, plan: Plan, keys: readonly string[], askedAtMs: number, generation: number): void {
-    if (answer.byOtherParts) this.#callerOverflows++;
-    const limit = plan.limits[answer.refusedBy];
-    const key = keys[answer.refusedBy];
+  #note(
+    response: Response,
+    plan: Plan,
+    keys: readonly string[],
+    askedAtMs: number,
+    generation: number,
+  ): void {
+    if (response.byOtherParts) this.#callerOverflows++;
+    const limit = plan.limits[response.refusedBy];
+    const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || limit.role === 'resource') return;
     // The key that refused was not the one of this main value, and other values may draw on it.
-    if (answer.byOtherParts && limit.role === 'caller') return;
-    this.#refusals.note(key, limit, answer.decision, askedAtMs, generation);
+    if (response.byOtherParts && limit.role === 'caller') return;
+    this.#refusals.note(key, limit, response.decision, askedAtMs, generation);
   }
 
-  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: Answer): void {
+  #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: Response): void {
     const keys = this.#keysOf(question, plan, callerKeys);
     const drawn = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
@@ -226,7 +232,7 @@ export class RedisStore implements LimitStore {
 
   #failed(error: RedisError, question: Question): Decision {
     this.#dependencies.health.failed(error);
-    // A copy: this answer waits for its turn, and the local store writes over its own at the next call.
+    // A copy: this response waits for its turn, and the local store writes over its own at the next call.
     return { ...this.#fallBack(question) };
   }
 

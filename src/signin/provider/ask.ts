@@ -15,19 +15,19 @@ export interface ProviderRequest {
   readonly deadline: AbortSignal;
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number;
   readonly body: Buffer;
 }
 
 /** The options that one request needs. */
-export type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxAnswerBytes'>;
+export type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
 
 /**
  * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
  * connection cannot have been closed while idle, so a break always concerns this request. Rejects with a `ProviderFault`.
  */
-export function askProvider(request: ProviderRequest, link: ProviderLink): Promise<ProviderAnswer> {
+export function askProvider(request: ProviderRequest, link: ProviderLink): Promise<ProviderResponse> {
   return new Promise((resolve, reject) => {
     const secure = request.url.startsWith('https:');
     const outgoing = open(request, link, secure);
@@ -44,7 +44,7 @@ export function askProvider(request: ProviderRequest, link: ProviderLink): Promi
     outgoing.on('error', fail);
     outgoing.once('response', response => {
       answered = true;
-      readAnswer(response, link.maxAnswerBytes).then(resolve, fail);
+      readResponse(response, link.maxResponseBytes).then(resolve, fail);
     });
     // After an unasked 101 Node closes the connection without a response or an error.
     outgoing.once('close', () => {
@@ -63,7 +63,7 @@ function open(request: ProviderRequest, link: ProviderLink, secure: boolean): Cl
       'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
-    // A new connection, closed after the answer.
+    // A new connection, closed after the response.
     agent: false,
     signal: request.deadline,
   } as const;
@@ -80,13 +80,13 @@ function secureOptions(tls: ProviderTls): { ca?: string; cert?: string; key?: st
   };
 }
 
-async function readAnswer(response: IncomingMessage, maxBytes: number): Promise<ProviderAnswer> {
+async function readResponse(response: IncomingMessage, maxBytes: number): Promise<ProviderResponse> {
   const joined = new GrowingBytes(maxBytes);
   let body: Buffer = Buffer.alloc(0);
-  // Leaving the loop early destroys the connection; a truncated answer throws.
+  // Leaving the loop early destroys the connection; a truncated response throws.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     if (body.length + chunk.length > maxBytes)
-      throw new ProviderFault('too_large', `the provider's answer exceeds ${maxBytes} bytes`);
+      throw new ProviderFault('too_large', `the provider's response exceeds ${maxBytes} bytes`);
     body = joined.join(body, chunk);
   }
   return { status: response.statusCode ?? 0, body };
@@ -100,14 +100,14 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
     return new ProviderFault('unreachable', `cannot connect to ${where}: ${why}`);
   }
   if (request.deadline.aborted)
-    return new ProviderFault('timed_out', `${where} did not finish its answer in time`);
+    return new ProviderFault('timed_out', `${where} did not finish its response in time`);
   const code = errorCode(error);
   return code.startsWith('HPE_')
     ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
-    : new ProviderFault('reset', `${where} closed the connection before its answer was complete: ${code}`);
+    : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
 }
 
-/** Keeps the code only: other members of Node's errors may hold bytes of the answer (`rawPacket`). */
+/** Keeps the code only: other members of Node's errors may hold bytes of the response (`rawPacket`). */
 function errorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no code';

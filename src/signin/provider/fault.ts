@@ -2,12 +2,12 @@
  * What went wrong between the gateway and the provider.
  *
  * - `unreachable`: no connection (refused, unknown name, failed TLS handshake, or not in time)
- * - `timed_out`: connected, but the answer was not complete in time
- * - `reset`: the connection broke before the answer was complete
- * - `too_large`: the answer is longer than allowed
- * - `malformed`: the answer is not HTTP
- * - `refused`: the answer is a refusal, by its status or its `error`
- * - `nonsense`: the answer claims success but cannot be used
+ * - `timed_out`: connected, but the response was not complete in time
+ * - `reset`: the connection broke before the response was complete
+ * - `too_large`: the response is longer than allowed
+ * - `malformed`: the response is not HTTP
+ * - `refused`: the response is a refusal, by its status or its `error`
+ * - `nonsense`: the response claims success but cannot be used
  */
 export type FaultKind =
   | 'unreachable'
@@ -50,15 +50,15 @@ export function oauthError(word: string): OAuthError {
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: FaultKind;
-  /** Status of the provider's answer; null without one. */
+  /** Status of the provider's response; null without one. */
   readonly status: number | null;
-  /** OAuth error in the provider's answer; null without one. */
+  /** OAuth error in the provider's response; null without one. */
   readonly error: OAuthError | null;
 
   constructor(
     kind: FaultKind,
     message: string,
-    answer?: { readonly status: number; readonly error?: OAuthError },
+    response?: { readonly status: number; readonly error?: OAuthError },
   ) {
     // Skip the stack trace: these are expected, one for each refused code.
     const limit = Error.stackTraceLimit;
@@ -66,7 +66,7 @@ export class ProviderFault extends Error {
     super(message);
     Error.stackTraceLimit = limit;
     this.kind = kind;
-    this.status = answer?.status ?? null;
-    this.error = answer?.error ?? null;
+    this.status = response?.status ?? null;
+    this.error = response?.error ?? null;
   }
 }

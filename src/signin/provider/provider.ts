@@ -12,7 +12,7 @@ export interface ProviderDependencies {
   readonly random: () => number;
   /** Called when the metadata is first known and whenever it changes. */
   readonly changed?: (metadata: ProviderMetadata) => void;
-  /** Metadata that a predecessor learnt of the same issuer, used until the first good answer. Default: none. */
+  /** Metadata that a predecessor learnt of the same issuer, used until the first good response. Default: none. */
   readonly known?: ProviderMetadata | undefined;
   /** Fetches the metadata; default: from the discovery document. Rejects with a `ProviderFault`. */
   readonly discover?: (options: ProviderOptions) => Promise<ProviderMetadata>;
@@ -20,7 +20,7 @@ export interface ProviderDependencies {
 
 /**
  * Learns the provider's endpoints and remembers them while the provider is away. Asks in the background until the first
- * good answer and periodically afterwards; a failed attempt changes nothing but the time of the next.
+ * good response and periodically afterwards; a failed attempt changes nothing but the time of the next.
  *
  * Outlives a reload that does not change its options. Call `start` and `stop` once each.
  */
@@ -89,7 +89,7 @@ export class Provider {
     try {
       return await (this.#parts.discover ?? discover)(this.options);
     } catch (error) {
-      // Any other error may hold bytes of the answer: see `ProviderFault`.
+      // Any other error may hold bytes of the response: see `ProviderFault`.
       return error instanceof ProviderFault
         ? error
         : new ProviderFault('nonsense', 'discovery failed in the gateway');

@@ -1,7 +1,7 @@
 import { ProviderFault } from '../provider/index.ts';
 import { unverifiedClaims } from './jwt-claims.ts';
 
-/** The members of the provider's token answer, unchecked. */
+/** The members of the provider's token response, unchecked. */
 export type TokenMembers = ReadonlyMap<string, unknown>;
 
 /** What a client gets for its code (docs/contract.md, 1.4), without the members that the provider did not issue. */
@@ -27,25 +27,30 @@ export interface LearntMark {
   readonly notBefore: number;
 }
 
-export interface ReadAnswer {
+export interface ReadResponse {
   readonly response: AuthResponse;
   readonly mark: LearntMark | undefined;
 }
 
 /**
- * Turns the provider's answer into the client's. Throws a `ProviderFault` when there is no access token that works as a
+ * Turns the provider's response into the client's. Throws a `ProviderFault` when there is no access token that works as a
  * bearer token. Nothing else is a reason to fail, because the code is spent: a member of the wrong type counts as missing.
  *
  * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection
  * that authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway
  * takes only `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in
- * this one answer, and `sub` is the subject of a not-before mark.
+ * this one response, and `sub` is the subject of a not-before mark.
  */
-export function readAnswer(members: TokenMembers, requestedScope: string, nowSeconds: number): ReadAnswer {
+export function readResponse(
+  members: TokenMembers,
+  requestedScope: string,
+  nowSeconds: number,
+): ReadResponse {
   const accessToken = text(members, 'access_token');
-  if (accessToken === undefined) throw new ProviderFault('nonsense', 'the token answer has no access_token');
+  if (accessToken === undefined)
+    throw new ProviderFault('nonsense', 'the token response has no access_token');
   if (!isBearer(members.get('token_type'))) {
-    throw new ProviderFault('nonsense', 'the token answer has a token_type other than Bearer');
+    throw new ProviderFault('nonsense', 'the token response has a token_type other than Bearer');
   }
   const claims = unverifiedClaims(accessToken);
   const refreshToken = text(members, 'refresh_token');

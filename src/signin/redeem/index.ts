@@ -1,4 +1,4 @@
-export { type AuthResponse, type LearntMark, readAnswer } from './auth-response.ts';
+export { type AuthResponse, type LearntMark, readResponse } from './auth-response.ts';
 export { type Failure, failure, failureOf } from './outcome.ts';
 export { redeemCode } from './redeem.ts';
 export {

@@ -9,7 +9,7 @@ export type FailedOutcome = Exclude<RedeemOutcome, 'success' | 'bad_body'>;
 /** How long a client should wait before it tries again, in seconds. */
 const RETRY_AFTER = ['Retry-After', '5'] as const;
 
-/** The client's answers. The messages say what to do about the code, which is all that a client can act on. */
+/** The client's responses. The messages say what to do about the code, which is all that a client can act on. */
 const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>>> = {
   code_refused: {
     status: 400,
@@ -98,7 +98,7 @@ function outcomeOf(fault: ProviderFault | Error): FailedOutcome {
     case 'timed_out':
       return 'timed_out';
     case 'refused':
-      return outcomeOfAnswer(fault.status ?? 0, fault.error);
+      return outcomeOfResponse(fault.status ?? 0, fault.error);
     case 'reset':
     case 'too_large':
     case 'malformed':
@@ -108,7 +108,7 @@ function outcomeOf(fault: ProviderFault | Error): FailedOutcome {
 }
 
 /** RFC 6749, 5.2. A status that means trouble or throttling counts more than the body. */
-function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcome {
+function outcomeOfResponse(status: number, error: OAuthError | null): FailedOutcome {
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
     // The client's code or redirect URI. Google has its own error for the latter.
@@ -135,7 +135,7 @@ function outcomeOfAnswer(status: number, error: OAuthError | null): FailedOutcom
   }
 }
 
-/** Not an OAuth error: the answer comes from a proxy on the way, or from the wrong address. */
+/** Not an OAuth error: the response comes from a proxy on the way, or from the wrong address. */
 function outcomeOfStatus(status: number): FailedOutcome {
   // Too long, and only what the client sent varies in length.
   if (status === 413 || status === 414 || status === 431) return 'code_refused';
@@ -143,7 +143,7 @@ function outcomeOfStatus(status: number): FailedOutcome {
 }
 
 /**
- * The fault behind an error, in our own words. openid-client nests errors, with the answer or its parsed body as the
+ * The fault behind an error, in our own words. openid-client nests errors, with the response or its parsed body as the
  * innermost cause, so this walks the chain and keeps nothing of it.
  */
 function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Error {
@@ -156,7 +156,7 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
     link = link.cause;
   }
   if (error instanceof ClientError && error.code !== undefined) {
-    return new ProviderFault('nonsense', `the token answer cannot be used: ${error.code}`);
+    return new ProviderFault('nonsense', `the token response cannot be used: ${error.code}`);
   }
   return new Error(
     `redeeming failed in the gateway: ${error instanceof Error ? quietText(error.name, secrets) : 'no error'}`,
@@ -167,17 +167,17 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
  * Reads the provider's error before cutting out secrets: a code of `a`, cut out of `invalid_grant`, must not turn a refused
  * code into a fault of the gateway.
  */
-function refusal(answer: ResponseBodyError, secrets: readonly string[]): ProviderFault {
-  const error = oauthError(answer.error);
-  const word = error === 'another' ? quietText(answer.error, secrets) : error;
+function refusal(response: ResponseBodyError, secrets: readonly string[]): ProviderFault {
+  const error = oauthError(response.error);
+  const word = error === 'another' ? quietText(response.error, secrets) : error;
   const description =
-    typeof answer.error_description === 'string' ? quietText(answer.error_description, secrets) : '';
-  const message = `the token endpoint answered ${answer.status} ${word}${description === '' ? '' : ` (${description})`}`;
-  return new ProviderFault('refused', message, { status: answer.status, error });
+    typeof response.error_description === 'string' ? quietText(response.error_description, secrets) : '';
+  const message = `the token endpoint answered ${response.status} ${word}${description === '' ? '' : ` (${description})`}`;
+  return new ProviderFault('refused', message, { status: response.status, error });
 }
 
 function statusFault(status: number): ProviderFault {
   return status === 200
-    ? new ProviderFault('nonsense', 'the token answer is not a JSON object', { status })
+    ? new ProviderFault('nonsense', 'the token response is not a JSON object', { status })
     : new ProviderFault('refused', `the token endpoint answered ${status}`, { status });
 }

@@ -1,7 +1,12 @@
 import { type ClientAuth, customFetch, genericGrantRequest } from 'openid-client';
 import { libraryConfiguration } from '../library.ts';
 import type { ProviderOptions } from '../options.ts';
-import { askProvider, type ProviderAnswer, ProviderFault, type ProviderMetadata } from '../provider/index.ts';
+import {
+  askProvider,
+  ProviderFault,
+  type ProviderMetadata,
+  type ProviderResponse,
+} from '../provider/index.ts';
 import type { TokenMembers } from './auth-response.ts';
 import type { RedeemRequest } from './request.ts';
 
@@ -32,16 +37,16 @@ export async function redeemCode(request: RedeemRequest, parts: RedeemDependenci
   configuration[customFetch] = async (url, { headers, body }) => {
     if (asked) throw new ProviderFault('nonsense', 'a second token request was about to be sent');
     asked = true;
-    const answer = await askProvider(
+    const response = await askProvider(
       { method: 'POST', url, headers: { ...headers, 'user-agent': 'weir' }, body: String(body), deadline },
       parts.provider,
     );
-    members = answer.status === 200 ? jsonMembers(answer.body) : undefined;
-    return members === undefined ? plainResponse(answer) : essentials(members);
+    members = response.status === 200 ? jsonMembers(response.body) : undefined;
+    return members === undefined ? plainResponse(response) : essentials(members);
   };
   await genericGrantRequest(configuration, 'authorization_code', parametersOf(request));
   if (members === undefined)
-    throw new ProviderFault('nonsense', 'the token answer is not a JSON object', { status: 200 });
+    throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
   return members;
 }
 
@@ -65,7 +70,7 @@ function jsonMembers(body: Buffer): TokenMembers | undefined {
 }
 
 /**
- * What the library gets to see of a good answer. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
+ * What the library gets to see of a good response. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
  * token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is
  * spent. auth-response.ts judges the members.
  */
@@ -80,7 +85,7 @@ function essentials(members: TokenMembers): Response {
  * A refusal for the library to read, with a content type and no other fields: given `WWW-Authenticate`, it would not read
  * the body, whose `error` says more than the challenge.
  */
-function plainResponse({ status, body }: ProviderAnswer): Response {
+function plainResponse({ status, body }: ProviderResponse): Response {
   // `Response` accepts only these statuses, and a body with most of them only.
   if (status < 200 || status > 599)
     throw new ProviderFault('malformed', `the token endpoint answered ${status}`);

@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import { type Answer, type CapturedRequest, NoAnswer, type RawClient, values } from '../wire/index.ts';
+import { type CapturedRequest, NoResponse, type RawClient, type Response, values } from '../wire/index.ts';
 import { ReferenceConversation } from './reference.ts';
 import { judgeRequests } from './request-judge.ts';
 
@@ -10,7 +10,7 @@ export class Conversation {
   readonly #client: RawClient;
   readonly #reference = new ReferenceConversation();
   readonly #sent: Buffer[] = [];
-  readonly #answers: Answer[] = [];
+  readonly #responses: Response[] = [];
 
   constructor(client: RawClient, address: string) {
     this.#client = client;
@@ -22,7 +22,7 @@ export class Conversation {
     return JSON.stringify(Buffer.concat(this.#sent).toString('latin1'));
   }
 
-  /** Sends bytes and reads the answers to the requests that they complete. False: the connection is over. */
+  /** Sends bytes and reads the responses to the requests that they complete. False: the connection is over. */
   async exchange(bytes: Buffer, random: Random): Promise<boolean> {
     this.#sent.push(bytes);
     this.#reference.push(bytes);
@@ -35,9 +35,9 @@ export class Conversation {
       return false;
     }
     const complete = requests.filter(request => request.complete).length;
-    while (this.#answers.length < complete) {
-      const answer = await this.#nextAnswer(requests[this.#answers.length]?.method ?? 'GET');
-      if (answer === null || values(answer.fields, 'connection').includes('close')) return false;
+    while (this.#responses.length < complete) {
+      const response = await this.#nextResponse(requests[this.#responses.length]?.method ?? 'GET');
+      if (response === null || values(response.fields, 'connection').includes('close')) return false;
     }
     return state === 'between' || random.chance(0.5);
   }
@@ -47,18 +47,18 @@ export class Conversation {
     const wrong = judgeRequests(captured, this.#reference.requests, this.address);
     if (wrong !== null) return wrong;
     const ids = captured.map(request => values(request.fields, 'x-request-id')[0]);
-    const answered = this.#answers.filter(answer => answer.status === 200);
-    const mixed = answered.some((answer, i) => values(answer.fields, 'x-request-id')[0] !== ids[i]);
-    return mixed ? 'an answer is not the answer to its request' : null;
+    const answered = this.#responses.filter(response => response.status === 200);
+    const mixed = answered.some((response, i) => values(response.fields, 'x-request-id')[0] !== ids[i]);
+    return mixed ? 'a response is not the response to its request' : null;
   }
 
-  async #nextAnswer(to: string): Promise<Answer | null> {
+  async #nextResponse(to: string): Promise<Response | null> {
     try {
-      const answer = await this.#client.answer({ to });
-      this.#answers.push(answer);
-      return answer;
+      const response = await this.#client.answer({ to });
+      this.#responses.push(response);
+      return response;
     } catch (error) {
-      if (error instanceof NoAnswer && error.why !== 'timeout') return null;
+      if (error instanceof NoResponse && error.why !== 'timeout') return null;
       throw error;
     }
   }

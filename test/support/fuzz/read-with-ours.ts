@@ -1,6 +1,6 @@
 import type { Release } from '../../../src/core/index.ts';
-import { AnswerReader } from '../../../src/http1/answer/answer-reader.ts';
 import { MalformedMessage } from '../../../src/http1/message/malformed-message.ts';
+import { ResponseReader } from '../../../src/http1/response/response-reader.ts';
 import { SlabStore } from '../../../src/upstream/slab.ts';
 import type { CallSink } from '../../../src/upstream/transport.ts';
 import { emptyReading, type Reading } from './reading.ts';
@@ -20,7 +20,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
   const late = lent;
   lent = [];
   const collector = new Collector();
-  const reader = new AnswerReader(MAX_HEAD_BYTES);
+  const reader = new ResponseReader(MAX_HEAD_BYTES);
   reader.begin(method, collector);
   let slab = slabs.take();
   try {
@@ -43,7 +43,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
   return collector.finished();
 }
 
-/** An answer sink that keeps everything, and holds the reader to the order of its calls. */
+/** A response sink that keeps everything, and holds the reader to the order of its calls. */
 class Collector implements CallSink {
   readonly reading = emptyReading();
   readonly #pieces: Buffer[] = [];
@@ -57,13 +57,13 @@ class Collector implements CallSink {
   }
 
   whole(status: number, reason: string, fields: readonly string[], body: string): void {
-    this.#expect(!this.#streaming && !this.#over, 'two answers');
+    this.#expect(!this.#streaming && !this.#over, 'two responses');
     this.#over = true;
     Object.assign(this.reading, { outcome: 'whole', status, reason, fields, body });
   }
 
   head(status: number, reason: string, fields: readonly string[], bodyLength: number | null): void {
-    this.#expect(!this.#streaming && !this.#over, 'two answers');
+    this.#expect(!this.#streaming && !this.#over, 'two responses');
     this.#streaming = true;
     this.#bodyLength = bodyLength;
     Object.assign(this.reading, { status, reason, fields });

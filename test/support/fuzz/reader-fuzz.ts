@@ -5,7 +5,7 @@ import { readWithOurs } from './read-with-ours.ts';
 import { readWithUndici } from './read-with-undici.ts';
 import { type Reading, without } from './reading.ts';
 import { splitAt, splits } from './splits.ts';
-import { wireAnswer } from './wire-answers.ts';
+import { wireResponse } from './wire-responses.ts';
 
 const MAX_FINDINGS = 10;
 /** Node's client does not take a coding with a tab behind it for chunked, though that is no part of it (RFC 9112, 5.1). */
@@ -22,11 +22,11 @@ export interface ReaderFuzz {
 
 export interface ReaderFuzzResult {
   readonly cases: number;
-  /** Whole answers on which our reader, Node's client and undici agree. */
+  /** Whole responses on which our reader, Node's client and undici agree. */
   readonly accepted: number;
   /** Bytes that ours refused. */
   readonly refused: number;
-  /** Of these, bytes that Node's client took for a whole answer. */
+  /** Of these, bytes that Node's client took for a whole response. */
   readonly stricter: number;
   readonly findings: readonly string[];
 }
@@ -49,7 +49,7 @@ export async function fuzzReader({
   for (; done < cases && findings.length < MAX_FINDINGS; done++) {
     onCase?.(done);
     const random = new Random(seed + done);
-    const { method, bytes } = wireAnswer(random);
+    const { method, bytes } = wireResponse(random);
     const before = findings.length;
     const note = (what: string): void => {
       if (findings.length > before) return;
@@ -65,7 +65,7 @@ export async function fuzzReader({
     const [node, undici] = await Promise.all([readWithNode(bytes, method), readWithUndici(bytes, method)]);
     for (const [name, other] of [['node', node] as const, ['undici', undici] as const]) {
       if (other.outcome !== 'whole' && isKnownRefusal(name, bytes)) continue;
-      // Where bytes follow the answer, some clients do not come to its end.
+      // Where bytes follow the response, some clients do not come to its end.
       if (other.outcome !== 'whole' && hasBytesBehind(ours, bytes, method)) continue;
       if (name === 'node' && TAB_BEHIND_CODING.test(bytes.toString('latin1'))) continue;
       const wrong = disagreement(ours, other);
@@ -85,11 +85,11 @@ function isKnownRefusal(name: 'node' | 'undici', bytes: Buffer): boolean {
   if (name === 'undici' && /HTTP\/1\.[01] 100/.test(bytes.toString('latin1'))) return true;
   // Blanks behind a length.
   if (name === 'undici' && /content-length:.*\d[ \t]+\r/i.test(bytes.toString('latin1'))) return true;
-  // Bytes behind a message that says close, though that be an interim one, and the answer is still to come.
+  // Bytes behind a message that says close, though that be an interim one, and the response is still to come.
   return /HTTP\/1\.[01] 1\d\d[\s\S]*\nconnection:.*\bclose\b/i.test(bytes.toString('latin1'));
 }
 
-/** Whether the answer was complete before the last byte. */
+/** Whether the response was complete before the last byte. */
 function hasBytesBehind(ours: Reading, bytes: Buffer, method: string): boolean {
   const shorter = readWithOurs(splitAt(bytes.subarray(0, -1), readEnds(bytes)), method);
   return ours.outcome === 'whole' && difference(ours, shorter) === null;
@@ -106,7 +106,7 @@ function difference(ours: Reading, other: Reading): string | null {
   if (ours.outcome !== other.outcome) return 'outcome';
   // Whether the head was passed on before the rest turned out to be wrong depends on when the rest came.
   if (ours.outcome === 'refused' && (ours.status === 0 || other.status === 0)) return null;
-  if (JSON.stringify(ours.interim) !== JSON.stringify(other.interim)) return 'interim answer';
+  if (JSON.stringify(ours.interim) !== JSON.stringify(other.interim)) return 'interim response';
   if (ours.status !== other.status) return 'status';
   if (other.reason !== null && ours.reason !== other.reason) return 'reason';
   if (!sameFields(ours, other)) return 'field';
@@ -116,7 +116,7 @@ function difference(ours: Reading, other: Reading): string | null {
   return JSON.stringify(ours.trailers) === JSON.stringify(other.trailers) ? null : 'trailer';
 }
 
-/** Whoever has a whole answer may state its length, though the upstream did not. */
+/** Whoever has a whole response may state its length, though the upstream did not. */
 function sameFields(ours: Reading, other: Reading): boolean {
   const lengths = [ours, other].map(({ fields }) => fields.length - without(fields, 'content-length').length);
   const stated = lengths[0] === lengths[1];

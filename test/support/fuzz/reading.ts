@@ -1,12 +1,12 @@
 /** What a client read from an upstream's bytes. Strings have a character for each byte. */
 export interface Reading {
   /**
-   * - `whole`: an answer with its end
-   * - `part`: the connection ended inside an answer, or before one
-   * - `refused`: the bytes are no answer, or stopped being one
+   * - `whole`: a response with its end
+   * - `part`: the connection ended inside a response, or before one
+   * - `refused`: the bytes are no response, or stopped being one
    */
   outcome: 'whole' | 'part' | 'refused';
-  /** Status and fields of the interim answers, 100 left out, which every client swallows. */
+  /** Status and fields of the interim responses, 100 left out, which every client swallows. */
   readonly interim: (readonly [number, readonly string[]])[];
   /** 0: there was no final head. */
   status: number;

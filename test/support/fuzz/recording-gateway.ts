@@ -1,10 +1,10 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
-import type { RenderedAnswer } from '../../../src/gateway/answers/render-error.ts';
 import { Exchange } from '../../../src/gateway/exchange/exchange.ts';
 import { findRoute } from '../../../src/gateway/gates/find-route.ts';
 import { readHead } from '../../../src/gateway/gates/read-head.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
+import type { RenderedResponse } from '../../../src/gateway/responses/render-error.ts';
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Generation } from '../../../src/runtime/generation.ts';
@@ -105,11 +105,11 @@ export class RecordingGateway {
 
   clientFault({ downstream }: Entry, error: GatewayError): void {
     this.refusal ??= error;
-    if (!downstream.answerBegun) downstream.answer(error.status, '', EMPTY, '', error.close);
+    if (!downstream.responseBegun) downstream.answer(error.status, '', EMPTY, '', error.close);
     else downstream.abort();
   }
 
-  refuse(_peer: string, error: GatewayError): RenderedAnswer {
+  refuse(_peer: string, error: GatewayError): RenderedResponse {
     this.refusal ??= error;
     return { status: error.status, reason: '', fields: [...EMPTY], body: '', close: true };
   }
@@ -135,7 +135,7 @@ export class RecordingGateway {
   }
 
   #answer(exchange: Entry): void {
-    if (!this.#entryOf(exchange).over && !exchange.downstream.answerBegun)
+    if (!this.#entryOf(exchange).over && !exchange.downstream.responseBegun)
       exchange.downstream.answer(200, '', EMPTY, '', false);
   }
 

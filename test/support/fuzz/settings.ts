@@ -13,8 +13,8 @@ export const fuzzSeed = numberFrom('WEIR_FUZZ_SEED', 20_260_219);
 /** How many mutated requests (`WEIR_FUZZ_REQUESTS`). */
 export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 100_000);
 /** How many mutated answers (`WEIR_FUZZ_ANSWERS`). */
-export const fuzzAnswers = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
-/** How many answers are read by ours and others (`WEIR_FUZZ_READINGS`). */
+export const fuzzResponses = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
+/** How many responses are read by ours and others (`WEIR_FUZZ_READINGS`). */
 export const fuzzReadings = numberFrom('WEIR_FUZZ_READINGS', 50_000);
 /** How many conversations are read by ours and by Node's server (`WEIR_FUZZ_CONVERSATIONS`). */
 export const fuzzConversations = numberFrom('WEIR_FUZZ_CONVERSATIONS', 50_000);

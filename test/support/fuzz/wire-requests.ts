@@ -85,7 +85,7 @@ function usualFields(random: Random, most: number): string {
   return fieldLines(random, most).replace(/^Connection: .*\r\n/gm, 'X-B:\tb\tc\r\n');
 }
 
-/** What a request may say about its connection and how it waits for an answer. */
+/** What a request may say about its connection and how it waits for a response. */
 function options(random: Random, minor: number): string {
   let lines = '';
   if (random.chance(minor === 0 ? 0.6 : 0.08)) lines += `Connection: ${random.pick(CONNECTIONS)}\r\n`;

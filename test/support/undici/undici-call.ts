@@ -6,22 +6,22 @@ import { BodyStream } from './body-stream.ts';
 
 /** Answers up to this many bytes are handed on whole when they came in one piece. */
 const WHOLE_MAX_BYTES = 16_384;
-/** Interim answers before the final one; a server that sends more is not going to come to the point. */
+/** Interim responses before the final one; a server that sends more is not going to come to the point. */
 const MAX_INTERIM = 16;
-const TOO_MANY_INTERIM = 'too many interim answers';
-/** A status or reason that no answer to this request can have, though undici lets it pass: 099, a bare 101. */
-const BAD_STATUS_LINE = 'the status line is none that an answer here can have';
+const TOO_MANY_INTERIM = 'too many interim responses';
+/** A status or reason that no response to this request can have, though undici lets it pass: 099, a bare 101. */
+const BAD_STATUS_LINE = 'the status line is none that a response here can have';
 /** undici would read such a body up to the end of the connection and leave it coded (RFC 9112, 6.3). */
 const BAD_CODING = 'the only transfer coding accepted is chunked';
 const BAD_LENGTH = 'Content-Length is not a plain number';
 const MALFORMED: ReadonlySet<string> = new Set([TOO_MANY_INTERIM, BAD_STATUS_LINE, BAD_CODING, BAD_LENGTH]);
 const NO_FIELDS: Fields = [];
 
-/** What has come of the answer so far. */
+/** What has come of the response so far. */
 type Phase =
-  /** Nothing but interim answers. */
+  /** Nothing but interim responses. */
   | 'waiting'
-  /** The head, held back for a moment: a small answer mostly comes in the same packet and can leave in one write. */
+  /** The head, held back for a moment: a small response mostly comes in the same packet and can leave in one write. */
   | 'head-held'
   /** The sink has the head. */
   | 'streaming'
@@ -42,7 +42,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   #bodyLength: number | null = null;
   #heldBody = '';
   #interim = 0;
-  #answerBegun = false;
+  #responseBegun = false;
 
   constructor(request: UpstreamRequest, sink: CallSink, onReused: boolean, over: () => void) {
     this.#request = request;
@@ -87,9 +87,9 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     if (this.#aborted) controller.abort(new Error('the exchange was given up'));
   }
 
-  /** The first byte of an answer, interim or final. */
+  /** The first byte of a response, interim or final. */
   onResponseStarted(): void {
-    this.#answerBegun = true;
+    this.#responseBegun = true;
   }
 
   onResponseStart(
@@ -109,9 +109,9 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     this.#status = status;
     this.#reason = latin1Reason(reason ?? '');
     this.#fields = fields;
-    this.#bodyLength = answerLength(this.#request.method, status, fields);
+    this.#bodyLength = responseLength(this.#request.method, status, fields);
     this.#phase = 'head-held';
-    // What came in the same packet is parsed before any microtask runs: either the answer is whole by then, or its
+    // What came in the same packet is parsed before any microtask runs: either the response is whole by then, or its
     // head must not wait for a body that may come much later.
     if (this.#bodyLength !== 0) queueMicrotask(() => this.#release());
   }
@@ -144,13 +144,13 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
     this.#sink.fail({
       kind: this.#controller === null ? 'connect' : failureKind(error, started),
       onReusedConnection: this.#onReused,
-      answerBegun: this.#answerBegun,
+      responseBegun: this.#responseBegun,
       cause: error,
     });
   }
 
   #whole(): void {
-    // An answer without a stated length gets one, now that it is known; a HEAD or 304 keeps what it said of the body.
+    // A response without a stated length gets one, now that it is known; a HEAD or 304 keeps what it said of the body.
     if (this.#bodyLength === null) this.#fields.push('Content-Length', String(this.#heldBody.length));
     this.#sink.whole(this.#status, this.#reason, this.#fields, this.#heldBody);
   }
@@ -191,7 +191,7 @@ function latin1Reason(reason: string): string {
 }
 
 /** Bytes of body that will follow, null where only its end tells. RFC 9112, 6.3. Throws for `010`, which some read as 8. */
-function answerLength(method: string, status: number, fields: Fields): number | null {
+function responseLength(method: string, status: number, fields: Fields): number | null {
   const length = firstValue(fields, 'content-length');
   if (length !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(length)) throw new Error(BAD_LENGTH);
   if (method === 'HEAD' || status === 204 || status === 304) return 0;

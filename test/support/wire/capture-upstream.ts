@@ -15,7 +15,7 @@ export interface UpstreamSettings {
 }
 
 /** Reads the whole request, then answers 200 with a body of two bytes. */
-export const answerOk: Script = async exchange => {
+export const responseOk: Script = async exchange => {
   await exchange.received();
   await exchange.answer(200, [], 'ok');
 };
@@ -47,7 +47,7 @@ export class CaptureUpstream {
 
   constructor(settings: UpstreamSettings = {}) {
     this.#settings = settings;
-    this.script = settings.script ?? answerOk;
+    this.script = settings.script ?? responseOk;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
       this.connections.push(
         new UpstreamConnection(socket, this.connections.length, settings.keepBytes ?? 1024 * 1024, {

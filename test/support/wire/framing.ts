@@ -9,8 +9,8 @@ export function requestFraming(fields: WireFields): Framing {
   return declaredFraming(fields) ?? 0;
 }
 
-/** The framing of an answer with that status to a request with that method. */
-export function answerFraming(status: number, method: string, fields: WireFields): Framing {
+/** The framing of a response with that status to a request with that method. */
+export function responseFraming(status: number, method: string, fields: WireFields): Framing {
   const declared = declaredFraming(fields);
   if (status < 200 || status === 204) {
     if (declared !== undefined) throw new Violation(`${status} with a framing header (RFC 9110 section 8.6)`);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type Answer, AnswerParts, type Interim } from './answer.ts';
 import { MessageReader } from './message-reader.ts';
+import { type Interim, type Response, ResponseParts } from './response.ts';
 
 export interface ConnectOptions {
   readonly host?: string;
@@ -9,7 +9,7 @@ export interface ConnectOptions {
   readonly localAddress?: string;
 }
 
-export interface AnswerOptions {
+export interface ResponseOptions {
   /** Method of the request, which decides about a body. Default GET. */
   readonly to?: string;
   /** Default 10 s. */
@@ -19,13 +19,13 @@ export interface AnswerOptions {
   readonly onData?: (bytes: Buffer) => void;
 }
 
-/** The connection ended, or time ran out, before a byte of an answer. */
-export class NoAnswer extends Error {
+/** The connection ended, or time ran out, before a byte of a response. */
+export class NoResponse extends Error {
   override readonly name = 'NoAnswer';
   readonly why: 'close' | 'reset' | 'timeout';
 
   constructor(why: 'close' | 'reset' | 'timeout') {
-    super(`no answer: ${why}`);
+    super(`no response: ${why}`);
     this.why = why;
   }
 }
@@ -108,11 +108,11 @@ export class RawClient {
   }
 
   /** The next answer with the interim ones before it. Throws NoAnswer or a Violation. */
-  async answer(options: AnswerOptions = {}): Promise<Answer> {
+  async answer(options: ResponseOptions = {}): Promise<Response> {
     const deadline = performance.now() + (options.timeoutMs ?? 10_000);
     const interim: Interim[] = [];
     for (;;) {
-      const parts = new AnswerParts(
+      const parts = new ResponseParts(
         options.to ?? 'GET',
         options.keepBytes ?? Number.POSITIVE_INFINITY,
         options.onData,
@@ -137,8 +137,8 @@ export class RawClient {
     }
   }
 
-  /** Sends a request and reads its answer. */
-  async ask(bytes: string | Buffer, options: AnswerOptions = {}): Promise<Answer> {
+  /** Sends a request and reads its response. */
+  async ask(bytes: string | Buffer, options: ResponseOptions = {}): Promise<Response> {
     void this.send(bytes);
     const text = typeof bytes === 'string' ? bytes : bytes.toString('latin1', 0, 16);
     return await this.answer({ to: text.split(' ', 1)[0] ?? '', ...options });
@@ -174,7 +174,7 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  /** Bytes received and not yet read as an answer. */
+  /** Bytes received and not yet read as a response. */
   get unread(): Buffer {
     return Buffer.concat(this.#queue);
   }
@@ -189,7 +189,7 @@ export class RawClient {
         return 'framing';
       }
       if (this.#end !== null) {
-        if (reader.untouched) throw new NoAnswer(this.#end);
+        if (reader.untouched) throw new NoResponse(this.#end);
         return this.#end;
       }
       await this.#somethingHappens(deadline);
@@ -200,7 +200,7 @@ export class RawClient {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#wake = null;
-        reject(new NoAnswer('timeout'));
+        reject(new NoResponse('timeout'));
       }, deadline - performance.now());
       this.#wake = () => {
         clearTimeout(timer);

@@ -51,7 +51,7 @@ export class UpstreamConnection {
     return this.#gone.promise;
   }
 
-  /** Writes any bytes: parts of an answer, or what nobody asked for. Rejects when the connection is gone. */
+  /** Writes any bytes: parts of a response, or what nobody asked for. Rejects when the connection is gone. */
   write(bytes: string | Buffer): Promise<void> {
     const buffer = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
     return new Promise((resolve, reject) => {
@@ -113,7 +113,7 @@ export class UpstreamConnection {
     requireOneHost(fields);
     const framing = requestFraming(fields);
     if (this.#exchange?.answering)
-      throw new Violation(`${startLine}: the request before it has no answer yet`);
+      throw new Violation(`${startLine}: the request before it has no response yet`);
     const request = new CapturedRequest(this, { method, target, fields, head, framing }, this.#keepBytes);
     this.#exchange = new UpstreamExchange(this, request);
     this.requests.push(request);

@@ -2,7 +2,7 @@ import type { CapturedRequest } from './captured-request.ts';
 import type { WireFields } from './fields.ts';
 import type { UpstreamConnection } from './upstream-connection.ts';
 
-/** Answers one request. It runs as soon as the header section is there; when it returns, the answer is finished. */
+/** Answers one request. It runs as soon as the header section is there; when it returns, the response is finished. */
 export type Script = (exchange: UpstreamExchange) => void | Promise<void>;
 
 /** Something waited for a connection that went away. It ends a script quietly. */

@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../wait.ts';
-import { connectRaw, header, NoAnswer, startUpstream, values } from './index.ts';
+import { connectRaw, header, NoResponse, startUpstream, values } from './index.ts';
 
 /** The raw client talks to a server of Node's here, the raw upstream to a client of Node's: each has a known partner. */
 async function nodeServer(server: Server): Promise<number> {
@@ -35,7 +35,7 @@ async function bytesServer(bytes: string, then: 'keep' | 'close' | 'reset'): Pro
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-test('the raw client reads interim answers, chunks, trailers and the next answer on the same connection', async () => {
+test('the raw client reads interim responses, chunks, trailers and the next response on the same connection', async () => {
   const port = await nodeServer(
     createServer((req, res) => {
       if (req.url === '/next') return void res.end('next');
@@ -63,7 +63,7 @@ test('the raw client reads interim answers, chunks, trailers and the next answer
   expect(client.end).toBeNull();
 });
 
-test('the raw client knows that an answer to HEAD and a 304 have no body', async () => {
+test('the raw client knows that a response to HEAD and a 304 have no body', async () => {
   const port = await nodeServer(
     createServer((req, res) =>
       res.writeHead(req.method === 'HEAD' ? 200 : 304, { 'Content-Length': 5 }).end(),
@@ -89,7 +89,7 @@ test.each([
   ],
   ['by a close, which is its framing', 'close', '\r\nhel', { complete: true, end: 'close' }],
   ['by a reset, which is no end', 'reset', '\r\nhel', { complete: false, end: 'reset' }],
-] as const)('the raw client sees an answer ended %s', async (_, then, rest, expected) => {
+] as const)('the raw client sees a response ended %s', async (_, then, rest, expected) => {
   const port = await bytesServer(`HTTP/1.1 200 OK\r\n${rest}`, then);
   const client = await connectRaw(port);
   expect(await client.ask(GET)).toMatchObject({ status: 200, ...expected });
@@ -100,16 +100,16 @@ test.each([
   ['a length on 204', 'HTTP/1.1 204 OK\r\nContent-Length: 0\r\n\r\n'],
   ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na'],
   ['bare LF', 'HTTP/1.1 200 OK\nContent-Length: 1\n\na'],
-])('the raw client refuses an answer with %s', async (_, bytes) => {
+])('the raw client refuses a response with %s', async (_, bytes) => {
   const client = await connectRaw(await bytesServer(bytes, 'keep'));
   await expect(client.ask(GET)).rejects.toMatchObject({ name: 'Violation' });
 });
 
-test('the raw client says why there was no answer', async () => {
+test('the raw client says why there was no response', async () => {
   const closed = await connectRaw(await bytesServer('', 'close'));
   await expect(closed.ask(GET)).rejects.toMatchObject({ name: 'NoAnswer', why: 'close' });
   const silent = await connectRaw(await bytesServer('', 'keep'));
-  await expect(silent.ask(GET, { timeoutMs: 50 })).rejects.toEqual(new NoAnswer('timeout'));
+  await expect(silent.ask(GET, { timeoutMs: 50 })).rejects.toEqual(new NoResponse('timeout'));
 });
 
 test('the raw upstream records a request of every framing and answers as told', async () => {

@@ -114,10 +114,10 @@ describe('the key set', () => {
     ['nothing', ''],
     ['too many bytes', `${keySetJson([rsaNext])}${' '.repeat(262_144)}`],
     ['too many keys', keySetJson(new Array(101).fill(rsaNext))],
-  ])('keeps its last good keys when the issuer answers with %s', async (_, answer) => {
+  ])('keeps its last good keys when the issuer answers with %s', async (_, response) => {
     let text = keySetJson([rsa]);
     await open(async () => text).refresh();
-    text = answer;
+    text = response;
     expect(await keySet.refresh()).toBe(false);
     expect(ids()).toEqual(['rsa-1']);
     expect(recorder.events.at(-1)).toEqual(['keySetFailed', expect.any(KeySetError)]);
@@ -145,8 +145,8 @@ describe('a fetch', () => {
   it('is one for all who ask at the same time', async () => {
     const issuer = new ScriptedIssuer(rsa);
     open(issuer.fetch);
-    const answers = await Promise.all([keySet.refresh(), keySet.refresh(), keySet.refresh()]);
-    expect(answers).toEqual([true, true, true]);
+    const responses = await Promise.all([keySet.refresh(), keySet.refresh(), keySet.refresh()]);
+    expect(responses).toEqual([true, true, true]);
     expect(issuer.fetches).toBe(1);
   });
 

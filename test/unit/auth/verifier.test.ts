@@ -271,7 +271,7 @@ describe('the budget of failed verifications', () => {
     expect(await judge(forged({ alg: 'RS256', kid: 'rsa-1' }, { exp: 1 }))).toBe('invalid expired');
   });
 
-  it('is drawn on by unknown keys, whatever the answer', async () => {
+  it('is drawn on by unknown keys, whatever the response', async () => {
     const { judge } = await open(undefined, { budget: { limit: 20, checksPerSecond: 0 } });
     for (let i = 0; i < 10; i += 1) {
       expect(await judge(forged({ alg: 'RS256', kid: `new-${i}` }))).toBe('unavailable 5');

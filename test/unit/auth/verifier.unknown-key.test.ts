@@ -88,7 +88,7 @@ describe('a token of a key that is not known', () => {
     expect(await judge(fresh(30))).toBe('invalid unknown_key');
   });
 
-  it('is judged anew when the cooldown is over: neither answer was remembered', async () => {
+  it('is judged anew when the cooldown is over: neither response was remembered', async () => {
     const { judge, issuer } = await open();
     await judge(fresh());
     expect(await judge(fresh(61))).toBe('unavailable 5');

@@ -52,8 +52,8 @@ async function slowlyLimited() {
   return { gateway, decide, sent };
 }
 
-/** A request whose answer the client is slow to take: it is never over. */
-function request(answers: number[]): Downstream {
+/** A request whose response the client is slow to take: it is never over. */
+function request(responses: number[]): Downstream {
   const nothing = () => {};
   return {
     ...{
@@ -66,32 +66,32 @@ function request(answers: number[]): Downstream {
       framing: { bodyLength: 0, expectation: 'none', persistent: true },
     },
     ...{ memory: new ConnectionMemory(), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
-    ...{ abort: () => answers.push(0), write: () => true },
+    ...{ abort: () => responses.push(0), write: () => true },
     body: () => {
       throw new Error('there is no body');
     },
-    answer: status => answers.push(status),
+    answer: status => responses.push(status),
   };
 }
 
 test('a request that was answered while a gate waited is not sent to the upstream, nor answered again', async () => {
   const { gateway, decide, sent } = await slowlyLimited();
-  const answers: number[] = [];
-  const exchange = gateway.accept(request(answers));
+  const responses: number[] = [];
+  const exchange = gateway.accept(request(responses));
   gateway.run(exchange);
   gateway.clientFault(exchange, badRequest('of something'));
   await decide();
-  expect(answers).toEqual([400]);
+  expect(responses).toEqual([400]);
   expect(sent).toEqual([]);
 });
 
 test('a request that waited for a gate is sent to the upstream', async () => {
   const { gateway, decide, sent } = await slowlyLimited();
-  const answers: number[] = [];
-  gateway.run(gateway.accept(request(answers)));
+  const responses: number[] = [];
+  gateway.run(gateway.accept(request(responses)));
   await decide();
   expect(sent).toEqual(['/a']);
-  expect(answers).toEqual([]);
+  expect(responses).toEqual([]);
 });
 
 test('a request that left, or was answered, while a gate waited has given its permit back, once', async () => {
@@ -113,13 +113,13 @@ test('a request that left, or was answered, while a gate waited has given its pe
   expect(gateway.inFlightTo('api')).toBe(0);
 });
 
-test('a request that limits refuse holds no permit, however slow its client is to take the answer', async () => {
+test('a request that limits refuse holds no permit, however slow its client is to take the response', async () => {
   const { gateway, decide } = await slowlyLimited();
-  const answers: number[] = [];
-  const exchange = gateway.accept(request(answers));
+  const responses: number[] = [];
+  const exchange = gateway.accept(request(responses));
   gateway.run(exchange);
   await decide({ admitted: false, role: 'global', retryAfterMs: 1_000 });
-  expect(answers).toEqual([429]);
+  expect(responses).toEqual([429]);
   expect(gateway.inFlightTo('api')).toBe(0);
   gateway.over(exchange, true);
   expect(gateway.inFlightTo('api')).toBe(0);

@@ -19,7 +19,7 @@ function fieldOf(fields: readonly string[], name: string): string | undefined {
   return at === -1 ? undefined : fields[at + 1];
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test('to an origin on the list may be read with all that is said of limits', () => {
     const fields = corsFields(rules(), 'https://app.example');
     expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://app.example');

@@ -202,7 +202,7 @@ export class History {
     }
   }
 
-  /** A client that waits as the answer says is not refused by the same limit, whichever number it goes by. */
+  /** A client that waits as the response says is not refused by the same limit, whichever number it goes by. */
   #waitAsTold(set: LimitSet, caller: string, main: string, bits: Bits): void {
     const way = bits.take(8);
     const goesByRemaining = way >= 4;

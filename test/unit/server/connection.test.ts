@@ -45,7 +45,7 @@ class Conversation {
     } while (this.gateway.busy > 0 || this.wire.written.length > before);
   }
 
-  /** Statuses of the answers in their order, interim ones included. */
+  /** Statuses of the responses in their order, interim ones included. */
   get statuses(): number[] {
     return [...this.wire.written.matchAll(/HTTP\/1\.1 (\d+) /g)].map(match => Number(match[1]));
   }
@@ -151,7 +151,7 @@ describe('behind a request', () => {
     expect((await new Conversation().brings(older, 'hello')).statuses).toEqual([200]);
   });
 
-  test('a body is not asked for behind the beginning of the answer: that would be in the midst of it', async () => {
+  test('a body is not asked for behind the beginning of the response: that would be in the midst of it', async () => {
     class EarlyGateway extends RecordingGateway {
       override run({ downstream }: Parameters<RecordingGateway['run']>[0]): void {
         downstream.head(200, '', ['Content-Length', '0']);

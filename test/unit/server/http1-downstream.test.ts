@@ -41,7 +41,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
 
 const SINK = { chunk: () => true, end() {}, fail() {} };
 
-describe('behind a whole answer', () => {
+describe('behind a whole response', () => {
   const kept = (asked: Asked, { fields = LENGTH(0), close = false } = {}) => {
     const { downstream, wire } = request(asked);
     downstream.answer(200, 'OK', fields, '', close);
@@ -80,7 +80,7 @@ describe('behind a whole answer', () => {
     expect(kept({}, { close: true })).toEqual({ keeps: false, lingers: true });
   });
 
-  test('the connection closes where only that ends the answer (HTTP/1.0 without a length)', () => {
+  test('the connection closes where only that ends the response (HTTP/1.0 without a length)', () => {
     const asked = { httpMinor: 0, fields: ['Connection', 'keep-alive'] };
     expect(kept(asked, { fields: [] }).keeps).toBe(false);
     expect(kept({}, { fields: [] }).keeps).toBe(true);
@@ -104,7 +104,7 @@ describe('behind a whole answer', () => {
   });
 });
 
-describe('the body of an answer', () => {
+describe('the body of a response', () => {
   const stream = (
     asked: Asked,
     status: number,

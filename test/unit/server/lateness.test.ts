@@ -43,8 +43,8 @@ describe('in an exchange', () => {
     ['its body is late', { awaitsClient: true }, { waitedMs: 4_001 }, 408],
     ['its body comes in time', { awaitsClient: true }, { waitedMs: 4_000 }, null],
     ['its body comes too slowly', { awaitsReader: true }, { isTooSlow: true }, 408],
-    ['it does not take the answer', { awaitsReader: true }, { waitedMs: 5_001 }, 'close'],
-    ['it takes the answer in time', { awaitsReader: true, awaitsClient: true }, { waitedMs: 5_000 }, null],
+    ['it does not take the response', { awaitsReader: true }, { waitedMs: 5_001 }, 'close'],
+    ['it takes the response in time', { awaitsReader: true, awaitsClient: true }, { waitedMs: 5_000 }, null],
     ['it has closed its side', {}, { halfClosed: true, waitedMs: 1_000 }, 'close'],
     ['it has just closed its side', { awaitsReader: true }, { halfClosed: true, waitedMs: 999 }, null],
   ] as const)('%s', (_, downstream, wait, late) => {

@@ -30,12 +30,12 @@ test('the first request opens a window that closes one period later', () => {
 });
 
 test('Remaining counts down to 0 on the last request admitted, and Reset stays the same to the millisecond', () => {
-  const answers = [0, 1, 2, 3, 4].map(() => {
+  const responses = [0, 1, 2, 3, 4].map(() => {
     clock.advance(0.9);
     return copyOf(decide());
   });
-  expect(answers.map(answer => answer.remaining)).toEqual([4, 3, 2, 1, 0]);
-  expect(new Set(answers.map(answer => answer.resetAtMs)).size).toBe(1);
+  expect(responses.map(response => response.remaining)).toEqual([4, 3, 2, 1, 0]);
+  expect(new Set(responses.map(response => response.resetAtMs)).size).toBe(1);
 });
 
 test('past the quota a request is refused until the window closes', () => {
@@ -177,7 +177,7 @@ test('after a step of more than a second Reset is announced anew, once', () => {
   expect(decide().resetAtMs).toBe(after.resetAtMs);
 });
 
-test('a refusal announces it anew as well, and the answers after it tell the same', () => {
+test('a refusal announces it anew as well, and the responses after it tell the same', () => {
   admittedOf(5, decide);
   clock.stepWorld(90_000);
   const told = decide().resetAtMs;

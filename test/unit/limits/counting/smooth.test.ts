@@ -16,11 +16,11 @@ const tenInTen = smooth('10/10s');
 const decide = (set = tenInTen) => store.decide(set, 'user:a', '');
 
 test('a full burst is admitted, and Reset is the moment of full refill', () => {
-  const answers = Array.from({ length: 10 }, () => copyOf(decide()));
-  expect(answers.every(answer => answer.admitted)).toBe(true);
-  expect(answers.map(answer => answer.remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-  expect(answers.map(answer => answer.resetAfterMs)).toEqual(answers.map((_, i) => (i + 1) * 1_000));
-  expect(answers[9]?.resetAtMs).toBe(1_700_000_010_000);
+  const responses = Array.from({ length: 10 }, () => copyOf(decide()));
+  expect(responses.every(response => response.admitted)).toBe(true);
+  expect(responses.map(response => response.remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  expect(responses.map(response => response.resetAfterMs)).toEqual(responses.map((_, i) => (i + 1) * 1_000));
+  expect(responses[9]?.resetAtMs).toBe(1_700_000_010_000);
 });
 
 test('then one request is admitted every period / units, and the wait told is until the next', () => {

@@ -26,7 +26,7 @@ describe('what waits', () => {
     expect(late).toEqual(['a']);
   });
 
-  test('is not overdue once it has its answer', async () => {
+  test('is not overdue once it has its response', async () => {
     const a = waiting('a');
     deadlines.add(a);
     expect(deadlines.remove(a)).toBe(true);
@@ -34,7 +34,7 @@ describe('what waits', () => {
     expect(late).toEqual([]);
   });
 
-  test('is told once: an answer after that is nobody’s', async () => {
+  test('is told once: a response after that is nobody’s', async () => {
     const a = waiting('a');
     deadlines.add(a);
     await vi.advanceTimersByTimeAsync(200);
@@ -65,7 +65,7 @@ describe('what waits', () => {
   });
 });
 
-test('an answer that was read after a pause of the process, but came in time, counts', async () => {
+test('a response that was read after a pause of the process, but came in time, counts', async () => {
   vi.useRealTimers();
   const a = waiting('a');
   deadlines.add(a);

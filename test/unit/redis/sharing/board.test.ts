@@ -79,7 +79,7 @@ describe('reading', () => {
   });
 
   test.each([
-    ['no answer at all', null],
+    ['no response at all', null],
     ['text', 'OK'],
     ['another list', [1, 2, 3]],
     ['an unsafe number', ['a', 1e300, 0]],

@@ -16,7 +16,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A provider whose discoveries end as `answers` say, the last one for ever. */
-function provider(answers: readonly (ProviderMetadata | Error)[], options: Partial<ProviderOptions> = {}) {
+function provider(responses: readonly (ProviderMetadata | Error)[], options: Partial<ProviderOptions> = {}) {
   const events: DiscoveryEvent[] = [];
   const changes: ProviderMetadata[] = [];
   let asked = 0;
@@ -27,10 +27,10 @@ function provider(answers: readonly (ProviderMetadata | Error)[], options: Parti
       random: () => 0,
       changed: found => void changes.push(found),
       discover: async () => {
-        const answer = answers[Math.min(asked, answers.length - 1)];
+        const response = responses[Math.min(asked, responses.length - 1)];
         asked += 1;
-        if (answer === undefined || answer instanceof Error) throw answer;
-        return answer;
+        if (response === undefined || response instanceof Error) throw response;
+        return response;
       },
     },
   );
@@ -39,7 +39,7 @@ function provider(answers: readonly (ProviderMetadata | Error)[], options: Parti
 
 const down = new ProviderFault('unreachable', 'down');
 
-test('the first good answer makes it ready', async () => {
+test('the first good response makes it ready', async () => {
   const { room, events, changes } = provider([metadata()]);
   expect(room.ready).toBe(false);
   room.start();

@@ -14,7 +14,7 @@ const libraryError = (cause: unknown, code = 'OAUTH_X') =>
   Object.assign(new ClientError('marker', { cause }), { code });
 const outcomeOf = (error: unknown) => failureOf(error, ['marker']).outcome;
 
-describe('an answer of', () => {
+describe('a response of', () => {
   test.each<[number, string, RedeemOutcome]>([
     [400, 'invalid_grant', 'code_refused'],
     [400, 'invalid_request', 'code_refused'],
@@ -92,7 +92,7 @@ test.each<[ProviderFault['kind'], RedeemOutcome]>([
   expect(outcomeOf(wrapped)).toBe(outcome);
 });
 
-test('an answer that the library cannot use is broken', () => {
+test('a response that the library cannot use is broken', () => {
   expect(outcomeOf(libraryError(new SyntaxError('marker')))).toBe('broken');
 });
 

@@ -1,0 +1,206 @@
+import type { Invalid } from '../../auth/index.ts';
+import { type Cap, type Fields, GatewayError, RpcCode } from '../../core/index.ts';
+
+/**
+ * Every response that the gateway makes by itself, in one table. Messages are ASCII, never repeat what the client sent,
+ * and say what would help where something would.
+ */
+const RETRY_SOON: Fields = ['Retry-After', '1'];
+/** The methods that a resource can have here. */
+export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
+const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
+
+/** The request can be read in more than one way, so the connection cannot be trusted from here on. */
+export function badRequest(why: string): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Bad request: ${why}.`,
+    close: true,
+  });
+}
+
+export function methodNotSupported(allow: readonly string[]): GatewayError {
+  return new GatewayError({
+    status: 405,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This method is not supported here.',
+    fields: ['Allow', allow.join(', ')],
+    close: true,
+  });
+}
+
+/** The path exists, for other methods. */
+export function wrongMethod(allow: string): GatewayError {
+  return new GatewayError({
+    status: 405,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Use ${allow} here.`,
+    fields: ['Allow', allow],
+  });
+}
+
+/**
+ * A valid token is required and did not come. A client that sent a token hears that it is not valid; one that sent none, or
+ * another scheme, hears of no error (RFC 6750, 3.1). Only the log says why.
+ */
+export function unauthenticated(refused: Invalid | null): GatewayError {
+  const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
+  return new GatewayError({
+    status: 401,
+    rpcCode: RpcCode.unauthenticated,
+    side: 'client',
+    message: 'A valid access token is required: Authorization: Bearer <token>.',
+    fields: sentNone ? CHALLENGE : INVALID_TOKEN,
+  });
+}
+
+/** The issuer's keys are out of reach, and the token may be signed by one of them. */
+export function keysUnreachable(retryAfterS: number): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'provider',
+    message: 'The token cannot be checked at the moment. Try again shortly.',
+    fields: ['Retry-After', String(retryAfterS)],
+  });
+}
+
+/** The store of limits is out of reach, and the operator lets no request pass without it. */
+export function storeUnreachable(retryAfterMs: number): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'store',
+    message: 'Limits cannot be checked at the moment. Try again shortly.',
+    fields: ['Retry-After', String(Math.ceil(retryAfterMs / 1_000))],
+  });
+}
+
+export function clientTooSlow(): GatewayError {
+  return new GatewayError({
+    status: 408,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The request did not arrive in time.',
+    close: true,
+  });
+}
+
+export function bodyTooSlow(): GatewayError {
+  return new GatewayError({
+    status: 408,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The request body arrived too slowly.',
+    close: true,
+  });
+}
+
+export function bodyTooLarge(): GatewayError {
+  return new GatewayError({
+    status: 413,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The request body is larger than this route accepts.',
+    close: true,
+  });
+}
+
+export function expectationNotMet(): GatewayError {
+  return new GatewayError({
+    status: 417,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The only expectation supported is 100-continue.',
+    close: true,
+  });
+}
+
+export function headTooLarge(): GatewayError {
+  return new GatewayError({
+    status: 431,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The header section is too large or has too many fields.',
+    close: true,
+  });
+}
+
+export function versionNotSupported(): GatewayError {
+  return new GatewayError({
+    status: 505,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This listener speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.',
+    close: true,
+  });
+}
+
+export function noRoute(): GatewayError {
+  return new GatewayError({
+    status: 404,
+    rpcCode: RpcCode.notFound,
+    side: 'client',
+    message: 'There is nothing at this path.',
+  });
+}
+
+export function internalFault(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 500,
+    rpcCode: RpcCode.internal,
+    side: 'gateway',
+    message: 'The gateway failed to handle this request.',
+    close: true,
+    cause,
+  });
+}
+
+/** Too much is in flight: the gateway is at this cap. */
+export function overloaded(cap: Cap): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'gateway',
+    message: 'Too many requests are in flight. Try again shortly.',
+    fields: RETRY_SOON,
+    cap,
+  });
+}
+
+/** One caller has its share of an upstream in flight. Others have room. */
+export function shareTaken(): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'client',
+    message: 'Too many of your requests are in flight to this service. Try again shortly.',
+    fields: RETRY_SOON,
+    cap: 'max_requests_per_caller',
+  });
+}
+
+export function upstreamFailed(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 502,
+    rpcCode: RpcCode.unavailable,
+    side: 'upstream',
+    message: 'The service behind the gateway failed to answer.',
+    cause,
+  });
+}
+
+export function upstreamTooSlow(cause: unknown): GatewayError {
+  return new GatewayError({
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'upstream',
+    message: 'The service behind the gateway did not answer in time.',
+    cause,
+  });
+}

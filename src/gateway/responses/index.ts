@@ -1,0 +1,43 @@
+export {
+  badRequest,
+  bodyTooLarge,
+  bodyTooSlow,
+  clientTooSlow,
+  expectationNotMet,
+  headTooLarge,
+  internalFault,
+  keysUnreachable,
+  methodNotSupported,
+  noRoute,
+  overloaded,
+  shareTaken,
+  storeUnreachable,
+  USUAL_METHODS,
+  unauthenticated,
+  upstreamFailed,
+  upstreamTooSlow,
+  versionNotSupported,
+  wrongMethod,
+} from './errors.ts';
+export { addOwnFields } from './own-fields.ts';
+export {
+  addressRestricted,
+  bucketRefused,
+  callerRestricted,
+  globallyRefused,
+  RateLimitError,
+  webhookRestricted,
+} from './rate-limit-error.ts';
+export { type RateReport, reportOf } from './rate-report.ts';
+export { type RenderedResponse, renderError, tellsRate } from './render-error.ts';
+export { RestrictionResponses } from './restriction-responses.ts';
+export {
+  bodySpeaks,
+  type ContractHead,
+  contractHead,
+  fieldsBeside,
+  rewritten429,
+  rewrittenScope,
+  type Scope,
+  without,
+} from './upstream-429.ts';

@@ -1,0 +1,54 @@
+import { STATUS_CODES } from 'node:http';
+import type { Fields, GatewayError } from '../../core/index.ts';
+import { RateLimitError } from './rate-limit-error.ts';
+
+/** A response that the gateway makes by itself, but for the fields that every response carries. */
+export interface RenderedResponse {
+  readonly status: number;
+  readonly reason: string;
+  readonly fields: string[];
+  /** ASCII. */
+  readonly body: string;
+  readonly close: boolean;
+}
+
+/**
+ * The error object (docs/contract.md, 7.1), or the rate-limit body: on an anonymous endpoint that is an error object as
+ * well, whatever refused.
+ */
+export function renderError(error: GatewayError, anonymous = false): RenderedResponse {
+  const body = bodyOf(error, anonymous);
+  const fields = jsonFields(body, error.fields);
+  return { status: error.status, reason: STATUS_CODES[error.status] ?? '', fields, body, close: error.close };
+}
+
+function bodyOf(error: GatewayError, anonymous: boolean): string {
+  if (!(error instanceof RateLimitError)) return errorObject(error);
+  return anonymous ? error.errorObject : error.body;
+}
+
+/**
+ * Whether an error tells the state of the request's bucket: a bucket's own refusal does, and what went wrong after the
+ * request was admitted. What refuses for another reason says nothing of a bucket: nothing was drawn from one.
+ */
+export function tellsRate(error: GatewayError): boolean {
+  if (error instanceof RateLimitError) return error.scope !== 'global' && !error.byRestriction;
+  return error.status !== 401 && error.status !== 404 && error.status !== 503;
+}
+
+/** Exactly `application/json`: clients of this header family compare for equality. */
+function jsonFields(body: string, more: Fields): string[] {
+  return ['Content-Type', 'application/json', 'Content-Length', String(body.length), ...more];
+}
+
+function errorObject({ rpcCode, message, details }: GatewayError): string {
+  return asciiJson({ code: rpcCode, message, details });
+}
+
+/** JSON in ASCII, so that a character is a byte whatever encoding writes it. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

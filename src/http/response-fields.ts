@@ -1,0 +1,106 @@
+import type { Fields } from '../core/index.ts';
+import { hopFieldNames } from '../http1/index.ts';
+import { NameTable } from './name-table.ts';
+
+/** What becomes of a field of an upstream's response. */
+type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'cors';
+
+const RULES = new NameTable<ResponseRule>([
+  // Hop-by-hop, RFC 9110, 7.6.1. Framing towards the client is written anew.
+  ['keep-alive', 'drop'],
+  ['proxy-connection', 'drop'],
+  ['proxy-authenticate', 'drop'],
+  ['transfer-encoding', 'drop'],
+  ['te', 'drop'],
+  ['upgrade', 'drop'],
+  // Written by the gateway on every response.
+  ['x-request-id', 'drop'],
+  ['x-ratelimit-*', 'rate-limit'],
+  ['access-control-*', 'cors'],
+  ['connection', 'connection'],
+  ['content-length', 'content-length'],
+  ['trailer', 'trailer'],
+]);
+
+/** What of an upstream's response may pass. */
+export interface ResponsePolicy {
+  /**
+   * A 204 and an interim response have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would make
+   * a careless client read the next response as a body.
+   */
+  readonly status: number;
+  /** Whether the body goes out chunked: only then can trailers follow, and may be announced. */
+  readonly chunked: boolean;
+  /** Whether the upstream's own `X-RateLimit-*` stand for themselves. */
+  readonly rateLimits: boolean;
+  /** Whether the upstream answers to browsers of other origins itself. */
+  readonly cors: boolean;
+}
+
+/** The fields of an upstream's response that go to the client, in a new array to which the gateway's own are added. */
+export function keepResponseFields(
+  fields: Fields,
+  { status, chunked, rateLimits, cors }: ResponsePolicy,
+): string[] {
+  const kept: string[] = [];
+  let named: readonly string[] | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    const entry = RULES.find(name);
+    const rule = entry?.value;
+    if (entry === undefined || (rule !== 'rate-limit' && !entry.spells(name))) kept.push(name, value);
+    else if (rule === 'content-length') {
+      if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
+    } else if (rule === 'rate-limit') {
+      if (rateLimits) kept.push(name, value);
+    } else if (rule === 'cors') {
+      if (cors) kept.push(name, value);
+    } else if (rule === 'trailer') {
+      if (chunked) kept.push(name, value);
+    } else if (rule === 'connection') {
+      const tokens = hopFieldNames(value);
+      if (tokens.length > 0) named = named === null ? tokens : [...named, ...tokens];
+    }
+  }
+  return named === null ? kept : withoutNamed(kept, new Set(named));
+}
+
+/**
+ * Fields that may not stand in a trailer section (RFC 9110, 6.5.1) because they say how the message is framed, handled or
+ * secured, or that this gateway answers for: a client that merges trailers into the head would believe them.
+ */
+const NEVER_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
+    ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
+    ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
+    ...['access-control-*', 'via', 'x-request-id', 'x-ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** The fields of an upstream's trailer section that go to the client. */
+export function keepTrailerFields(fields: Fields): Fields {
+  if (fields.length === 0) return fields;
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (NEVER_TRAILERS.get(name) === undefined) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}
+
+/**
+ * `Content-Length` stays though it is named: RFC 9110, 7.6.1 lets nobody name it, and where it went, the client would see
+ * no end of the body and take the next answer for more of it.
+ */
+function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const lowerName = name.toLowerCase();
+    if (lowerName === 'content-length' || !named.has(lowerName)) kept.push(name, fields[i + 1] as string);
+  }
+  return kept;
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addressRestricted,
+  bucketRefused,
+  callerRestricted,
+  globallyRefused,
+  webhookRestricted,
+} from '../../../../src/gateway/responses/rate-limit-error.ts';
+
+const GLOBAL = ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
+const NO_STORE = ['Cache-Control', 'no-store'];
+
+test('a global refusal has three fields of the family and no others', () => {
+  const error = globallyRefused(1_234);
+  expect(error.fields).toEqual(['Retry-After', '2', ...GLOBAL, ...NO_STORE]);
+  expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 1.234, global: true });
+});
+
+test("a bucket's refusal leaves its scope to the bucket headers", () => {
+  const error = bucketRefused(1, 'shared');
+  expect(error.fields).toEqual(['Retry-After', '1', ...NO_STORE]);
+  expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
+});
+
+test('every refusal can be told so that it reads as the error object, too', () => {
+  const made = [
+    bucketRefused(1_000, 'user'),
+    globallyRefused(1_000),
+    addressRestricted(1_000),
+    callerRestricted(1_000),
+  ];
+  for (const { errorObject, body } of made)
+    expect(JSON.parse(errorObject)).toEqual({ ...JSON.parse(body), code: 8, details: [] });
+});
+
+describe('restrictions', () => {
+  test('of an address go out without Via, others with it', () => {
+    expect(addressRestricted(1_000).via).toBe(false);
+    expect(callerRestricted(1_000).via).toBe(true);
+    expect(webhookRestricted(1_000).via).toBe(true);
+  });
+
+  test('say code 8', () => {
+    for (const made of [addressRestricted, callerRestricted, webhookRestricted])
+      expect(JSON.parse(made(1_000).body).code).toBe(8);
+  });
+
+  test('of a webhook are shared and not global', () => {
+    const error = webhookRestricted(1_000);
+    expect(error.fields).toEqual(['Retry-After', '1', 'X-RateLimit-Scope', 'shared', ...NO_STORE]);
+    expect(JSON.parse(error.body).global).toBe(false);
+  });
+
+  test('are marked, so that they do not count against their sender', () => {
+    expect(addressRestricted(1).byRestriction).toBe(true);
+    expect(globallyRefused(1).byRestriction).toBe(false);
+  });
+});
+
+test.each([
+  [0, 1, 0.001],
+  [-7, 1, 0.001],
+  [0.2, 1, 0.001],
+  [999, 1, 0.999],
+  [1_000, 1, 1],
+  [1_000.1, 2, 1.001],
+  [64_800_000, 64_800, 64_800],
+  [65_535_001, 65_535, 65_535],
+])('a wait of %d ms is %i s in the header and %d in the body', (ms, header, body) => {
+  const error = globallyRefused(ms);
+  expect(error.fields.slice(0, 2)).toEqual(['Retry-After', String(header)]);
+  expect(JSON.parse(error.body).retry_after).toBe(body);
+});
+
+test('every body is ASCII, so that a character of it is a byte', () => {
+  for (const made of [addressRestricted, callerRestricted, webhookRestricted, globallyRefused])
+    expect(made(1_234).body).toMatch(/^[\x20-\x7e]+$/);
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bodySpeaks,
+  contractHead,
+  fieldsBeside,
+  rewritten429,
+  rewrittenScope,
+} from '../../../../src/gateway/responses/upstream-429.ts';
+
+const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+const wait = (value: string | null) =>
+  JSON.parse(rewritten429(value === null ? [] : ['retry-after', value], 'user', NOW_MS).body).retry_after;
+
+const HASH = '0123456789abcdef0123456789abcdef';
+const JSON_TYPE = ['Content-Type', 'application/json'];
+const USER = ['X-RateLimit-Scope', 'user', ...JSON_TYPE];
+const GLOBAL = ['X-RateLimit-Scope', 'global', 'X-RateLimit-Global', 'true', ...JSON_TYPE];
+
+describe("the head of an upstream's 429 speaks the contract", () => {
+  test.each([
+    ['user', USER],
+    ['shared', ['x-ratelimit-scope', 'shared', 'content-type', 'application/json']],
+    ['global', GLOBAL],
+  ] as const)('with scope %s and a whole number of seconds', (scope, fields) => {
+    expect(contractHead(['Retry-After', '1', ...fields])).toEqual({ scope, retryAfterS: 1 });
+    expect(contractHead(['retry-after', '65535', ...fields])).toEqual({ scope, retryAfterS: 65_535 });
+  });
+
+  test('whatever else it says', () => {
+    const more = [
+      ...['X-RateLimit-Limit', '65535', 'X-RateLimit-Remaining', '65535', 'X-RateLimit-Bucket', HASH],
+      ...['X-RateLimit-Reset', '1767225600.000', 'X-RateLimit-Reset-After', '0.001', 'Server', 'x'],
+    ];
+    expect(contractHead(['Retry-After', '7', ...USER, ...more])?.scope).toBe('user');
+  });
+
+  test.each([
+    ['no Retry-After', USER],
+    ['no scope', ['Retry-After', '7', ...JSON_TYPE]],
+    ['a scope that is none', ['Retry-After', '7', 'X-RateLimit-Scope', 'User', ...JSON_TYPE]],
+    ['two scopes', ['Retry-After', '7', 'X-RateLimit-Scope', 'shared', ...USER]],
+    ['no type', ['Retry-After', '7', 'X-RateLimit-Scope', 'user']],
+    [
+      'a type in capitals',
+      ['Retry-After', '7', 'X-RateLimit-Scope', 'user', 'Content-Type', 'Application/JSON'],
+    ],
+    ['no wait', ['Retry-After', '0', ...USER]],
+    ['a fraction', ['Retry-After', '1.5', ...USER]],
+    ['a date', ['Retry-After', 'Thu, 01 Jan 2026 00:00:05 GMT', ...USER]],
+    ['more than clients can keep', ['Retry-After', '65536', ...USER]],
+    ['a coded body', ['Retry-After', '7', 'Content-Encoding', 'br', ...USER]],
+    ['no Global on scope global', ['Retry-After', '7', 'X-RateLimit-Scope', 'global', ...JSON_TYPE]],
+    ['Global on another scope', ['Retry-After', '7', 'X-RateLimit-Global', 'true', ...USER]],
+    ['a Reset-After of 0', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.000', ...USER]],
+    ['a Reset-After with an exponent', ['Retry-After', '7', 'X-RateLimit-Reset-After', '1e3', ...USER]],
+    ['a Reset-After without three decimals', ['Retry-After', '7', 'X-RateLimit-Reset-After', '6.5', ...USER]],
+    ['a Reset-After below a millisecond', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.0001', ...USER]],
+    ['a Limit beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Limit', '65536', ...USER]],
+    ['a Remaining beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Remaining', '65536', ...USER]],
+    [
+      'a Remaining above its Limit',
+      ['Retry-After', '7', 'X-RateLimit-Limit', '5', 'X-RateLimit-Remaining', '6', ...USER],
+    ],
+    ['a Bucket that is no hash', ['Retry-After', '7', 'X-RateLimit-Bucket', 'theirs', ...USER]],
+    ['two Buckets', ['Retry-After', '7', 'X-RateLimit-Bucket', HASH, 'x-ratelimit-bucket', HASH, ...USER]],
+    ['a field that the family lacks', ['Retry-After', '7', 'X-RateLimit-Foo', '1', ...USER]],
+    ['a field in another spelling', ['Retry-After', '7', 'X_RateLimit_Limit', '5', ...USER]],
+    ['a Limit of 0', ['Retry-After', '7', 'X-RateLimit-Limit', '0', ...USER]],
+  ])('not with %s', (_, fields) => {
+    expect(contractHead(fields)).toBeNull();
+  });
+});
+
+test('a body speaks the contract with a message, and with the wait and the global of its head', () => {
+  const body = (wait: number | string, more = '') =>
+    `{"message":"","retry_after":${wait},"global":true${more}}`;
+  const head = { scope: 'global', retryAfterS: 1 } as const;
+  expect(bodySpeaks(body(0.001, ',"code":8'), head)).toBe(true);
+  expect(bodySpeaks(body(1), head)).toBe(true);
+  for (const wait of [0, 1e-9, '0.0009', 1.001, 9])
+    expect(bodySpeaks(body(wait), head), `${wait}`).toBe(false);
+  expect(bodySpeaks(body(1), { scope: 'shared', retryAfterS: 1 })).toBe(false);
+  expect(bodySpeaks('[]', head)).toBe(false);
+});
+
+test('the scope of a rewritten one is that of the upstream where that says user, else shared', () => {
+  const scopes = ['user', 'shared', 'global', 'User', ''].map(text =>
+    rewrittenScope(['x-ratelimit-scope', text]),
+  );
+  expect(scopes).toEqual(['user', 'shared', 'shared', 'shared', 'shared']);
+  expect(rewrittenScope([])).toBe('shared');
+});
+
+describe('the wait of a rewritten one', () => {
+  test.each([
+    ['3', 3],
+    ['2.1', 3],
+    ['0', 1],
+    ['999999999999', 65_535],
+    ['Thu, 01 Jan 2026 00:00:05 GMT', 5],
+    ['Thu, 01 Jan 2015 00:00:05 GMT', 1],
+    ['soon', 1],
+    ['-5', 1],
+    ['', 1],
+    [null, 1],
+  ])('Retry-After %s is %i s', (value, seconds) => {
+    expect(wait(value)).toBe(seconds);
+  });
+
+  test('is told in both places', () => {
+    const error = rewritten429(['Retry-After', '3'], 'shared', NOW_MS);
+    expect(error.fields).toEqual(['Retry-After', '3', 'Cache-Control', 'no-store']);
+    expect(error.scope).toBe('shared');
+    expect(JSON.parse(error.body)).toMatchObject({ retry_after: 3, global: false });
+  });
+});
+
+test('beside a rewritten one stays what tells nothing of the body', () => {
+  const theirs = [
+    'Content-Type',
+    'a/b',
+    'ETAG',
+    '"e"',
+    'Retry-After',
+    '3',
+    'Set-Cookie',
+    'a=b',
+    'Link',
+    '<x>',
+  ];
+  expect(fieldsBeside(theirs)).toEqual(['Set-Cookie', 'a=b', 'Link', '<x>']);
+});
