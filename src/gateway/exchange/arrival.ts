@@ -7,7 +7,7 @@ export interface Arrival {
   readonly clientAddress: string;
   /** What permits, limits and restrictions of the address are kept under. */
   readonly addressKey: string;
-  /** The rules it was read by belong to one snapshot, and so does the response to whether the peer is a trusted proxy. */
+  /** The rules it was read by belong to one snapshot, and so does the answer to whether the peer is a trusted proxy. */
   readonly rules: ForwardingRules;
   /** The very array it was read from: a listener hands out the same one for the same bytes. */
   readonly fields: Fields;
