@@ -15,7 +15,7 @@ import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from './
 import { Gateway, UnlistedProxies } from './gateway/index.ts';
 import { type Logger, Observation } from './observe/index.ts';
 import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
-import { HttpListener } from './server/index.ts';
+import { Listeners } from './server/index.ts';
 import { ConnectionPool, Transports } from './upstream/index.ts';
 
 /** What a gateway needs besides its configuration. */
@@ -59,7 +59,7 @@ class RunningApp implements App {
   readonly #limiting: Limiting;
   readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
-  readonly #http: HttpListener;
+  readonly #listeners: Listeners;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
   /** Everything that follows a reload; see `#follows`. */
@@ -80,14 +80,14 @@ class RunningApp implements App {
     this.#limiting = this.#makeLimiting(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway();
-    this.#http = this.#follows(
-      new HttpListener({ ...snapshot, gateway: this.#gateway, clock }),
-      (http, next) => http.use(next.snapshot),
+    this.#listeners = this.#follows(
+      new Listeners({ ...snapshot, gateway: this.#gateway, clock }),
+      (listeners, next) => listeners.use(next.snapshot),
     );
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);
     this.#admin = this.#makeAdmin();
     this.#observation.observe({
-      clientConnections: () => this.#http.connections,
+      clientConnections: () => this.#listeners.connections,
       upstreamConnections: () => this.#transports.connections,
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
@@ -98,12 +98,11 @@ class RunningApp implements App {
     const { listen } = this.#fixed;
     this.#observation.reloads.started(this.#eventOf(this.#generations.current.snapshot));
     try {
-      const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin);
-      const http = await this.#http.listen(listen.http);
-      this.addresses = { http, admin };
+      const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin.address);
+      this.addresses = { ...(await this.#listeners.listen()), admin };
     } catch (error) {
       this.#admin.close();
-      this.#http.destroy();
+      this.#listeners.destroy();
       throw error;
     }
     this.#limiting.start();
@@ -207,7 +206,7 @@ class RunningApp implements App {
       restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
-      clientConnections: () => this.#http.connections,
+      clientConnections: () => this.#listeners.connections,
       upstreamConnections: () => this.#transports.connections,
     } as const;
     return new AdminListener({
@@ -228,10 +227,10 @@ class RunningApp implements App {
     void this.#watcher?.stop();
     if (delayMs > 0) await pause(delayMs);
     const inTime = await Promise.race([
-      this.#http.drain().then(() => true),
+      this.#listeners.drain().then(() => true),
       pause(drainMs).then(() => false),
     ]);
-    if (!inTime) this.#http.destroy();
+    if (!inTime) this.#listeners.destroy();
     await Promise.race([this.#transports.close(), pause(1_000)]);
     this.#limiting.stop();
     this.#generations.stop();

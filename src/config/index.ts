@@ -17,6 +17,8 @@ export {
   type HostPort,
   type IdentityModel,
   type LimitsModel,
+  type ListenerModel,
+  type ListenModel,
   type RouteModel,
   type SignInRoute,
   type Snapshot,

@@ -24,6 +24,7 @@ export type {
   FlawedKey,
   LimitListener,
   Outcome,
+  Protocol,
   RedeemEvent,
   RedeemOutcome,
   ReloadListener,

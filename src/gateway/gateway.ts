@@ -5,7 +5,7 @@ import type { Generation } from '../runtime/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
-import { recordOf, refusalRecord, settle } from './ledger.ts';
+import { type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
 import {
   addressRestricted,
   callerRestricted,
@@ -106,11 +106,11 @@ export class Gateway {
   }
 
   /** Renders the response to bytes that never became a request. It is counted and logged like any other. */
-  refuse(peer: string, error: GatewayError): RenderedResponse {
+  refuse(sender: Refused, error: GatewayError): RenderedResponse {
     const state = this.#state;
     const requestId = state.nextRequestId();
     state.listener.started();
-    state.listener.finished(refusalRecord(peer, error, requestId, ++state.sequence, state.clock.epochMs()));
+    state.listener.finished(refusalRecord(sender, error, requestId, ++state.sequence, state.clock.epochMs()));
     const response = renderError(error);
     addTrace(response.fields, requestId);
     return response;

@@ -1,4 +1,4 @@
-import type { ErrorSide, ExchangeRecord, GatewayError } from '../core/index.ts';
+import type { ErrorSide, ExchangeRecord, GatewayError, Protocol } from '../core/index.ts';
 import { type Exchange, webhookOf } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 
@@ -35,6 +35,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     requestId: exchange.requestId,
     arrivedAtMs: exchange.arrivedAtMs,
     sequence: exchange.sequence,
+    protocol: exchange.protocol,
     method: downstream.method,
     route: destination.route === null ? null : destination.route.id,
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
@@ -53,9 +54,15 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   };
 }
 
+/** Who sent bytes that never became a request, and by what. */
+export interface Refused {
+  readonly peer: string;
+  readonly protocol: Protocol;
+}
+
 /** The record of bytes that never became a request. */
 export function refusalRecord(
-  peer: string,
+  { peer, protocol }: Refused,
   error: GatewayError,
   requestId: string,
   sequence: number,
@@ -65,6 +72,7 @@ export function refusalRecord(
     requestId,
     arrivedAtMs: nowMs,
     sequence,
+    protocol,
     method: '',
     route: null,
     upstream: null,

@@ -15,5 +15,5 @@ export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
 export { keepResponseFields, keepTrailerFields, type ResponsePolicy } from './response-fields.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
-export { addRequestId, addTrace } from './trace-fields.ts';
+export { addRequestId, addTrace, type HttpVersion } from './trace-fields.ts';
 export { upstreamFields } from './upstream-fields.ts';

@@ -1,7 +1,7 @@
 import type { Fields } from '../core/index.ts';
 import { writeMaxForwards } from './max-forwards.ts';
 import type { RequestHead } from './request-head.ts';
-import { addTrace } from './trace-fields.ts';
+import { addTrace, type HttpVersion } from './trace-fields.ts';
 
 /** What the gateway says of a request to the upstream, beside the client's own fields. */
 export interface Provenance {
@@ -10,7 +10,7 @@ export interface Provenance {
   /** Address of the connection's other end. */
   readonly peer: string;
   readonly scheme: 'http' | 'https';
-  readonly httpMinor: number;
+  readonly version: HttpVersion;
   readonly requestId: string;
   /** Value of `Authorization`; null: none. */
   readonly authorization: string | null;
@@ -37,6 +37,6 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
     'X-Forwarded-Host',
     head.forwardedHost ?? head.host ?? provenance.host,
   );
-  addTrace(fields, provenance.requestId, provenance.httpMinor);
+  addTrace(fields, provenance.requestId, provenance.version);
   return fields;
 }

@@ -14,6 +14,11 @@ export class ConnectionCaps {
     this.#trusted = trusted;
   }
 
+  /** Of all addresses together. */
+  get maxConnections(): number {
+    return this.#caps.connections;
+  }
+
   /** Sets other caps. Open connections stay and are counted. */
   use(caps: CapsModel, trusted: AddressSet): void {
     this.#caps = caps;

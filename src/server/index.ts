@@ -1,1 +1,1 @@
-export { HttpListener } from './http-listener.ts';
+export { Listeners } from './listeners.ts';

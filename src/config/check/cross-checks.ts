@@ -88,7 +88,7 @@ function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success || listen.data.admin === null) return;
-  const { http, admin } = listen.data;
+  const [http, admin] = [listen.data.http.address, listen.data.admin.address];
   if (http.port === 0 || http.port !== admin.port || !overlap(http, admin)) return;
   file.add(['listen', 'admin'], 'this is where http listens already: take another port');
 }

@@ -8,6 +8,8 @@ export type {
   IdentityModel,
   LimitRouteModel,
   LimitsModel,
+  ListenerModel,
+  ListenModel,
   RouteModel,
   SignInRoute,
   Snapshot,

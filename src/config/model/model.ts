@@ -42,9 +42,14 @@ export interface HostPort {
 }
 
 export interface ListenModel {
-  readonly http: HostPort;
+  readonly http: ListenerModel;
   /** Null: no admin listener. */
-  readonly admin: HostPort | null;
+  readonly admin: ListenerModel | null;
+}
+
+/** Where a listener listens, and what it speaks there. */
+export interface ListenerModel {
+  readonly address: HostPort;
 }
 
 /** A named service behind the gateway. */

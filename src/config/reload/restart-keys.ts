@@ -23,13 +23,13 @@ interface FixedKey {
 const FIXED: readonly FixedKey[] = [
   {
     key: 'listen.http',
-    value: ({ listen }) => listen.http,
-    written: ({ listen }) => formatHostPort(listen.http),
+    value: ({ listen }) => listen.http.address,
+    written: ({ listen }) => formatHostPort(listen.http.address),
   },
   {
     key: 'listen.admin',
-    value: ({ listen }) => listen.admin,
-    written: ({ listen }) => addressOrOff(listen.admin),
+    value: ({ listen }) => listen.admin?.address ?? null,
+    written: ({ listen }) => addressOrOff(listen.admin?.address ?? null),
   },
   { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },

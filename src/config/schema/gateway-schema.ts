@@ -4,11 +4,10 @@ import { ROUTABLE_METHODS } from '../../routing/index.ts';
 import { corsSchema } from './cors-schema.ts';
 import { forwardingHeadersSchema } from './forwarding-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
+import { listenSchema } from './listen-schema.ts';
 import { choice, count, mapSuchAs, name, pathOfFile, text, yesOrNo } from './plain-values.ts';
 import {
   duration,
-  hostPort,
-  hostPortOrOff,
   network,
   percentage,
   rateOrOff,
@@ -24,20 +23,6 @@ import { storeSchema } from './store-schema.ts';
 // default is written as the operator would write it (`prefault`), so that it passes through the same parser.
 
 const KIB = 1024;
-
-const listenKeys = {
-  http: hostPort()
-    .prefault('0.0.0.0:8080')
-    .describe(
-      'Where clients connect: host:port. Port 0 takes a free one, which is logged. A change waits for a restart.',
-    ),
-  admin: hostPortOrOff()
-    .prefault('127.0.0.1:9090')
-    .describe(
-      'Where metrics and health are served, for the platform only: host:port, or off. A change waits for a restart.',
-    ),
-};
-const listen = z.strictObject(listenKeys, mapSuchAs('{ http: 0.0.0.0:8080 }'));
 
 const upstreamKeys = {
   url: upstreamUrl().describe(
@@ -152,7 +137,7 @@ const route = z.strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api
 
 /** The shape of gateway.yaml. What one part says about another is checked apart from it, see cross-checks.ts. */
 export const gatewaySchema = z.strictObject({
-  listen: listen.prefault({}).describe('Where the gateway listens.'),
+  listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
     .array(network(), { error: 'expected a list of networks such as [10.1.0.0/16]' })
     .prefault([])
@@ -266,7 +251,6 @@ export type UpstreamConfig = z.output<typeof upstream>;
 export type RouteConfig = z.output<typeof route>;
 
 /** Parts of the file on their own, so that one can be checked further while another is wrong. */
-export const listenSchema = listen;
 
 function method() {
   return z.enum(ROUTABLE_METHODS, {

@@ -4,7 +4,6 @@ export {
   type GatewayConfig,
   gatewaySchema,
   gatewaySecrecy,
-  listenSchema,
   type RouteConfig,
   routeKeys,
   type UpstreamConfig,
@@ -24,6 +23,7 @@ export {
   limitsSecrecy,
   type OffenceConfig,
 } from './limits-schema.ts';
+export { listenSchema } from './listen-schema.ts';
 export { network } from './scalars.ts';
 export { secretInFile, secretPaths } from './secrecy.ts';
 export { formatSize } from './size.ts';

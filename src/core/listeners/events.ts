@@ -1,5 +1,8 @@
 import type { Cap } from '../error.ts';
 
+/** What an exchange was carried by, towards the client. */
+export type Protocol = 'http1' | 'h2' | 'grpc' | 'websocket';
+
 /** How an exchange ended. */
 export type Outcome =
   /** The upstream's response went out whole. */
@@ -36,6 +39,7 @@ export interface ExchangeRecord {
   readonly arrivedAtMs: number;
   /** Number of the exchange in this process, in order of arrival from 1: orders those of one millisecond. */
   readonly sequence: number;
+  readonly protocol: Protocol;
   readonly method: string;
   /** The route as configured, null when none matched. */
   readonly route: string | null;

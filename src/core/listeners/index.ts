@@ -1,5 +1,12 @@
 export type { AuthListener, FlawedKey } from './auth-listener.ts';
-export type { DecisionRecord, ExchangeListener, ExchangeRecord, Outcome, TokenRefusal } from './events.ts';
+export type {
+  DecisionRecord,
+  ExchangeListener,
+  ExchangeRecord,
+  Outcome,
+  Protocol,
+  TokenRefusal,
+} from './events.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';

@@ -1,4 +1,5 @@
 import type { BodySource, Fields, Release } from '../../core/index.ts';
+import type { HttpVersion } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
@@ -10,8 +11,9 @@ export interface Downstream {
   readonly method: string;
   /** The request target as it came. */
   readonly target: string;
-  /** 1 for HTTP/1.1, 0 for HTTP/1.0. */
-  readonly httpMinor: number;
+  readonly protocol: 'http1' | 'h2';
+  /** Of HTTP, as `Via` names it. */
+  readonly version: HttpVersion;
   readonly fields: Fields;
   /** What the fields say about the body and the connection; the listener has read it. */
   readonly framing: RequestFraming;

@@ -1,6 +1,6 @@
 import type { Caller, Invalid } from '../../auth/index.ts';
 import type { Snapshot } from '../../config/index.ts';
-import type { BodyLength, Clock, GatewayError } from '../../core/index.ts';
+import type { BodyLength, Clock, GatewayError, Protocol } from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
 import type { Generation } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -29,6 +29,8 @@ export class Exchange {
   readonly requestId: string;
   readonly response: Response;
 
+  /** What the record calls it: its connection's, until its route says more. */
+  protocol: Protocol;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
   /** Set by `readOptions`: how often an OPTIONS may still be forwarded; null where it does not say. */
@@ -51,6 +53,7 @@ export class Exchange {
   constructor(downstream: Downstream, state: GatewayState) {
     const { generation, clock } = state;
     this.downstream = downstream;
+    this.protocol = downstream.protocol;
     this.generation = generation;
     this.snapshot = generation.snapshot;
     this.clock = clock;

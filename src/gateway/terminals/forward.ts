@@ -50,7 +50,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     host: upstream.hostHeader ?? head.host ?? '',
     peer: downstream.peer,
     scheme: downstream.scheme,
-    httpMinor: downstream.httpMinor,
+    version: downstream.version,
     requestId: exchange.requestId,
     authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
     identity: token === null ? [] : token.caller.identityFields,
@@ -105,7 +105,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   info(status: number, fields: Fields): void {
-    if (this.#exchange.downstream.httpMinor === 1) {
+    if (this.#exchange.downstream.version !== '1.0') {
       const policy = { status, chunked: false, rateLimits: false, cors: false };
       this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
     }
@@ -131,7 +131,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     response.begin(
       status,
       reason,
-      this.#fieldsBack(status, fields, bodyLength === null && downstream.httpMinor === 1),
+      this.#fieldsBack(status, fields, bodyLength === null && downstream.version === '1.1'),
     );
   }
 

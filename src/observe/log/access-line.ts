@@ -29,6 +29,7 @@ export class AccessLine {
   of(record: ExchangeRecord): string {
     let line = `${this.#open()},"requestId":${quoted(record.requestId)}`;
     line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
+    line += `,"protocol":"${record.protocol}"`;
     line += this.#method(record.method) + this.#route(record.route) + this.#upstream(record.upstream);
     line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
     line += this.#names(record);

@@ -15,8 +15,8 @@ export interface ConnectionGauges {
 
 const REQUESTS = {
   name: 'weir_requests_total',
-  help: 'Requests, by configured route ("none": no route), status of the response and outcome.',
-  labelNames: ['route', 'status', 'outcome'],
+  help: 'Requests, by configured route ("none": no route), status of the response, outcome and protocol.',
+  labelNames: ['route', 'status', 'outcome', 'protocol'],
 } as const;
 
 const DURATION = {
@@ -140,7 +140,8 @@ export class Metrics implements ExchangeListener {
     this.#requests
       .of(record.route ?? 'none')
       .of(statusLabel(record.status))
-      .of(record.outcome).count++;
+      .of(record.outcome)
+      .of(record.protocol).count++;
     this.#duration.of(upstream).observe(record.durationMs / 1_000);
     if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
     this.#bytesReceived.count += record.bytesReceived;

@@ -1,5 +1,5 @@
 import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
-import { Connection } from '../../../src/server/connection.ts';
+import { Connection } from '../../../src/server/http1/connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
 import { type Manner, RecordingGateway } from './recording-gateway.ts';
@@ -26,7 +26,11 @@ export async function readRequestsWithOurs(
 ): Promise<RequestsReading> {
   const gateway = new RecordingGateway(manner);
   const wire = new MemorySocket();
-  new Connection(wire.asSocket, '127.0.0.1', listenerState(gateway.asGateway, HEAD_BYTES));
+  new Connection(
+    wire.asSocket,
+    { peer: '127.0.0.1', scheme: 'http' },
+    listenerState(gateway.asGateway, HEAD_BYTES),
+  );
   await turn();
   for (const piece of pieces) {
     if (wire.destroyed) break;

@@ -8,7 +8,7 @@ import type { RenderedResponse } from '../../../src/gateway/responses/render-err
 import { AddressSet, ForwardingRules } from '../../../src/http/index.ts';
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Generation } from '../../../src/runtime/generation.ts';
-import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
+import type { Http1Downstream } from '../../../src/server/http1/http1-downstream.ts';
 import { stillClock } from '../still-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
 
@@ -72,8 +72,8 @@ export class RecordingGateway {
 
   get requests(): SeenRequest[] {
     return this.#entries.map(({ exchange, body, taken, why }) => {
-      const { method, target, httpMinor, fields, requestComplete, keepsConnection } = exchange.downstream;
-      const seen = { method, target, version: `1.${httpMinor}`, fields, trailers: [], turnedAway: why };
+      const { method, target, version, fields, requestComplete, keepsConnection } = exchange.downstream;
+      const seen = { method, target, version, fields, trailers: [], turnedAway: why };
       return { ...seen, body: taken ? body : null, complete: requestComplete, persistent: keepsConnection };
     });
   }

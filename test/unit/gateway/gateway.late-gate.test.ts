@@ -59,7 +59,8 @@ function request(responses: number[]): Downstream {
     ...{
       method: 'GET',
       target: '/a',
-      httpMinor: 1,
+      protocol: 'http1',
+      version: '1.1',
       fields: ['Host', 'a'],
       scheme: 'http',
       peer: '192.0.2.1',

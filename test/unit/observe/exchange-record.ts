@@ -6,6 +6,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     requestId: 'Ab3dEf6hIj-1',
     arrivedAtMs: 1_790_000_000_123,
     sequence: 1,
+    protocol: 'http1',
     method: 'GET',
     route: '/things/{id}',
     upstream: 'api',

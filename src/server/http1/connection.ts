@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
-import { type GatewayError, StallTimer } from '../core/index.ts';
+import { type GatewayError, StallTimer } from '../../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
   ConnectionMemory,
   headTooLarge,
   versionNotSupported,
-} from '../gateway/index.ts';
+} from '../../gateway/index.ts';
 import {
   type IncomingHead,
   MalformedMessage,
@@ -16,12 +16,13 @@ import {
   RequestReader,
   type RequestReaderOwner,
   responseHead,
-} from '../http1/index.ts';
+} from '../../http1/index.ts';
+import type { Client, ClientConnection } from '../client-connection.ts';
+import type { ListenerState } from '../listener-state.ts';
 import { BodyPace } from './body-pace.ts';
 import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import { lateness } from './lateness.ts';
-import type { ListenerState } from './listener-state.ts';
 import { SocketProgress } from './socket-progress.ts';
 
 /** So many requests of one read are answered before other connections have their turn. */
@@ -32,9 +33,9 @@ const MAX_FULL_MS = 5_000;
 const NO_BYTES = Buffer.alloc(0);
 
 /** A client's connection: serves one request after the other, and times every wait. */
-export class Connection implements ConnectionSide, RequestReaderOwner {
+export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
-  readonly peer: string;
+  readonly client: Client;
   readonly memory = new ConnectionMemory();
   readonly #state: ListenerState;
   readonly #reader = new RequestReader(this);
@@ -48,9 +49,9 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
   readonly #progress: SocketProgress;
   readonly #pace = new BodyPace();
 
-  constructor(socket: Socket, peer: string, state: ListenerState) {
+  constructor(socket: Socket, client: Client, state: ListenerState) {
     this.socket = socket;
-    this.peer = peer;
+    this.client = client;
     this.#state = state;
     this.#progress = new SocketProgress(socket);
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
@@ -267,7 +268,10 @@ export class Connection implements ConnectionSide, RequestReaderOwner {
 
   /** Answers bytes that never became a request, and closes. */
   #answerLast(error: GatewayError): void {
-    const { status, reason, fields, body } = this.#state.gateway.refuse(this.peer, error);
+    const { status, reason, fields, body } = this.#state.gateway.refuse(
+      { peer: this.client.peer, protocol: 'http1' },
+      error,
+    );
     const terms = { date: this.date, keepAliveHint: null, chunked: false };
     if (this.socket.writable) this.socket.write(responseHead(status, reason, fields, terms) + body, 'latin1');
     this.#linger();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Phase } from '../../../src/server/connection-phase.ts';
-import { lateness } from '../../../src/server/lateness.ts';
-import { RecordingGateway } from '../../support/fuzz/recording-gateway.ts';
-import { listenerState } from '../../support/listener-state.ts';
+import type { Phase } from '../../../../src/server/http1/connection-phase.ts';
+import { lateness } from '../../../../src/server/http1/lateness.ts';
+import { RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
+import { listenerState } from '../../../support/listener-state.ts';
 
 const STATE = {
   ...listenerState(new RecordingGateway('prompt').asGateway, 16_384),

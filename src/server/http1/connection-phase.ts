@@ -1,4 +1,4 @@
-import type { Exchange } from '../gateway/index.ts';
+import type { Exchange } from '../../gateway/index.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
 
 /** What a connection is doing. */

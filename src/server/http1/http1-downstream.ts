@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type BodySource, type Fields, firstValue, type Release } from '../core/index.ts';
-import type { ConnectionMemory, Downstream } from '../gateway/index.ts';
+import { type BodySource, type Fields, firstValue, type Release } from '../../core/index.ts';
+import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
 import {
   type BodyTerms,
   chunkSize,
@@ -11,7 +11,8 @@ import {
   type RequestBody,
   type RequestFraming,
   responseHead,
-} from '../http1/index.ts';
+} from '../../http1/index.ts';
+import type { Client } from '../client-connection.ts';
 
 /** Up to this length, the rest of an unread body is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
@@ -21,7 +22,7 @@ const STRING_MAX_BYTES = 2_048;
 /** What an exchange needs from its connection. */
 export interface ConnectionSide {
   readonly socket: Socket;
-  readonly peer: string;
+  readonly client: Client;
   readonly memory: ConnectionMemory;
   /** Every response is the last of its connection. */
   readonly draining: boolean;
@@ -37,10 +38,11 @@ export interface ConnectionSide {
 export class Http1Downstream implements Downstream {
   readonly method: string;
   readonly target: string;
-  readonly httpMinor: number;
+  readonly version: '1.0' | '1.1';
   readonly fields: Fields;
   readonly framing: RequestFraming;
-  readonly scheme = 'http';
+  readonly protocol = 'http1';
+  readonly scheme: 'http' | 'https';
   readonly peer: string;
   readonly memory: ConnectionMemory;
   /** Null: there is none, or its end is ambiguous. */
@@ -62,10 +64,11 @@ export class Http1Downstream implements Downstream {
   constructor(connection: ConnectionSide, head: IncomingHead, body: RequestBody | null) {
     this.method = head.method;
     this.target = head.target;
-    this.httpMinor = head.httpMinor;
+    this.version = head.httpMinor === 0 ? '1.0' : '1.1';
     this.fields = head.fields;
     this.framing = head.framing;
-    this.peer = connection.peer;
+    this.peer = connection.client.peer;
+    this.scheme = connection.client.scheme;
     this.memory = connection.memory;
     this.#connection = connection;
     this.requestBody = body;
@@ -123,7 +126,7 @@ export class Http1Downstream implements Downstream {
     this.#closeDelimited = lacksLength;
     this.#decide(false, lacksLength);
     this.#chunked =
-      this.httpMinor === 1 &&
+      this.version === '1.1' &&
       mayHaveBody(this.method, status) &&
       firstValue(fields, 'content-length') === undefined;
     // The first piece of the body usually comes within this turn of the event loop, and leaves in the same write.
@@ -203,7 +206,7 @@ export class Http1Downstream implements Downstream {
 
   /** Whether the response has to end with the connection: HTTP/1.0 has no chunks. True even where there is no body. */
   #lacksLength(fields: Fields): boolean {
-    return this.httpMinor === 0 && firstValue(fields, 'content-length') === undefined;
+    return this.version === '1.0' && firstValue(fields, 'content-length') === undefined;
   }
 }
 

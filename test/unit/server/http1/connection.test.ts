@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { NO_TERMS } from '../../../src/http1/index.ts';
-import { Connection } from '../../../src/server/connection.ts';
-import { type Manner, RecordingGateway } from '../../support/fuzz/recording-gateway.ts';
-import { listenerState } from '../../support/listener-state.ts';
-import { MemorySocket } from '../../support/memory-socket.ts';
+import { NO_TERMS } from '../../../../src/http1/index.ts';
+import { Connection } from '../../../../src/server/http1/connection.ts';
+import { type Manner, RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
+import { listenerState } from '../../../support/listener-state.ts';
+import { MemorySocket } from '../../../support/memory-socket.ts';
 
 const START = 'POST / HTTP/1.1\r\nHost: a.test\r\n';
 const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n';
@@ -19,7 +19,8 @@ class Conversation {
     gateway = new RecordingGateway(manner),
   } = {}) {
     this.gateway = gateway;
-    new Connection(this.wire.asSocket, '127.0.0.1', listenerState(this.gateway.asGateway, headBytes));
+    const client = { peer: '127.0.0.1', scheme: 'http' } as const;
+    new Connection(this.wire.asSocket, client, listenerState(this.gateway.asGateway, headBytes));
   }
 
   /** Each piece comes by itself, and all that can happen happens. */

@@ -1,4 +1,4 @@
-import type { BodyTerms, RequestBody } from '../http1/index.ts';
+import type { BodyTerms, RequestBody } from '../../http1/index.ts';
 
 /** The average rate counts from then on: a body may begin slowly, and a connection needs time to find its speed. */
 const GRACE_MS = 30_000;

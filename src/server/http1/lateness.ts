@@ -1,8 +1,8 @@
-import type { GatewayError } from '../core/index.ts';
-import { bodyTooSlow, clientTooSlow } from '../gateway/index.ts';
+import type { GatewayError } from '../../core/index.ts';
+import { bodyTooSlow, clientTooSlow } from '../../gateway/index.ts';
+import type { ListenerState } from '../listener-state.ts';
 import type { Phase } from './connection-phase.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
-import type { ListenerState } from './listener-state.ts';
 
 /** After the last response, what the client still sends is thrown away until it pauses for this long. */
 const LINGER_MS = 2_000;

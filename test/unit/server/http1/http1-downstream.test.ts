@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ConnectionMemory } from '../../../src/gateway/index.ts';
-import { NO_TERMS, RequestBody } from '../../../src/http1/index.ts';
-import { requestFraming } from '../../../src/http1/request/request-framing.ts';
-import { type ConnectionSide, Http1Downstream } from '../../../src/server/http1-downstream.ts';
-import { MemorySocket } from '../../support/memory-socket.ts';
+import { ConnectionMemory } from '../../../../src/gateway/index.ts';
+import { NO_TERMS, RequestBody } from '../../../../src/http1/index.ts';
+import { requestFraming } from '../../../../src/http1/request/request-framing.ts';
+import { type ConnectionSide, Http1Downstream } from '../../../../src/server/http1/http1-downstream.ts';
+import { MemorySocket } from '../../../support/memory-socket.ts';
 
 const LENGTH = (bytes: number): string[] => ['Content-Length', String(bytes)];
 const CHUNKED = ['Transfer-Encoding', 'chunked'];
@@ -24,7 +24,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
   const side = { answered: 0 };
   const connection: ConnectionSide = {
     socket: wire.asSocket,
-    peer: '192.0.2.1',
+    client: { peer: '192.0.2.1', scheme: 'http' },
     memory: new ConnectionMemory(),
     draining,
     keepAliveHint: 'timeout=5',

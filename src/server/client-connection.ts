@@ -1,0 +1,21 @@
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../core/index.ts';
+
+/** Who is at the other end of a connection, and how it came. */
+export interface Client {
+  /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
+  readonly peer: string;
+  readonly scheme: 'http' | 'https';
+}
+
+/** A client's connection, whatever it speaks. */
+export interface ClientConnection {
+  /** The socket that was accepted. */
+  readonly socket: Socket;
+  /** Answers with an error where the protocol has a way to, and closes. */
+  refuse(error: GatewayError): void;
+  /** Checks whether something has taken too long. Called twice a second. */
+  sweep(nowMs: number): void;
+  /** Ends the connection once what is under way on it is done. */
+  drain(): void;
+}

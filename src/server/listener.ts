@@ -1,0 +1,78 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { HostPort, ListenerModel } from '../config/index.ts';
+import { overloaded } from '../gateway/index.ts';
+import { normalizeAddress } from '../http/index.ts';
+import type { ClientConnection } from './client-connection.ts';
+import type { ConnectionCaps } from './connection-caps.ts';
+import type { ListenerState } from './listener-state.ts';
+import { openConnection } from './open-connection.ts';
+
+/** Listens at one address and opens a connection for each client. */
+export class Listener {
+  readonly #server: Server;
+  readonly #address: HostPort;
+  readonly #state: ListenerState;
+  readonly #caps: ConnectionCaps;
+  readonly #connections = new Set<ClientConnection>();
+
+  /** @param caps those of all listeners together */
+  constructor({ address }: ListenerModel, state: ListenerState, caps: ConnectionCaps) {
+    this.#address = address;
+    this.#state = state;
+    this.#caps = caps;
+    // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onSocket(socket));
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Resolves with the address that was bound; rejects with Node's error, for example EADDRINUSE. */
+  async listen(): Promise<HostPort> {
+    const { host, port } = this.#address;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port, backlog: 4096 }, () => resolve());
+    });
+    // From here on, an error means that one connection could not be accepted, and must not end the process.
+    this.#server.on('error', () => {});
+    const bound = this.#server.address() as AddressInfo;
+    return { host: bound.address, port: bound.port };
+  }
+
+  sweep(nowMs: number): void {
+    for (const connection of this.#connections) connection.sweep(nowMs);
+  }
+
+  /**
+   * Accepts no further connection, and closes each open one after its next response or when it has been idle for a moment.
+   * Resolves when none is left.
+   */
+  async drain(): Promise<void> {
+    for (const connection of this.#connections) connection.drain();
+    // Idle connections stay for a moment, since a client may just have sent a request on one. The sweep closes them.
+    await new Promise<void>(resolve => this.#server.close(() => resolve()));
+  }
+
+  /** Breaks off the connections that are left. */
+  destroy(): void {
+    this.#server.close();
+    for (const connection of this.#connections) connection.socket.destroy();
+  }
+
+  #onSocket(socket: Socket): void {
+    const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
+    const connection = openConnection(socket, { peer, scheme: 'http' }, this.#state);
+    this.#connections.add(connection);
+    const cap = this.#caps.take(peer);
+    socket.on('close', () => {
+      this.#connections.delete(connection);
+      if (cap === null) this.#caps.giveBack(peer);
+    });
+    if (cap === null) return;
+    // A refused connection lingers for a moment, unless a flood brings too many.
+    if (this.#connections.size > 2 * this.#caps.maxConnections) socket.destroy();
+    else connection.refuse(overloaded(cap));
+  }
+}

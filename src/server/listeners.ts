@@ -1,0 +1,93 @@
+import type { CapsModel, HostPort, ListenModel, TimeoutsModel } from '../config/index.ts';
+import type { Clock } from '../core/index.ts';
+import type { Gateway } from '../gateway/index.ts';
+import type { AddressSet } from '../http/index.ts';
+import { ConnectionCaps } from './connection-caps.ts';
+import { DateField } from './date-field.ts';
+import { Listener } from './listener.ts';
+import type { ListenerState } from './listener-state.ts';
+
+const SWEEP_MS = 500;
+
+export interface ListenersOptions extends ListenerLimits {
+  readonly listen: ListenModel;
+  readonly gateway: Gateway;
+  readonly clock: Clock;
+}
+
+/** What a reload may change. */
+export interface ListenerLimits {
+  readonly timeouts: TimeoutsModel;
+  readonly caps: CapsModel;
+  readonly trustedProxies: AddressSet;
+}
+
+/** The addresses that were bound, with the actual port where the configuration says 0. */
+export interface BoundAddresses {
+  readonly http: HostPort;
+}
+
+/** The listeners for clients, under common caps. They hand requests to the gateway. */
+export class Listeners {
+  readonly #state: ListenerState;
+  readonly #caps: ConnectionCaps;
+  readonly #http: Listener;
+  readonly #all: readonly Listener[];
+  #sweeper: NodeJS.Timeout | null = null;
+
+  constructor({ listen, gateway, clock, timeouts, caps, trustedProxies }: ListenersOptions) {
+    this.#state = {
+      gateway,
+      clock,
+      date: new DateField(),
+      timeouts,
+      headBytes: caps.headBytes,
+      keepAliveHint: hintOf(timeouts),
+      draining: false,
+    };
+    this.#caps = new ConnectionCaps(caps, trustedProxies);
+    this.#http = new Listener(listen.http, this.#state, this.#caps);
+    this.#all = [this.#http];
+  }
+
+  /** Applies a reload: timeouts and the cap of heads at once, caps of connections to further ones. */
+  use({ timeouts, caps, trustedProxies }: ListenerLimits): void {
+    this.#state.timeouts = timeouts;
+    this.#state.keepAliveHint = hintOf(timeouts);
+    this.#state.headBytes = caps.headBytes;
+    this.#caps.use(caps, trustedProxies);
+  }
+
+  get connections(): number {
+    return this.#all.reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  /** Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound. */
+  async listen(): Promise<BoundAddresses> {
+    const http = await this.#http.listen();
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    return { http };
+  }
+
+  /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */
+  async drain(): Promise<void> {
+    this.#state.draining = true;
+    await Promise.all(this.#all.map(listener => listener.drain()));
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+  }
+
+  /** Breaks off the connections that are left. */
+  destroy(): void {
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    for (const listener of this.#all) listener.destroy();
+  }
+
+  #sweep(): void {
+    const now = this.#state.clock.monotonicMs();
+    for (const listener of this.#all) listener.sweep(now);
+  }
+}
+
+function hintOf({ keepAliveMs }: TimeoutsModel): string {
+  return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
+}
