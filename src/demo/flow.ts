@@ -69,8 +69,8 @@ async function walk(gateway: string): Promise<number> {
     const good = await walkSignIn(gateway);
     console.log(
       good
-        ? '\nEvery answer was as expected.'
-        : '\nSome answers were not as expected: see the lines with NO.',
+        ? '\nEvery response was as expected.'
+        : '\nSome responses were not as expected: see the lines with NO.',
     );
     return good ? 0 : 1;
   } catch (error) {
