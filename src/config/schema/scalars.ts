@@ -118,9 +118,12 @@ function readQuota(text: string, context: z.RefinementCtx): Quota {
   }
 }
 
+export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
+
 /** Where a listener listens, `0.0.0.0:8080`. */
 export function hostPort() {
-  const error = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+  const error = HOST_PORT_EXPECTED;
   return z
     .string({ error })
     .regex(HOST_PORT, { error, abort: true })
@@ -129,7 +132,7 @@ export function hostPort() {
 
 /** `off`, read as null, or where a listener listens. */
 export function hostPortOrOff() {
-  const error = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
+  const error = HOST_PORT_OR_OFF_EXPECTED;
   return z
     .string({ error })
     .regex(new RegExp(`^off$|${HOST_PORT.source}`), { error, abort: true })

@@ -29,7 +29,10 @@ describe('a snapshot', () => {
   it('has every default that the reference tells', async () => {
     expect(await snapshotOf(NEEDED)).toMatchObject({
       generation: 1,
-      listen: { http: { host: '0.0.0.0', port: 8080 }, admin: { host: '127.0.0.1', port: 9090 } },
+      listen: {
+        http: { address: { host: '0.0.0.0', port: 8080 } },
+        admin: { address: { host: '127.0.0.1', port: 9090 } },
+      },
       timeouts: {
         clientHeaderMs: 10_000,
         clientBodyIdleMs: 30_000,
@@ -59,7 +62,7 @@ shutdown: { delay: 7s, drain: 8s }
 log: { level: silent, access: false }
 ${NEEDED}`;
     expect(await snapshotOf(text)).toMatchObject({
-      listen: { http: { host: '::1', port: 0 }, admin: null },
+      listen: { http: { address: { host: '::1', port: 0 } }, admin: null },
       timeouts: { clientHeaderMs: 1_000, clientBodyIdleMs: 2_000, clientReadMs: 3_000, keepAliveMs: 4_000 },
       caps: {
         connections: 1,

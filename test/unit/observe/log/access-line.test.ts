@@ -117,7 +117,7 @@ test('an ordinary line reads so', () => {
   const line = lineOf(exchangeRecord());
   expect(JSON.parse(line)).toMatchObject({ level: 'info', type: 'access', client: '192.0.2.1' });
   expect(line.slice(line.indexOf('"type"'))).toBe(
-    '"type":"access","requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"method":"GET",' +
+    '"type":"access","requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"protocol":"http1","method":"GET",' +
       '"route":"/things/{id}","upstream":"api","client":"192.0.2.1","class":"user",' +
       `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted","main":"${pseudonyms.of('42')}",` +
       '"status":200,"outcome":"forwarded","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}\n',
