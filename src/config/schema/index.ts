@@ -1,18 +1,15 @@
-export type { CorsConfig } from './cors-schema.ts';
-export { RULES_BY_DEFAULT } from './forwarding-schema.ts';
-export {
-  type GatewayConfig,
-  gatewaySchema,
-  gatewaySecrecy,
-  type RouteConfig,
-  routeKeys,
-  type UpstreamConfig,
-} from './gateway-schema.ts';
+export type { CorsConfig } from './gateway/cors-schema.ts';
+export { RULES_BY_DEFAULT } from './gateway/forwarding-schema.ts';
+export { type GatewayConfig, gatewaySchema, gatewaySecrecy } from './gateway/gateway-schema.ts';
 export {
   type AccessTokensConfig,
   type IdentityProviderConfig,
   identityProviderSchema,
-} from './identity-schema.ts';
+} from './gateway/identity-schema.ts';
+export { listenSchema } from './gateway/listen-schema.ts';
+export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
+export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
+export type { UpstreamConfig } from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export { parseLimitRoute } from './limit-route.ts';
 export {
@@ -23,9 +20,7 @@ export {
   limitsSecrecy,
   type OffenceConfig,
 } from './limits-schema.ts';
-export { listenSchema } from './listen-schema.ts';
 export { network } from './scalars.ts';
 export { secretInFile, secretPaths } from './secrecy.ts';
 export { formatSize } from './size.ts';
-export { type RedisStoreConfig, redisStoreSchema } from './store-schema.ts';
 export { validate } from './validate.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewaySchema } from './gateway-schema.ts';
+import { gatewaySchema } from './gateway/gateway-schema.ts';
 import { limitsSchema } from './limits-schema.ts';
 
 /** A JSON Schema, or a part of one. */

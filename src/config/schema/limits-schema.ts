@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewaySecrecy } from './gateway-schema.ts';
+import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 import { secrecyOf } from './secrecy.ts';

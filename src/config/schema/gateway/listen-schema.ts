@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import type { ListenerModel } from '../model/index.ts';
-import { mapSuchAs } from './plain-values.ts';
-import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from './scalars.ts';
+import type { ListenerModel } from '../../model/index.ts';
+import { mapSuchAs } from '../plain-values.ts';
+import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
 
 const listenerKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),

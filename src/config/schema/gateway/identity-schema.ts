@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { choice, count, pathOfFile, text, yesOrNo } from './plain-values.ts';
-import { duration, momentOrNone, token } from './scalars.ts';
-import { secret, unshown } from './secrecy.ts';
+import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
+import { duration, momentOrNone, token } from '../scalars.ts';
+import { secret, unshown } from '../secrecy.ts';
 
 // The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
 // way of client authentication needs which key) is checked apart, see read-provider.ts.

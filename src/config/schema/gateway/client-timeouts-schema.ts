@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+import { duration } from '../scalars.ts';
+
+/** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
+export const clientTimeoutsSchema = z
+  .strictObject({
+    client_header: duration()
+      .prefault('10s')
+      .describe('For a client to send the head of a request; then 408.'),
+    client_body: duration().prefault('30s').describe("Between two bytes of a request's body; then 408."),
+    client_read: duration()
+      .prefault('60s')
+      .describe('For a client to take in what was written to it; then its connection is closed.'),
+    keep_alive: duration()
+      .prefault('75s')
+      .describe(
+        'An idle client connection is kept for this long. Clients of rate-limited services pause for up to a minute: keep it at 65s or more.',
+      ),
+  })
+  .prefault({})
+  .describe('How long to wait for clients. There is no limit on a whole request.');

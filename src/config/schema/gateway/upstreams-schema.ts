@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+import { choice, count, mapSuchAs, name } from '../plain-values.ts';
+import { duration, percentage, size, upstreamUrl } from '../scalars.ts';
+
+const KIB = 1024;
+
+const upstreamKeys = {
+  url: upstreamUrl().describe(
+    'Where the service is: http://host:port. The name is resolved anew at each connect.',
+  ),
+  host: choice(['client', 'upstream'])
+    .prefault('client')
+    .describe("The Host header it gets: the client's own, or the host of its url."),
+  authorization: choice(['pass', 'remove'])
+    .prefault('pass')
+    .describe("Whether it gets the client's Authorization header."),
+  timeouts: z
+    .strictObject({
+      connect: duration()
+        .prefault('2s')
+        .describe('For a connection to be made, name resolution included; then 502.'),
+      first_byte: duration()
+        .prefault('60s')
+        .describe('From the last byte of a request to the first of its response; then 504.'),
+      idle: duration()
+        .prefault('60s')
+        .describe("Between two bytes of a response's body; then the response is broken off."),
+    })
+    .prefault({})
+    .describe('How long to wait for this upstream.'),
+  keep_alive: duration()
+    .prefault('4s')
+    .describe(
+      "An idle connection is closed after this, or 1s before the upstream's own Keep-Alive timeout. Keep it below the time after which the upstream closes.",
+    ),
+  max_connection_age: duration()
+    .prefault('5m')
+    .describe('A connection of this age takes no further request, so that a changed address is noticed.'),
+  max_requests: count(1_000_000)
+    .prefault(1024)
+    .describe('Requests in flight to this upstream; past them 503.'),
+  max_requests_per_caller: percentage()
+    .prefault('25%')
+    .describe(
+      'The part of max_requests that one caller, or one address without a token, may hold, at least one; past it 503.',
+    ),
+  max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
+    .prefault('32KiB')
+    .describe('Largest header section of a response; beyond it 502.'),
+};
+const upstream = z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'));
+
+/** `upstreams` of gateway.yaml. */
+export const upstreamsSchema = z
+  .record(name(), upstream, mapSuchAs('{ api: { url: "http://api.internal:3000" } }'))
+  .describe('The services behind the gateway, by name.');
+
+export type UpstreamConfig = z.output<typeof upstream>;
