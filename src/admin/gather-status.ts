@@ -66,7 +66,7 @@ function upstreams(
     name,
     address: formatHostPort(options),
     connections: connections.get(name) ?? 0,
-    requestsInFlight: gateway.inFlightTo(name),
+    requestsInFlight: gateway.inFlightTo(name, 'requests'),
   }));
   const names = new Set(known.map(({ name }) => name));
   const draining = [...connections].filter(([name, open]) => open > 0 && !names.has(name));
@@ -76,7 +76,7 @@ function upstreams(
       name,
       address: 'draining',
       connections: open,
-      requestsInFlight: gateway.inFlightTo(name),
+      requestsInFlight: gateway.inFlightTo(name, 'requests'),
     })),
   ];
 }

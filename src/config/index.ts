@@ -19,6 +19,7 @@ export {
   type LimitsModel,
   type ListenerModel,
   type ListenModel,
+  type PoolModel,
   type RouteModel,
   type SignInRoute,
   type Snapshot,

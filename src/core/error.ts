@@ -3,14 +3,17 @@ import type { RpcCode } from './rpc-code.ts';
 /** The side that failed: the first question of a log reader or an alert. */
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
+/** A kind of exchange of which an upstream takes only so many at a time. */
+export type PoolName = 'requests';
+
 /** A limit on what is in flight at once, by its key in gateway.yaml. */
 export type Cap =
   | 'connections'
   | 'connections_per_address'
   | 'requests'
   | 'requests_per_address'
-  | 'max_requests'
-  | 'max_requests_per_caller'
+  | `max_${PoolName}`
+  | `max_${PoolName}_per_caller`
   | 'max_in_flight';
 
 /** One entry of an error object's `details`: a `google.protobuf.Any` as JSON. */

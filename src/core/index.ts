@@ -8,6 +8,7 @@ export {
   type ErrorSide,
   GatewayError,
   type GatewayErrorOptions,
+  type PoolName,
 } from './error.ts';
 export { type Fields, firstValue } from './fields.ts';
 export { GrowingBytes } from './growing-bytes.ts';

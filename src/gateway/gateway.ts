@@ -1,5 +1,5 @@
 import { invalid } from '../auth/index.ts';
-import { GatewayError } from '../core/index.ts';
+import { GatewayError, type PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
 import type { Generation } from '../runtime/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
@@ -29,9 +29,9 @@ export class Gateway {
     return this.#state.inFlight;
   }
 
-  /** Exchanges in flight to one upstream. */
-  inFlightTo(upstream: string): number {
-    return this.#state.upstreamPermits.taken(upstream);
+  /** Exchanges of one kind in flight to an upstream. */
+  inFlightTo(upstream: string, pool: PoolName): number {
+    return this.#state.upstreamPermits.taken(upstream, pool);
   }
 
   /** Exchanges begin with this one from now on; those under way keep theirs. */

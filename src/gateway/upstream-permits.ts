@@ -1,17 +1,20 @@
-import type { GatewayError } from '../core/index.ts';
+import type { GatewayError, PoolName } from '../core/index.ts';
 import { Permits } from './permits.ts';
 
-/** What an upstream takes. */
-export interface UpstreamCaps {
-  readonly name: string;
-  /** Requests in flight to it. */
-  readonly maxRequests: number;
+/** What permits are taken from: of one kind, to one upstream. */
+export interface Pool {
+  readonly name: PoolName;
+  readonly upstream: string;
+  readonly max: number;
   /** Of one caller. */
-  readonly maxRequestsPerCaller: number;
+  readonly maxPerCaller: number;
 }
 
-/** Which cap is met, by its key in gateway.yaml. */
-export type UpstreamCap = 'max_requests' | 'max_requests_per_caller';
+/**
+ * - `full`: the upstream takes no more of this kind
+ * - `share taken`: it takes no more of this kind from this caller
+ */
+export type PoolCap = 'full' | 'share taken';
 
 /** Why an upstream takes no more, or no more of this caller. */
 export interface NoRoom {
@@ -19,7 +22,7 @@ export interface NoRoom {
   readonly error: GatewayError;
 }
 
-/** The place of one exchange among the requests to its upstream. */
+/** The place of one exchange among those of its kind to its upstream. */
 export class UpstreamPermit {
   #inFlight: InFlight | null;
   readonly #caller: string;
@@ -43,38 +46,42 @@ interface InFlight {
   readonly callers: Permits;
 }
 
-/** Counts what is in flight to each upstream, in all and for each caller. Holds only callers with something in flight. */
+/**
+ * Counts what is in flight to each upstream, by its kind, in all and for each caller. Holds only callers with something in
+ * flight.
+ */
 export class UpstreamPermits {
   /** Upstreams are few, and stay when nothing is in flight to them. */
-  readonly #upstreams = new Map<string, InFlight>();
+  readonly #upstreams = new Map<string, Readonly<Record<PoolName, InFlight>>>();
 
   /** The permit, or the cap that is met. */
-  take(
-    { name, maxRequests, maxRequestsPerCaller }: UpstreamCaps,
-    caller: string,
-  ): UpstreamPermit | UpstreamCap {
-    const inFlight = this.#to(name);
+  take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
+    const inFlight = this.#to(upstream)[name];
     // First: a caller that has its share hears of that, and not that the upstream is full.
-    if (!inFlight.callers.take(caller, maxRequestsPerCaller)) return 'max_requests_per_caller';
-    if (inFlight.all < maxRequests) {
+    if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';
+    if (inFlight.all < max) {
       inFlight.all++;
       return new UpstreamPermit(inFlight, caller);
     }
     inFlight.callers.giveBack(caller);
-    return 'max_requests';
+    return 'full';
   }
 
   /** In flight to this upstream. */
-  taken(name: string): number {
-    return this.#to(name).all;
+  taken(upstream: string, pool: PoolName): number {
+    return this.#to(upstream)[pool].all;
   }
 
-  #to(name: string): InFlight {
-    let inFlight = this.#upstreams.get(name);
+  #to(upstream: string): Readonly<Record<PoolName, InFlight>> {
+    let inFlight = this.#upstreams.get(upstream);
     if (inFlight === undefined) {
-      inFlight = { all: 0, callers: new Permits() };
-      this.#upstreams.set(name, inFlight);
+      inFlight = { requests: nothing() };
+      this.#upstreams.set(upstream, inFlight);
     }
     return inFlight;
   }
+}
+
+function nothing(): InFlight {
+  return { all: 0, callers: new Permits() };
 }

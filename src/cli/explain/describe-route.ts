@@ -4,6 +4,7 @@ import {
   formatSize,
   type IdentityModel,
   type LoadedRoute,
+  type PoolModel,
   type UpstreamModel,
 } from '../../config/index.ts';
 import { formatDuration } from '../units.ts';
@@ -36,11 +37,14 @@ export function describeForwarding(
     ['semicolons', route.semicolons === 'pass' ? 'passed on' : 'refused with 400'],
     ['upstream 429', UPSTREAM_429[route.upstream429]],
     ['timeouts', describeTimeouts(route, upstream)],
-    [
-      'caps',
-      `${upstream.maxRequests} requests to the upstream in flight, ${upstream.maxRequestsPerCaller} of one caller`,
-    ],
+    ['caps', describePool(route.pool)],
   ];
+}
+
+const POOLS = { requests: 'requests to the upstream in flight' } as const;
+
+function describePool({ name, max, maxPerCaller }: PoolModel): string {
+  return `${max} ${POOLS[name]}, ${maxPerCaller} of one caller`;
 }
 
 const UPSTREAM_429 = {

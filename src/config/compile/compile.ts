@@ -1,8 +1,10 @@
+import type { PoolName } from '../../core/index.ts';
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import { parseRoutePattern, type RouteEntry, RouteTable } from '../../routing/index.ts';
 import {
   type ForwardRoute,
   formatHostPort,
+  type PoolModel,
   type RouteModel,
   type Snapshot,
   type StoreModel,
@@ -117,9 +119,14 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
     },
     hostHeader: config.host === 'upstream' ? authority : null,
     passAuthorization: config.authorization === 'pass',
-    maxRequests: config.max_requests,
-    maxRequestsPerCaller: partOf(config.max_requests, config.max_requests_per_caller),
+    pools: {
+      requests: compilePool('requests', name, config.max_requests, config.max_requests_per_caller),
+    },
   };
+}
+
+function compilePool(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
+  return { name, upstream, max, maxPerCaller: partOf(max, percentPerCaller) };
 }
 
 /** At least one, or no caller could use the upstream. */
@@ -142,6 +149,7 @@ function compileRoute(
     kind: 'forward',
     id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
     upstream,
+    pool: upstream.pools.requests,
     authentication: config.authentication,
     closeAtExpiry: config.close_at_expiry,
     globalLimitExempt: config.global_limit === 'exempt',

@@ -10,6 +10,7 @@ export type {
   LimitsModel,
   ListenerModel,
   ListenModel,
+  PoolModel,
   RouteModel,
   SignInRoute,
   Snapshot,

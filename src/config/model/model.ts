@@ -1,4 +1,5 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
+import type { PoolName } from '../../core/index.ts';
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
 import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../../limits/index.ts';
@@ -60,10 +61,15 @@ export interface UpstreamModel {
   readonly hostHeader: string | null;
   /** Whether it is sent the client's `Authorization`. */
   readonly passAuthorization: boolean;
-  /** Requests in flight to it; past them 503. */
-  readonly maxRequests: number;
-  /** Of one caller. */
-  readonly maxRequestsPerCaller: number;
+  readonly pools: Readonly<Record<PoolName, PoolModel>>;
+}
+
+/** How many exchanges of one kind an upstream takes at a time; past either number 503. */
+export interface PoolModel {
+  readonly name: PoolName;
+  readonly upstream: string;
+  readonly max: number;
+  readonly maxPerCaller: number;
 }
 
 /** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */
@@ -75,6 +81,8 @@ export interface ForwardRoute {
   /** As the operator wrote it, `GET,HEAD /v1/things/{id}` or `/v1/**`: the name in metrics and logs. */
   readonly id: string;
   readonly upstream: UpstreamModel;
+  /** The pool of its upstream that its exchanges take their permits from. */
+  readonly pool: PoolModel;
   /**
    * - `required`: no valid token, no passage (401)
    * - `optional`: without a valid token the caller is an address, and the header is removed

@@ -1,25 +1,30 @@
 import { hash } from 'node:crypto';
-import type { ForwardRoute, RouteModel, SignInRoute } from '../../config/index.ts';
+import type { ForwardRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
 /** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
 export type Destination = Nowhere | OptionsHere | PreflightHere | SignInHere | Forwarded;
 
 /** No route was found, or the request was refused before one was looked for. */
-export type Nowhere = Place<'nowhere', null, null>;
+export type Nowhere = Place<'nowhere', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsHere = Place<'options', RouteModel | null, null>;
+export type OptionsHere = Place<'options', RouteModel | null>;
 
 /** A browser's preflight that the gateway answers by these rules. */
 export type PreflightHere = Place<'preflight', RouteModel, CorsRules>;
 
-export type SignInHere = Place<'sign-in', SignInRoute, null>;
+export type SignInHere = Place<'sign-in', SignInRoute>;
 
-export type Forwarded = Place<'forward', ForwardRoute, null>;
+export type Forwarded = Place<'forward', ForwardRoute, null, PoolModel>;
 
 /** All have the same members in the same order, so that reading one costs the same whatever it is. */
-interface Place<Kind extends string, Route extends RouteModel | null, Cors extends CorsRules | null> {
+interface Place<
+  Kind extends string,
+  Route extends RouteModel | null,
+  Cors extends CorsRules | null = null,
+  Pool extends PoolModel | null = null,
+> {
   readonly kind: Kind;
   readonly route: Route;
   /** Values of the path's parameters in order, as they stand in the canonical path. */
@@ -33,6 +38,8 @@ interface Place<Kind extends string, Route extends RouteModel | null, Cors exten
   /** A browser's question, which is never held against its sender, whether the gateway answers it or a service. */
   readonly isPreflight: boolean;
   readonly cors: Cors;
+  /** What it takes a permit from; null: no upstream serves it. */
+  readonly pool: Pool;
 }
 
 export const NOWHERE: Nowhere = {
@@ -44,6 +51,7 @@ export const NOWHERE: Nowhere = {
   authentication: 'none',
   isPreflight: false,
   cors: null,
+  pool: null,
 };
 
 /** Names a webhook without its secrets: its parameters are the credentials to call it. */

@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { overloaded, shareTaken } from '../responses/index.ts';
+import { overloaded, poolFull, shareTaken } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** The cap on everything in flight. The exchange itself is counted already. */
@@ -18,21 +18,20 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): GateRe
 }
 
 /**
- * The caps of an upstream, on all requests and on those of one caller. A request that meets one hears so only behind its
- * limits and its token (see `requirePermit`): where those refuse it as well, they come first.
+ * The caps of an upstream on exchanges of one kind, all of them and those of one caller. A request that meets one hears so only
+ * behind its limits and its token (see `requirePermit`): where those refuse it as well, they come first.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, token } = exchange;
+  const { pool, authentication } = destination;
   // Without a token where one is required it will be refused, whatever the limits say.
-  if (destination.kind !== 'forward' || (destination.authentication === 'required' && token === null))
-    return null;
-  const { upstream } = destination.route;
-  const permit = state.upstreamPermits.take(upstream, exchange.callerKey);
+  if (pool === null || (authentication === 'required' && token === null)) return null;
+  const permit = state.upstreamPermits.take(pool, exchange.callerKey);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {
-    const error = permit === 'max_requests' ? overloaded(permit) : shareTaken();
-    exchange.noRoom = { upstream: upstream.name, error };
+    const error = permit === 'full' ? poolFull(pool.name) : shareTaken(pool.name);
+    exchange.noRoom = { upstream: pool.upstream, error };
   }
   return null;
 }

@@ -39,12 +39,42 @@ function destinationOf(
   const isPreflight = cors !== null;
   const authentication = isPreflight ? 'none' : route.authentication;
   if (cors !== null && answersPreflights(route))
-    return { kind: 'preflight', route, params, path, query, authentication, isPreflight, cors };
+    return { kind: 'preflight', route, params, path, query, authentication, isPreflight, cors, pool: null };
   if (route.kind === 'sign-in')
-    return { kind: 'sign-in', route, params, path, query, authentication, isPreflight, cors: null };
+    return {
+      kind: 'sign-in',
+      route,
+      params,
+      path,
+      query,
+      authentication,
+      isPreflight,
+      cors: null,
+      pool: null,
+    };
   if (maxForwards === 0)
-    return { kind: 'options', route, params, path, query, authentication, isPreflight, cors: null };
-  return { kind: 'forward', route, params, path, query, authentication, isPreflight, cors: null };
+    return {
+      kind: 'options',
+      route,
+      params,
+      path,
+      query,
+      authentication,
+      isPreflight,
+      cors: null,
+      pool: null,
+    };
+  return {
+    kind: 'forward',
+    route,
+    params,
+    path,
+    query,
+    authentication,
+    isPreflight,
+    cors: null,
+    pool: route.pool,
+  };
 }
 
 /**

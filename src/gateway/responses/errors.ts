@@ -1,5 +1,5 @@
 import type { Invalid } from '../../auth/index.ts';
-import { type Cap, type Fields, GatewayError, RpcCode } from '../../core/index.ts';
+import { type Cap, type Fields, GatewayError, type PoolName, RpcCode } from '../../core/index.ts';
 
 /**
  * Every response that the gateway makes by itself, in one table. Messages are ASCII, never repeat what the client sent,
@@ -173,17 +173,32 @@ export function overloaded(cap: Cap): GatewayError {
   });
 }
 
+/** An upstream takes no more of this kind. */
+export function poolFull(pool: PoolName): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'gateway',
+    message: `Too many ${IN_FLIGHT[pool]}. Try again shortly.`,
+    fields: RETRY_SOON,
+    cap: `max_${pool}`,
+  });
+}
+
 /** One caller has its share of an upstream in flight. Others have room. */
-export function shareTaken(): GatewayError {
+export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
     rpcCode: RpcCode.unavailable,
     side: 'client',
-    message: 'Too many of your requests are in flight to this service. Try again shortly.',
+    message: `Too many of your ${IN_FLIGHT[pool]} to this service. Try again shortly.`,
     fields: RETRY_SOON,
-    cap: 'max_requests_per_caller',
+    cap: `max_${pool}_per_caller`,
   });
 }
+
+/** What is in flight, for messages. */
+const IN_FLIGHT: Readonly<Record<PoolName, string>> = { requests: 'requests are in flight' };
 
 export function upstreamFailed(cause: unknown): GatewayError {
   return new GatewayError({

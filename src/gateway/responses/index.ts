@@ -10,6 +10,7 @@ export {
   methodNotSupported,
   noRoute,
   overloaded,
+  poolFull,
   shareTaken,
   storeUnreachable,
   USUAL_METHODS,

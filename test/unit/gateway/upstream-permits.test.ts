@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { UpstreamPermit, UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
+import { type Pool, UpstreamPermit, UpstreamPermits } from '../../../src/gateway/upstream-permits.ts';
 
-const API = { name: 'api', maxRequests: 4, maxRequestsPerCaller: 2 };
+const API: Pool = { name: 'requests', upstream: 'api', max: 4, maxPerCaller: 2 };
 
 /** A permit of the caller, which there has to be. */
-function permit(permits: UpstreamPermits, caller: string, upstream = API): UpstreamPermit {
-  const taken = permits.take(upstream, caller);
+function permit(permits: UpstreamPermits, caller: string, pool = API): UpstreamPermit {
+  const taken = permits.take(pool, caller);
   if (taken instanceof UpstreamPermit) return taken;
   throw new Error(`${caller} meets the cap ${taken}`);
 }
 
 /** What each of these callers is told, in their order; null: it has a permit. */
-function take(permits: UpstreamPermits, callers: string, upstream = API): (string | null)[] {
+function take(permits: UpstreamPermits, callers: string, pool = API): (string | null)[] {
   return [...callers].map(caller => {
-    const taken = permits.take(upstream, caller);
+    const taken = permits.take(pool, caller);
     return taken instanceof UpstreamPermit ? null : taken;
   });
 }
@@ -21,31 +21,31 @@ function take(permits: UpstreamPermits, callers: string, upstream = API): (strin
 test('a caller gets its share and no more, and what it leaves is for others', () => {
   const permits = new UpstreamPermits();
   const first = permit(permits, 'a');
-  expect(take(permits, 'aab')).toEqual([null, 'max_requests_per_caller', null]);
-  expect(permits.taken('api')).toBe(3);
+  expect(take(permits, 'aab')).toEqual([null, 'share taken', null]);
+  expect(permits.taken('api', 'requests')).toBe(3);
   first.giveBack();
-  expect(take(permits, 'aa')).toEqual([null, 'max_requests_per_caller']);
+  expect(take(permits, 'aa')).toEqual([null, 'share taken']);
 });
 
 test('an upstream gets no more than it takes, however many callers there are', () => {
   const permits = new UpstreamPermits();
   const first = permit(permits, 'b');
-  expect(take(permits, 'acde')).toEqual([null, null, null, 'max_requests']);
-  expect(permits.taken('api')).toBe(4);
+  expect(take(permits, 'acde')).toEqual([null, null, null, 'full']);
+  expect(permits.taken('api', 'requests')).toBe(4);
   first.giveBack();
   // A caller that was refused has used nothing of its share.
-  expect(take(permits, 'eb')).toEqual([null, 'max_requests']);
+  expect(take(permits, 'eb')).toEqual([null, 'full']);
 });
 
 test('a caller with its share in use hears of that, and not that the upstream is full', () => {
-  expect(take(new UpstreamPermits(), 'aabba')).toEqual([null, null, null, null, 'max_requests_per_caller']);
+  expect(take(new UpstreamPermits(), 'aabba')).toEqual([null, null, null, null, 'share taken']);
 });
 
 test('upstreams do not draw on each other', () => {
   const permits = new UpstreamPermits();
   take(permits, 'aabb');
-  permit(permits, 'a', { ...API, name: 'other' }).giveBack();
-  expect([permits.taken('other'), permits.taken('api')]).toEqual([0, 4]);
+  permit(permits, 'a', { ...API, upstream: 'other' }).giveBack();
+  expect([permits.taken('other', 'requests'), permits.taken('api', 'requests')]).toEqual([0, 4]);
 });
 
 test('a permit that is given back twice is given back once', () => {
@@ -54,15 +54,12 @@ test('a permit that is given back twice is given back once', () => {
   take(permits, 'a');
   first.giveBack();
   first.giveBack();
-  expect(permits.taken('api')).toBe(1);
+  expect(permits.taken('api', 'requests')).toBe(1);
 });
 
 test('caps may change while permits are out', () => {
   const permits = new UpstreamPermits();
   take(permits, 'aabb');
-  expect(take(permits, 'c', { ...API, maxRequests: 5 })).toEqual([null]);
-  expect(take(permits, 'ac', { ...API, maxRequests: 9, maxRequestsPerCaller: 1 })).toEqual([
-    'max_requests_per_caller',
-    'max_requests_per_caller',
-  ]);
+  expect(take(permits, 'c', { ...API, max: 5 })).toEqual([null]);
+  expect(take(permits, 'ac', { ...API, max: 9, maxPerCaller: 1 })).toEqual(['share taken', 'share taken']);
 });

@@ -126,8 +126,7 @@ describe('an upstream', () => {
       },
       hostHeader: null,
       passAuthorization: true,
-      maxRequests: 1_024,
-      maxRequestsPerCaller: 256,
+      pools: { requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 } },
     });
   });
 
@@ -147,8 +146,7 @@ describe('an upstream', () => {
       },
       hostHeader: '[::1]',
       passAuthorization: false,
-      maxRequests: 400,
-      maxRequestsPerCaller: 116,
+      pools: { requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 } },
     });
   });
 

@@ -55,7 +55,7 @@ routes:
   - { path: /d, upstream: d, authentication: none }
 `;
     const { upstreams } = await snapshotOf(text, { N: '9' });
-    expect(upstreams.map(({ maxRequests }) => maxRequests)).toEqual([9, 9, 9, 9]);
+    expect(upstreams.map(({ pools }) => pools.requests.max)).toEqual([9, 9, 9, 9]);
   });
 
   it('fills limits.yaml, and what may be written in several ways', async () => {

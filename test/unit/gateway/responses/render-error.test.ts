@@ -34,6 +34,8 @@ test.each([
   [problems.internalFault(null), 500, 13],
   [problems.upstreamFailed(null), 502, 14],
   [problems.overloaded('requests'), 503, 14],
+  [problems.poolFull('requests'), 503, 14],
+  [problems.shareTaken('requests'), 503, 14],
   [problems.upstreamTooSlow(null), 504, 4],
   [problems.versionNotSupported(), 505, 3],
 ])('%s is %i with code %i', (error, status, code) => {
