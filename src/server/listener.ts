@@ -2,23 +2,23 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { HostPort, ListenerModel } from '../config/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
-import type { ClientConnection } from './client-connection.ts';
+import { Accepted } from './accepted.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
-import { openConnection } from './open-connection.ts';
+import { openFirstStage, type StageTerms } from './stages.ts';
 
-/** Listens at one address and opens a connection for each client. */
+/** Listens at one address, accepts sockets and keeps them. */
 export class Listener {
   readonly #server: Server;
   readonly #address: HostPort;
-  readonly #state: ListenerState;
+  readonly #terms: StageTerms;
   readonly #caps: ConnectionCaps;
-  readonly #connections = new Set<ClientConnection>();
+  readonly #connections = new Set<Accepted>();
 
   /** @param caps those of all listeners together */
-  constructor({ address }: ListenerModel, state: ListenerState, caps: ConnectionCaps) {
-    this.#address = address;
-    this.#state = state;
+  constructor(listener: ListenerModel, state: ListenerState, caps: ConnectionCaps) {
+    this.#address = listener.address;
+    this.#terms = { listener, state };
     this.#caps = caps;
     // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onSocket(socket));
@@ -63,7 +63,8 @@ export class Listener {
 
   #onSocket(socket: Socket): void {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
-    const connection = openConnection(socket, { peer, scheme: 'http' }, this.#state);
+    const connection = new Accepted(socket);
+    connection.become(openFirstStage(connection, { peer, scheme: 'http' }, this.#terms));
     this.#connections.add(connection);
     const cap = this.#caps.take(peer);
     socket.on('close', () => {

@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../core/index.ts';
+import type { ClientConnection } from './client-connection.ts';
+
+/**
+ * A socket that a listener accepted, from its first byte to its close. What serves it changes: it passes the **stages** of
+ * `stages.ts` (PROXY header, TLS handshake, protocol), of which a listener may need only the last. A listener keeps,
+ * sweeps, refuses and drains one `Accepted` for each of its sockets and knows no stage.
+ *
+ * A stage is a `ClientConnection`. When it is done it calls `accepted.become(next)` with the stage that it opened, and hears no
+ * more. While it is not done:
+ * - `sweep` is called twice a second, so that the stage bounds its own time and needs no timer;
+ * - `refuse` says that there is no room for the connection: a stage that cannot answer destroys the socket;
+ * - `drain` says that the gateway is going down. It is repeated to each stage that follows.
+ *
+ * A stage handles the `error` event of its sockets, and takes its own handlers off the raw socket before it calls `become`. Bytes that it
+ * has read and that belong to the next stage go back by `socket.unshift`.
+ */
+export class Accepted implements ClientConnection {
+  readonly socket: Socket;
+  #stage: ClientConnection | null = null;
+  #draining = false;
+
+  /** Without a stage yet: call `become` with the first one at once. */
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  /** Lets another stage serve the socket from here on. */
+  become(stage: ClientConnection): void {
+    this.#stage = stage;
+    if (this.#draining) stage.drain();
+  }
+
+  refuse(error: GatewayError): void {
+    this.#stage?.refuse(error);
+  }
+
+  sweep(nowMs: number): void {
+    this.#stage?.sweep(nowMs);
+  }
+
+  drain(): void {
+    this.#draining = true;
+    this.#stage?.drain();
+  }
+}

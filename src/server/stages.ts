@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net';
+import type { ListenerModel } from '../config/index.ts';
+import type { Accepted } from './accepted.ts';
+import type { Client, ClientConnection } from './client-connection.ts';
+import { Connection } from './http1/index.ts';
+import type { ListenerState } from './listener-state.ts';
+
+/** What the stages of one listener know of it. */
+export interface StageTerms {
+  readonly listener: ListenerModel;
+  readonly state: ListenerState;
+}
+
+// The stages of a connection, in their order. Each function opens its stage where the listener asks for it, or else what the next
+// function opens. A stage is handed a function that opens what follows, and calls `accepted.become` with that.
+
+/** Opens the stage that reads the first byte. `client` is the other end of the socket, over cleartext. */
+export function openFirstStage(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
+  return openSecurity(accepted, client, terms);
+}
+
+/** Opens what follows the PROXY header: the TLS handshake, or the protocol. */
+function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
+  return openProtocol(accepted, accepted.socket, client, terms);
+}
+
+/** Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it. */
+function openProtocol(
+  _accepted: Accepted,
+  socket: Socket,
+  client: Client,
+  { state }: StageTerms,
+): ClientConnection {
+  return new Connection(socket, client, state);
+}
