@@ -74,7 +74,7 @@ function configuration({ configuration: now, startedAtMs, traffic }: GatewayStat
             lastFailure.mended ? 'Last refused' : 'Refused',
             [
               `${isoTime(lastFailure.atMs)}${lastFailure.mended ? ', valid since' : ''}`,
-              ...lastFailure.problems,
+              ...lastFailure.errors,
             ].join('\n'),
           ),
         ]),

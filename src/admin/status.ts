@@ -26,7 +26,7 @@ export interface GatewayStatus {
     /** The last refused state of the files; `mended`: they have been valid since. */
     readonly lastFailure: {
       readonly atMs: number;
-      readonly problems: readonly string[];
+      readonly errors: readonly string[];
       readonly mended: boolean;
     } | null;
   };

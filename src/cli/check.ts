@@ -14,18 +14,18 @@ import { ExitCode } from './exit-code.ts';
 
 export const check: Command = {
   name: 'check',
-  summary: 'find every mistake in the configuration',
-  help: `Reads the configuration as "weir serve" would, with the files that it names, and reports every mistake in it. Variables
-such as \${NAME} are taken from the environment, so check where it will run, or set them.
+  summary: 'report every error in the configuration',
+  help: `Reads the configuration and the files it names, as "weir serve" would, and reports every error. Variables such as
+\${NAME} come from the environment: run the check where the gateway will run, or set them.
 
 weir check [FILE] [OPTIONS]
 
   FILE              ${CONFIG_HELP}
-  --strict          warnings fail as well; hints never do
-  --format FORMAT   text, one line per problem: file:line:column: what is wrong; or json (text)
-  --help            this text
+  --strict          fail on warnings too; hints never fail
+  --format FORMAT   text: one "file:line:column: what is wrong" per line; json: errors, warnings and hints (text)
+  --help            show this text
 
-Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings), 64 the command line makes no sense.
+Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command line.
 `,
   async run(args, terminal) {
     const options = {
@@ -40,29 +40,41 @@ Exit code: 0 nothing is wrong, 1 there are mistakes (with --strict: or warnings)
     }
     const file = await configFile(positionals[0], values.config);
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
-    const problems = result.ok ? [...result.warnings, ...result.hints] : result.problems;
-    const passed = result.ok && !(strict && result.warnings.length > 0);
-    if (format === 'json') terminal.out(asJson(file, result, passed));
-    else
-      terminal.out(
-        `${problems.map(problem => `${formatDiagnostic(problem)}\n`).join('')}${summary(file, result, passed)}\n`,
-      );
+    const findings = findingsOf(result);
+    const passed = result.ok && !(strict && findings.warnings.length > 0);
+    if (format === 'json') terminal.out(asJson(file, result, findings, passed));
+    else terminal.out(`${asText(result)}${summary(file, result, findings, passed)}\n`);
     return passed ? ExitCode.ok : ExitCode.failure;
   },
 };
 
-function summary(file: string, result: LoadResult, passed: boolean): string {
+/** Diagnostics by severity. */
+interface Findings {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  readonly hints: readonly Diagnostic[];
+}
+
+function findingsOf(result: LoadResult): Findings {
+  if (result.ok) return { errors: [], warnings: result.warnings, hints: result.hints };
+  const of = (severity: Severity) => result.diagnostics.filter(found => found.severity === severity);
+  return { errors: of('error'), warnings: of('warning'), hints: of('hint') };
+}
+
+function asText(result: LoadResult): string {
+  const diagnostics = result.ok ? [...result.warnings, ...result.hints] : result.diagnostics;
+  return diagnostics.map(diagnostic => `${formatDiagnostic(diagnostic)}\n`).join('');
+}
+
+function summary(file: string, result: LoadResult, { errors, warnings }: Findings, passed: boolean): string {
   if (result.ok && !passed)
-    return `${file}: ${many(result.warnings.length, 'warning')}, which --strict does not pass`;
-  const parts = result.ok
-    ? ['ok', ...contents(result)]
-    : [many(countOf('mistake', result.problems), 'mistake')];
-  const warnings = countOf('warning', result.ok ? result.warnings : result.problems);
-  if (warnings > 0) parts.push(many(warnings, 'warning'));
+    return `${file}: ${many(warnings.length, 'warning')}, which --strict does not allow`;
+  const parts = result.ok ? ['ok', ...contents(result)] : [many(errors.length, 'error')];
+  if (warnings.length > 0) parts.push(many(warnings.length, 'warning'));
   return `${file}: ${parts.join(', ')}`;
 }
 
-/** What there is in the configuration, in a few words each. */
+/** What the configuration contains, a few words each. */
 function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
   const [, ...limitsFiles] = files;
   return [
@@ -82,27 +94,22 @@ function bucketsOf(routes: LoadedLimits['routes']): number {
   return new Set(routes.map(({ value }) => value.bucket)).size;
 }
 
-function asJson(file: string, result: LoadResult, passed: boolean): string {
-  const report = result.ok
+function asJson(file: string, result: LoadResult, findings: Findings, passed: boolean): string {
+  const loaded = result.ok
     ? {
         files: result.files,
         routes: writtenRoutes(result.routes),
         upstreams: result.snapshot.upstreams.length,
         provider: result.snapshot.identity?.provider.issuer ?? null,
         buckets: bucketsOf(result.limits.routes),
-        problems: [...result.warnings, ...result.hints],
       }
-    : { problems: result.problems };
-  return `${JSON.stringify({ ok: passed, file, ...report }, null, 2)}\n`;
+    : {};
+  return `${JSON.stringify({ ok: passed, file, ...loaded, ...findings }, null, 2)}\n`;
 }
 
-/** The routes that are not the gateway's own. */
+/** Counts the operator's routes; the gateway's own have no place. */
 function writtenRoutes(routes: readonly LoadedRoute[]): number {
   return routes.filter(route => route.place !== null).length;
-}
-
-function countOf(severity: Severity, problems: readonly Diagnostic[]): number {
-  return problems.filter(problem => problem.severity === severity).length;
 }
 
 function many(count: number, what: string): string {

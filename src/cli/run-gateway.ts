@@ -22,7 +22,8 @@ export async function runGateway(
   const { snapshot, warnings } = loaded;
   const output = standardOutput();
   const log = makeLogger(snapshot.log.level, output);
-  for (const warning of warnings) log.warn({ problem: formatDiagnostic(warning) }, 'configuration');
+  for (const warning of warnings)
+    log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
   const stop = listenForStop(() => output.flush());
   let app: App | null = null;
   // From the beginning: unheard, this signal would end the process.

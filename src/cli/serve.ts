@@ -31,7 +31,7 @@ Exit code:
     const file = await configFile(positionals[0], values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
-      for (const problem of config.problems) terminal.err(`${formatDiagnostic(problem)}\n`);
+      for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;
     }
     // The other commands need nothing of the data plane, and start faster without it.

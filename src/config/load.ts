@@ -44,8 +44,8 @@ export interface LoadedConfig {
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one mistake; warnings may be among the problems. File by file, in the order of each. */
-  | { readonly ok: false; readonly problems: readonly Diagnostic[]; readonly readings: Readings };
+  /** At least one mistake; warnings may be among the diagnostics. File by file, in the order of each. */
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /** A line of a file, as messages name it. */
 export interface FilePlace {
@@ -87,7 +87,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'these are limits: the file to name is the gateway.yaml that has them under "limits"');
-    return { ok: false, problems: file.problems, readings };
+    return { ok: false, diagnostics: file.diagnostics, readings };
   }
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
@@ -97,9 +97,9 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const files = [file, ...(limitsFiles?.files ?? [])];
-  const problems = files.flatMap(each => each.problems);
-  if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasMistakes))
-    return { ok: false, problems: problems.filter(({ severity }) => severity !== 'hint'), readings };
+  const diagnostics = files.flatMap(each => each.diagnostics);
+  if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
+    return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
   const sources = { gateway, limits, provider, pseudonymKey, store, hash: readings.hash };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
@@ -114,8 +114,8 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     files: files.map(({ name }) => name),
     readings,
     limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFiles),
-    warnings: problems.filter(({ severity }) => severity === 'warning'),
-    hints: problems.filter(({ severity }) => severity === 'hint'),
+    warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
+    hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
 }
 

@@ -64,7 +64,7 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
     BACKEND_PORT: `${ports.backend}`,
   };
   const config = await loadConfig(path, { env, generation: 1 });
-  if (!config.ok) throw new Error(config.problems.map(formatDiagnostic).join('\n'));
+  if (!config.ok) throw new Error(config.diagnostics.map(formatDiagnostic).join('\n'));
   const source = { path, env, loaded: config };
   return startApp(config.snapshot, { clock: systemClock, log, source });
 }

@@ -225,7 +225,7 @@ describe('weir check', () => {
   it('fails on a warning when it is strict', async () => {
     expect(await weir(['check', '--strict', '--config', await configOf(WITH_WARNING)])).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/: 1 warning, which --strict does not pass\n$/),
+      out: expect.stringMatching(/: 1 warning, which --strict does not allow\n$/),
     });
   });
 
@@ -236,7 +236,7 @@ describe('weir check', () => {
       out: [
         `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
         `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
-        `${file}: 1 mistake, 1 warning`,
+        `${file}: 1 error, 1 warning`,
         '',
       ].join('\n'),
       err: '',
@@ -246,7 +246,7 @@ describe('weir check', () => {
   it('fails on a file that is not there', async () => {
     expect(await weir(['check', '--config', '/nowhere/gateway.yaml'])).toEqual({
       code: 1,
-      out: '/nowhere/gateway.yaml: no such file (/nowhere/gateway.yaml)\n/nowhere/gateway.yaml: 1 mistake\n',
+      out: '/nowhere/gateway.yaml: no such file (/nowhere/gateway.yaml)\n/nowhere/gateway.yaml: 1 error\n',
       err: '',
     });
   });
@@ -267,7 +267,16 @@ describe('weir check', () => {
     expect(JSON.parse(failed.out)).toEqual({
       ok: false,
       file,
-      problems: [
+      errors: [
+        {
+          file,
+          line: 21,
+          column: 5,
+          message: 'routes[3]: unknown key "semicolon", did you mean "semicolons"?',
+          severity: 'error',
+        },
+      ],
+      warnings: [
         {
           file,
           line: 2,
@@ -275,14 +284,8 @@ describe('weir check', () => {
           message: 'upstreams: no route uses the upstream "old"',
           severity: 'warning',
         },
-        {
-          file,
-          line: 21,
-          column: 5,
-          message: 'routes[3]: unknown key "semicolon", did you mean "semicolons"?',
-          severity: 'mistake',
-        },
       ],
+      hints: [],
     });
     const passed = await weir(['check', 'config/gateway.yaml', '--format', 'json'], SECRET);
     expect(JSON.parse(passed.out)).toEqual({
@@ -293,7 +296,9 @@ describe('weir check', () => {
       upstreams: 1,
       provider: 'https://id.example.com/realms/main',
       buckets: 3,
-      problems: [],
+      errors: [],
+      warnings: [],
+      hints: [],
     });
   });
 
@@ -318,7 +323,7 @@ describe('weir check', () => {
         `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
         `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
         `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)`,
-        `${file}: 2 mistakes, 1 warning`,
+        `${file}: 2 errors, 1 warning`,
         '',
       ].join('\n'),
       err: '',

@@ -30,7 +30,7 @@ async function checkIn(folder: string, name: string, env: Record<string, string>
   const out = printed.join('');
   const [summary, ...lines] = out.replaceAll(`${folder}/`, '').trimEnd().split('\n').toReversed();
   expect(out).not.toContain(ENV.OIDC_CLIENT_SECRET);
-  return { code, problems: lines.toReversed(), summary };
+  return { code, diagnostics: lines.toReversed(), summary };
 }
 
 /** A file with `from`, which must be there, in other words. */
@@ -54,7 +54,7 @@ const LIMIT_ROUTE = 'POST /v1/anonymous/auth: sign-in';
 
 describe('the shipped files', () => {
   it('are sound', async () => {
-    expect(await check(GATEWAY)).toMatchObject({ code: 0, problems: [] });
+    expect(await check(GATEWAY)).toMatchObject({ code: 0, diagnostics: [] });
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('the shipped files', () => {
     ['no line end at the end', (text: string) => text.trimEnd()],
     ['a leading "---"', (text: string) => `---\n${text}`],
   ])('are sound with %s', async (_, change) => {
-    expect(await check(change(GATEWAY), change(LIMITS))).toMatchObject({ code: 0, problems: [] });
+    expect(await check(change(GATEWAY), change(LIMITS))).toMatchObject({ code: 0, diagnostics: [] });
   });
 });
 
@@ -308,11 +308,11 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       [/the character U\+001B does not belong into a text: is this the right file\?$/],
     ],
   ])('%s', async (_, from, to, expected) => {
-    const { code, problems } = await check(edited(GATEWAY, from, to));
+    const { code, diagnostics } = await check(edited(GATEWAY, from, to));
     expect(code).toBe(1);
-    for (const problem of problems) expect(problem).toMatch(/^(gateway|limits)\.yaml:\d+:\d+: /);
-    const mistakes = problems.filter(problem => !/: (warning|hint): /.test(problem));
-    expect(mistakes).toEqual(
+    for (const diagnostic of diagnostics) expect(diagnostic).toMatch(/^(gateway|limits)\.yaml:\d+:\d+: /);
+    const errors = diagnostics.filter(diagnostic => !/: (warning|hint): /.test(diagnostic));
+    expect(errors).toEqual(
       expected.map(each => (typeof each === 'string' ? each : expect.stringMatching(each))),
     );
   });
@@ -422,11 +422,11 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       /:1: unknown key "upstreams": it belongs in gateway\.yaml$/,
     ],
   ])('%s', async (_, from, to, expected) => {
-    const { code, problems } = await check(GATEWAY, edited(LIMITS, from, to));
+    const { code, diagnostics } = await check(GATEWAY, edited(LIMITS, from, to));
     expect(code).toBe(1);
-    const mistakes = problems.filter(problem => !/: (warning|hint): /.test(problem));
-    expect(mistakes).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
-    expect(mistakes[0]).toMatch(/^limits\.yaml:\d+:\d+: /);
+    const errors = diagnostics.filter(diagnostic => !/: (warning|hint): /.test(diagnostic));
+    expect(errors).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+    expect(errors[0]).toMatch(/^limits\.yaml:\d+:\d+: /);
   });
 });
 
@@ -494,23 +494,23 @@ describe('an operator in a hurry who has another file in its place', () => {
     ],
     ['lists a thousand deep', `a: ${'['.repeat(20_000)}`, 'nested too deeply'],
   ])('%s', async (_, content, expected) => {
-    const { code, problems } = await check(content);
-    expect({ code, problems }).toEqual({ code: 1, problems: [expect.stringContaining(expected)] });
+    const { code, diagnostics } = await check(content);
+    expect({ code, diagnostics }).toEqual({ code: 1, diagnostics: [expect.stringContaining(expected)] });
   });
 
   it('a directory, nothing, or a link to nothing', async () => {
     const folder = await tempFolder();
     await mkdir(join(folder, 'config'));
     await symlink('gone.yaml', join(folder, 'link.yaml'));
-    expect((await checkIn(folder, 'config')).problems).toEqual([
+    expect((await checkIn(folder, 'config')).diagnostics).toEqual([
       'config: this is a directory, expected a file',
     ]);
     for (const name of ['none.yaml', 'link.yaml', 'config/none.yaml'])
-      expect((await checkIn(folder, name)).problems).toEqual([`${name}: no such file (${name})`]);
+      expect((await checkIn(folder, name)).diagnostics).toEqual([`${name}: no such file (${name})`]);
   });
 
   it('no variable set', async () => {
-    expect((await check(GATEWAY, LIMITS, {})).problems).toEqual([
+    expect((await check(GATEWAY, LIMITS, {})).diagnostics).toEqual([
       `gateway.yaml:${lineOf(GATEWAY, '"${OIDC')}:18: the environment variable OIDC_CLIENT_SECRET is not set`,
     ]);
   });

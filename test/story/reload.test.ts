@@ -120,7 +120,7 @@ describe('a bad file', () => {
     expect(rateOf(await askOnce(front, 'GET /things/1', bearer))).toMatchObject({ limit: 5, remaining: 2 });
     const { configuration } = await statusOf(gateway);
     expect(configuration).toMatchObject({ generation: 1, hash, lastFailure: { mended: false } });
-    expect(configuration.lastFailure?.problems).toEqual([
+    expect(configuration.lastFailure?.errors).toEqual([
       expect.stringMatching(/limits\.yaml:1:1: unknown key "buckts", did you mean "buckets"\?$/),
       expect.stringMatching(/limits\.yaml:2:11: global: unknown key "usr", did you mean "user"\?$/),
     ]);
@@ -128,9 +128,9 @@ describe('a bad file', () => {
     await gateway.app.reload();
     const told = gateway.logLines.map(line => JSON.parse(line)).filter(({ level }) => level === 'error');
     // Once by itself, once because somebody asked.
-    expect(told.map(({ problems }) => problems)).toEqual([
-      configuration.lastFailure?.problems,
-      configuration.lastFailure?.problems,
+    expect(told.map(({ errors }) => errors)).toEqual([
+      configuration.lastFailure?.errors,
+      configuration.lastFailure?.errors,
     ]);
     await changeLimits(gateway, bucketOf({ user: '6/1m' }));
     const after = await serves(gateway, 2);

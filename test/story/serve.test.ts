@@ -114,7 +114,7 @@ describe('weir serve', () => {
     upstream.closeAllConnections();
   });
 
-  it('ends with 78 when its configuration has mistakes, and tells them', async () => {
+  it('exits with 78 when its configuration has errors, and prints them', async () => {
     const serving = await serve({ listen: { http: 'off' }, rouets: [] });
     expect(await serving.ended).toBe(78);
     expect(serving.out).toBe('');
@@ -125,9 +125,9 @@ describe('weir serve', () => {
 
   it('logs the warnings of its configuration', async () => {
     const serving = await serve({ upstreams: { old: { url: 'http://old' } } });
-    expect(await serving.logged('configuration')).toMatchObject({
+    expect(await serving.logged('the configuration has a warning')).toMatchObject({
       level: 'warn',
-      problem: `${serving.file}:5:3: warning: upstreams: no route uses the upstream "old"`,
+      warning: `${serving.file}:5:3: warning: upstreams: no route uses the upstream "old"`,
     });
     await serving.logged('listening');
   });

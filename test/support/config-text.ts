@@ -28,15 +28,17 @@ export async function loadFiles(
   return loadConfig(join(folder, 'gateway.yaml'), { env, generation: 1 });
 }
 
-/** Problems as they are printed, without the name of the file: `3:5: what is wrong`. */
-export async function problemsIn(text: string | Buffer, env: Variables = {}): Promise<string[]> {
-  return problemsOf(await loadText(text, env)).map(problem =>
-    problem.replace(/^gateway\.yaml(: |:(?=\d))/, ''),
+/** Diagnostics as they are printed, without the name of the file: `3:5: what is wrong`. */
+export async function diagnosticsIn(text: string | Buffer, env: Variables = {}): Promise<string[]> {
+  return diagnosticsOf(await loadText(text, env)).map(diagnostic =>
+    diagnostic.replace(/^gateway\.yaml(: |:(?=\d))/, ''),
   );
 }
 
-/** Problems as they are printed, with the name of the file but no folder: `gateway.yaml:3:5: what is wrong`. */
-export function problemsOf(result: LoadResult): string[] {
-  const problems = result.ok ? result.warnings : result.problems;
-  return problems.map(problem => formatDiagnostic({ ...problem, file: problem.file.replace(/^.*\//, '') }));
+/** Diagnostics as they are printed, with the name of the file but no folder: `gateway.yaml:3:5: what is wrong`. */
+export function diagnosticsOf(result: LoadResult): string[] {
+  const diagnostics = result.ok ? result.warnings : result.diagnostics;
+  return diagnostics.map(diagnostic =>
+    formatDiagnostic({ ...diagnostic, file: diagnostic.file.replace(/^.*\//, '') }),
+  );
 }

@@ -48,7 +48,7 @@ export interface Status {
     readonly reload: string;
     readonly pendingRestart: readonly { readonly key: string }[];
     readonly waiting: { readonly generation: number } | null;
-    readonly lastFailure: { readonly problems: readonly string[]; readonly mended: boolean } | null;
+    readonly lastFailure: { readonly errors: readonly string[]; readonly mended: boolean } | null;
   };
   readonly provider: { readonly issuer: string; readonly keys: number } | null;
   readonly store: { readonly kind: string; readonly keys: number };

@@ -66,7 +66,8 @@ export class LocalGateway extends TestGateway {
 export async function startGateway(settings: GatewaySettings): Promise<LocalGateway> {
   const path = await writeGatewayConfig(settings);
   const loaded = await loadConfig(path, { env: process.env, generation: 1 });
-  if (!loaded.ok) throw new Error(loaded.problems.map(problem => formatDiagnostic(problem)).join('\n'));
+  if (!loaded.ok)
+    throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env: process.env, loaded, settleMs: 20 };

@@ -52,7 +52,7 @@ no sense, 78 the configuration has mistakes.
     const file = await configFile(word, values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {
-      for (const problem of config.problems) terminal.err(`${formatDiagnostic(problem)}\n`);
+      for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;
     }
     const { facts, taken } = explainRequest(method, path, caller, config);

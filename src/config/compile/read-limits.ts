@@ -66,7 +66,7 @@ async function readFolder(
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);
   const limits =
-    together.hasMistakes || together.value === undefined ? undefined : limitsSchema.parse(together.value);
+    together.hasErrors || together.value === undefined ? undefined : limitsSchema.parse(together.value);
   return { limits, files: together };
 }
 

@@ -21,7 +21,7 @@ export interface ProviderConfigOptions {
 
 /**
  * Reads what `identity_provider` of gateway.yaml stands for, and the files that it names. Null when there is no such
- * section, or when it cannot be used; whatever keeps it from that is among the problems of the file then.
+ * section, or when it cannot be used; whatever keeps it from that is among the diagnostics of the file then.
  */
 export async function readProvider(file: ConfigFile): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];

@@ -4,7 +4,7 @@ const MIN_CHARACTERS = 32;
 
 /**
  * The key that `log.pseudonym_key_file` of gateway.yaml names. Null when none is named, or when it cannot be used, which is
- * among the problems of the file then.
+ * among the diagnostics of the file then.
  */
 export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
   const path = ['log', 'pseudonym_key_file'];

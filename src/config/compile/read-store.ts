@@ -8,7 +8,7 @@ const SECTION = 'store';
 
 /**
  * Reads what `store` of gateway.yaml stands for, and the files that it names. Null when it cannot be used; whatever keeps it
- * from that is among the problems of the file then.
+ * from that is among the diagnostics of the file then.
  */
 export async function readStore(file: ConfigFile): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];

@@ -8,23 +8,23 @@ import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Of each severity. More would only fill the log and the status page. */
-const MAX_PROBLEMS = 200;
+const MAX_DIAGNOSTICS = 200;
 
-/** Whether a problem is about the value at a path or about the last key of the path, which then is part of the message. */
+/** Whether a diagnostic is about the value at a path or about the last key of the path, which then is part of the message. */
 export type About = 'value' | 'key';
 
 /**
  * One file of the configuration: what it says, where it says it, and what is wrong with it so far. The stages that read
- * on add their problems by path; where something is broken already, nothing further is added.
+ * on add their diagnostics by path; where something is broken already, nothing further is added.
  */
 export class ConfigFile {
   readonly name: string;
   /** Where it is noted what was read, also of the files that this one names. */
   readonly readings: Readings;
-  /** Why nothing could be read of it, with and without its name; null: something could. Also one of its problems. */
+  /** Why nothing could be read of it, with and without its name; null: something could. Also one of its diagnostics. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
-  readonly #problems: Diagnostic[];
+  readonly #diagnostics: Diagnostic[];
   readonly #lines: SecretLines;
   readonly #secrecy: Secrecy;
   readonly #said = new Set<string>();
@@ -33,7 +33,7 @@ export class ConfigFile {
     name: string,
     readings: Readings,
     root: YamlNode | null,
-    problems: Diagnostic[],
+    diagnostics: Diagnostic[],
     lines: SecretLines,
     secrecy: Secrecy,
     unreadable: ConfigFile['unreadable'] = null,
@@ -42,12 +42,12 @@ export class ConfigFile {
     this.readings = readings;
     this.unreadable = unreadable;
     this.#root = root;
-    this.#problems = problems;
+    this.#diagnostics = diagnostics;
     this.#lines = lines;
     this.#secrecy = secrecy;
   }
 
-  /** Never throws: whatever keeps the file from being read is one of its problems. */
+  /** Never throws: whatever keeps the file from being read is one of its diagnostics. */
   static async read(
     name: string,
     environment: Environment,
@@ -57,22 +57,22 @@ export class ConfigFile {
     const read = await readConfigFile(name);
     readings.note(name, 'text', read);
     if (!read.ok) {
-      const { problem, reason } = read;
-      const unreadable = problem.line === null ? { message: problem.message, reason } : null;
-      return new ConfigFile(name, readings, null, [problem], new SecretLines('', []), secrecy, unreadable);
+      const { diagnostic, reason } = read;
+      const unreadable = diagnostic.line === null ? { message: diagnostic.message, reason } : null;
+      return new ConfigFile(name, readings, null, [diagnostic], new SecretLines('', []), secrecy, unreadable);
     }
     const { document, mistakes, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
-    const problems = [...mistakes, ...(tree?.mistakes ?? [])].map(mistake => ({
+    const diagnostics = [...mistakes, ...(tree?.mistakes ?? [])].map(mistake => ({
       ...secrets.advise(mistake),
       file: name,
-      severity: 'mistake' as const,
+      severity: 'error' as const,
     }));
     if (document?.contents === null) {
       const message = 'the file is empty, or all of it is commented out';
-      problems.push({ file: name, line: 1, column: 1, message, severity: 'mistake' });
+      diagnostics.push({ file: name, line: 1, column: 1, message, severity: 'error' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, problems, secrets, secrecy);
+    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy);
   }
 
   /** What the file means; undefined when that is unknown. */
@@ -81,22 +81,24 @@ export class ConfigFile {
   }
 
   /** In the order of the file; of very many mistakes, warnings or hints the first of each, and how many more there are. */
-  get problems(): Diagnostic[] {
-    const kinds = Object.values(Object.groupBy(sortDiagnostics(this.#problems), ({ severity }) => severity));
-    return sortDiagnostics(kinds.flatMap(problems => this.#firstOf(problems)));
+  get diagnostics(): Diagnostic[] {
+    const kinds = Object.values(
+      Object.groupBy(sortDiagnostics(this.#diagnostics), ({ severity }) => severity),
+    );
+    return sortDiagnostics(kinds.flatMap(diagnostics => this.#firstOf(diagnostics)));
   }
 
-  #firstOf(problems: readonly Diagnostic[]): Diagnostic[] {
-    const shown = problems.slice(0, MAX_PROBLEMS);
+  #firstOf(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+    const shown = diagnostics.slice(0, MAX_DIAGNOSTICS);
     const [last] = shown.slice(-1);
-    const left = problems.length - shown.length;
+    const left = diagnostics.length - shown.length;
     return last === undefined || left === 0
       ? shown
       : [...shown, { ...last, message: `and ${left} more below, not shown: is this the right file?` }];
   }
 
-  get hasMistakes(): boolean {
-    return this.#problems.some(problem => problem.severity === 'mistake');
+  get hasErrors(): boolean {
+    return this.#diagnostics.some(diagnostic => diagnostic.severity === 'error');
   }
 
   has(path: Path): boolean {
@@ -170,12 +172,12 @@ export class ConfigFile {
     this.#said.add(once);
     const prefix = formatPath(options.about === 'key' ? path.slice(0, -1) : path);
     const text = prefix === '' ? message : `${prefix}: ${message}`;
-    this.#problems.push({
+    this.#diagnostics.push({
       file: this.name,
       line,
       column,
       message: text,
-      severity: options.severity ?? 'mistake',
+      severity: options.severity ?? 'error',
     });
   }
 

@@ -1,5 +1,5 @@
-/** A mistake keeps the configuration from being used; a warning does not. A hint is no reproach: nothing may be wrong at all. */
-export type Severity = 'mistake' | 'warning' | 'hint';
+/** An error keeps the configuration from being used. A warning points out a likely mistake; a hint may point at nothing wrong. */
+export type Severity = 'error' | 'warning' | 'hint';
 
 /** One thing that is wrong with a configuration file. */
 export interface Diagnostic {
@@ -15,15 +15,17 @@ export interface Diagnostic {
 }
 
 /** `file:line:column: what is wrong`, the form that editors and CI systems turn into a link. */
-export function formatDiagnostic(problem: Diagnostic): string {
+export function formatDiagnostic(diagnostic: Diagnostic): string {
   const place =
-    problem.line === null ? problem.file : `${problem.file}:${problem.line}:${problem.column ?? 1}`;
-  return `${place}: ${problem.severity === 'mistake' ? '' : `${problem.severity}: `}${problem.message}`;
+    diagnostic.line === null
+      ? diagnostic.file
+      : `${diagnostic.file}:${diagnostic.line}:${diagnostic.column ?? 1}`;
+  return `${place}: ${diagnostic.severity === 'error' ? '' : `${diagnostic.severity}: `}${diagnostic.message}`;
 }
 
-/** In the order of the file, each problem once. */
-export function sortDiagnostics(problems: readonly Diagnostic[]): Diagnostic[] {
-  const unique = new Map(problems.map(problem => [formatDiagnostic(problem), problem]));
+/** In the order of the file, each diagnostic once. */
+export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const unique = new Map(diagnostics.map(diagnostic => [formatDiagnostic(diagnostic), diagnostic]));
   return [...unique.values()].sort(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );

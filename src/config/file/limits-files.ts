@@ -24,8 +24,8 @@ export class LimitsFiles {
     this.value = files.length === 1 && only !== undefined ? only.value : this.#merge();
   }
 
-  get hasMistakes(): boolean {
-    return this.files.some(file => file.hasMistakes);
+  get hasErrors(): boolean {
+    return this.files.some(file => file.hasErrors);
   }
 
   has(path: Path): boolean {

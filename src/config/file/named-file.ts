@@ -11,7 +11,7 @@ function namedFile(file: ConfigFile, name: string): string {
 
 /**
  * Reads a text that `file` names at `at`, such as a key or a secret, without the line ends at its end. Null when that
- * cannot be done: then there is a problem there, which shows neither what the file holds nor the name that was written,
+ * cannot be done: then there is a diagnostic there, which shows neither what the file holds nor the name that was written,
  * since that may be the secret itself, put into the wrong place.
  */
 export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
@@ -23,7 +23,7 @@ export async function readNamedText(file: ConfigFile, at: Path, name: string): P
   const read = await readConfigFile(path);
   file.readings.note(path, 'secret', read);
   if (!read.ok) {
-    const reason = read.problem.line === null ? read.reason : 'the file is not UTF-8 text';
+    const reason = read.diagnostic.line === null ? read.reason : 'the file is not UTF-8 text';
     const where = isAbsolute(name) ? '' : ` (looked for in ${resolve(dirname(file.name))})`;
     file.add(at, `${reason}${where}`);
     return null;

@@ -18,12 +18,12 @@ export type ReadResult =
     }
   | {
       readonly ok: false;
-      readonly problem: Diagnostic;
-      /** The problem's message without the name of the file, which may come from a variable. */
+      readonly diagnostic: Diagnostic;
+      /** The diagnostic's message without the name of the file, which may come from a variable. */
       readonly reason: string;
     };
 
-/** Reads a configuration file as UTF-8. What keeps it from being read is a problem, never an exception. */
+/** Reads a configuration file as UTF-8. What keeps it from being read is a diagnostic, never an exception. */
 export async function readConfigFile(file: string): Promise<ReadResult> {
   let bytes: Buffer;
   let regular: boolean;
@@ -105,7 +105,7 @@ function failed(
 ): ReadResult {
   return {
     ok: false,
-    problem: { file, line, column: line && 1, message, severity: 'mistake' },
+    diagnostic: { file, line, column: line && 1, message, severity: 'error' },
     reason,
   };
 }

@@ -8,7 +8,7 @@ export interface ReloadSink {
   /** Another configuration without mistakes. Throws when it cannot be used all the same: then nothing has changed. */
   take(loaded: LoadedConfig): void;
   /** The files have mistakes: reported once for each state of the files. */
-  refuse(problems: readonly Diagnostic[]): void;
+  refuse(diagnostics: readonly Diagnostic[]): void;
   /** The files hold what was taken last: again, after a refusal, or still, when somebody asked. */
   unchanged(): void;
   /** Changes are not noticed by events any more, but only by looking now and then. */
@@ -143,12 +143,12 @@ export class ConfigWatcher {
         this.#known = result.readings;
         if (result.readings.equals(this.#taken)) sink.unchanged();
         else if (result.ok) this.#take(result);
-        else sink.refuse(result.problems);
+        else sink.refuse(result.diagnostics);
       }
     } catch (fault) {
       // Nothing that a file holds ends the process, whatever was overlooked.
       this.#known = seen ?? this.#known;
-      sink.refuse([this.#problem(`the configuration cannot be used: ${textOf(fault)}`)]);
+      sink.refuse([this.#diagnostic(`the configuration cannot be used: ${textOf(fault)}`)]);
     }
     // What changed while it was read; and the new files may be in other folders.
     this.#lookSoon();
@@ -161,7 +161,7 @@ export class ConfigWatcher {
   }
 
   async #refuseToRepeat(): Promise<void> {
-    this.#options.sink.refuse([this.#problem('a pipe cannot be read a second time: name a file')]);
+    this.#options.sink.refuse([this.#diagnostic('a pipe cannot be read a second time: name a file')]);
   }
 
   async #followFolders(): Promise<void> {
@@ -176,8 +176,8 @@ export class ConfigWatcher {
     this.#options.sink.unwatched(cause);
   }
 
-  #problem(message: string): Diagnostic {
-    return { file: this.#options.path, line: null, column: null, message, severity: 'mistake' };
+  #diagnostic(message: string): Diagnostic {
+    return { file: this.#options.path, line: null, column: null, message, severity: 'error' };
   }
 }
 

@@ -44,8 +44,8 @@ export class ReloadRecord implements Partial<ReloadListener> {
     this.#next = this.#now(event);
   }
 
-  refused(problems: readonly string[]): void {
-    this.#failure = { atMs: this.#clock.epochMs(), problems, mended: false };
+  refused(errors: readonly string[]): void {
+    this.#failure = { atMs: this.#clock.epochMs(), errors, mended: false };
   }
 
   unchanged(): void {
@@ -64,7 +64,7 @@ export class ReloadRecord implements Partial<ReloadListener> {
 /** A state of the files that could not be used. */
 export interface ReloadFailure {
   readonly atMs: number;
-  readonly problems: readonly string[];
+  readonly errors: readonly string[];
   /** Whether the files have been good since. */
   readonly mended: boolean;
 }

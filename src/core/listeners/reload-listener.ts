@@ -20,7 +20,7 @@ export interface ReloadListener {
   /** Another configuration is valid but waits for the keys of its identity provider. */
   waiting(event: ConfigEvent): void;
   /** The files have errors, one line each; the current configuration stays in use. */
-  refused(problems: readonly string[]): void;
+  refused(errors: readonly string[]): void;
   /** The files hold the configuration that was read last. */
   unchanged(): void;
   /** The files cannot be watched and are polled instead. */

@@ -10,7 +10,8 @@ export class ReloadLog implements Partial<ReloadListener> {
   }
 
   warned(warnings: readonly string[]): void {
-    for (const problem of warnings) this.#log.warn({ type: 'reload', problem }, 'configuration');
+    for (const warning of warnings)
+      this.#log.warn({ type: 'reload', warning }, 'the configuration has a warning');
   }
 
   applied({ generation, hash, needsRestart }: AppliedEvent): void {
@@ -27,11 +28,8 @@ export class ReloadLog implements Partial<ReloadListener> {
     );
   }
 
-  refused(problems: readonly string[]): void {
-    this.#log.error(
-      { type: 'reload', problems },
-      'the configuration has errors; the current one stays in use',
-    );
+  refused(errors: readonly string[]): void {
+    this.#log.error({ type: 'reload', errors }, 'the configuration has errors; the current one stays in use');
   }
 
   unchanged(): void {

@@ -33,7 +33,7 @@ describe('the page', () => {
     const nasty = `<script>alert("1")</script>&'`;
     const page = pageOf(
       {
-        lastFailure: { atMs: MOMENT, problems: [nasty], mended: false },
+        lastFailure: { atMs: MOMENT, errors: [nasty], mended: false },
         pendingRestart: [{ key: nasty, running: nasty, wanted: nasty }],
       },
       {
@@ -48,7 +48,7 @@ describe('the page', () => {
   });
 
   it('sums up the state in one line', () => {
-    const failure = { atMs: MOMENT, problems: ['a', 'b'], mended: false };
+    const failure = { atMs: MOMENT, errors: ['a', 'b'], mended: false };
     const waiting = { generation: 4, hash: 'f', sinceMs: MOMENT };
     const pendingRestart = [{ key: 'listen.http', running: 'a', wanted: 'b' }];
     expect(wordOf(pageOf({}))).toEqual(['well', 'ready']);
@@ -63,7 +63,7 @@ describe('the page', () => {
   });
 
   it('shows what runs, each error on its own line, and readable moments', () => {
-    const page = pageOf({ lastFailure: { atMs: MOMENT, problems: ['one', 'two'], mended: false } });
+    const page = pageOf({ lastFailure: { atMs: MOMENT, errors: ['one', 'two'], mended: false } });
     expect(page).toContain('<td>3, since 2026-01-31T12:00:00.000Z</td>');
     expect(page).toContain('<td>2026-01-31T12:00:00.000Z<br>one<br>two</td>');
     expect(page).toContain('<td>api</td><td>api:3000</td><td>2</td><td>1</td>');
@@ -76,7 +76,7 @@ describe('the JSON', () => {
     const json = JSON.parse(
       statusAsJson({
         ...STATUS,
-        configuration: { ...STATUS.configuration, lastFailure: { atMs: MOMENT, problems: [], mended: true } },
+        configuration: { ...STATUS.configuration, lastFailure: { atMs: MOMENT, errors: [], mended: true } },
       }),
     );
     expect(json).toMatchObject({

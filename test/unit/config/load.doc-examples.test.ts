@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadFiles, problemsOf } from '../../support/config-text.ts';
+import { diagnosticsOf, loadFiles } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
 
 const all = await docExamples();
@@ -19,7 +19,7 @@ describe('the examples of gateway.yaml in the documents', () => {
     for (const { where, text } of examples) {
       const limits = text.includes('limits: limits.yaml') ? limitsBeside(where) : {};
       const loaded = await loadFiles({ 'gateway.yaml': text, ...limits }, variablesOf(text));
-      expect(problemsOf(loaded), where).toEqual([]);
+      expect(diagnosticsOf(loaded), where).toEqual([]);
     }
   });
 });
@@ -27,7 +27,7 @@ describe('the examples of gateway.yaml in the documents', () => {
 describe('the examples of limits.yaml in the documents', () => {
   it('have no mistake and no warning', async () => {
     for (const { where, text } of all.filter(({ file }) => file === 'limits.yaml')) {
-      expect(problemsOf(await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text })), where).toEqual(
+      expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text })), where).toEqual(
         [],
       );
     }

@@ -7,7 +7,7 @@ import {
   limitsJsonSchema,
   loadConfig,
 } from '../../../src/config/index.ts';
-import { loadFiles, problemsOf } from '../../support/config-text.ts';
+import { diagnosticsOf, loadFiles } from '../../support/config-text.ts';
 
 const gateway = await readFile('config/gateway.yaml', 'utf8');
 const limits = await readFile('config/limits.yaml', 'utf8');
@@ -100,9 +100,9 @@ describe('config/gateway.yaml', () => {
   it('has behind a "#" nothing but keys that exist', async () => {
     const files = { 'gateway.yaml': withEveryKey(gateway), 'limits.yaml': limits };
     expect(files['gateway.yaml']).toMatch(/^ {4}ca_file:/m);
-    const problems = problemsOf(await loadFiles(files, { OIDC_CLIENT_SECRET: 'secret' }));
-    expect(problems.join('\n')).toContain('"private_key_file" has no use');
-    expect(problems.join('\n')).not.toMatch(/unknown key|missing key|expected/);
+    const diagnostics = diagnosticsOf(await loadFiles(files, { OIDC_CLIENT_SECRET: 'secret' }));
+    expect(diagnostics.join('\n')).toContain('"private_key_file" has no use');
+    expect(diagnostics.join('\n')).not.toMatch(/unknown key|missing key|expected/);
   });
 });
 

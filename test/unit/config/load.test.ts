@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
-import { NEEDED, problemsIn } from '../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../support/config-text.ts';
 import { tempFolder } from '../../support/temp.ts';
 
 const TIME = 'expected a time such as 250ms, 5s, 10m or 1h';
@@ -23,18 +23,18 @@ describe('a file that is no configuration', () => {
     ['nothing', ''],
     ['comments alone', '# upstreams:\n#   api:\n'],
   ])('is said to be empty when it holds %s', async (_, text) => {
-    expect(await problemsIn(text)).toEqual(['1:1: the file is empty, or all of it is commented out']);
+    expect(await diagnosticsIn(text)).toEqual(['1:1: the file is empty, or all of it is commented out']);
   });
 
   it.each([
     ['a list', '- a\n', '1:1: expected a map of keys, found a list'],
     ['a word', 'gateway\n', '1:1: expected a map of keys, found text'],
-  ])('is said to be %s', async (_, text, problem) => {
-    expect(await problemsIn(text)).toEqual([problem]);
+  ])('is said to be %s', async (_, text, diagnostic) => {
+    expect(await diagnosticsIn(text)).toEqual([diagnostic]);
   });
 
   it('gets its syntax told, and nothing that would follow from it', async () => {
-    expect(await problemsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
+    expect(await diagnosticsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
       '3:4: this line is indented by 3, which matches no line above it: indent it like the keys beside it',
     ]);
   });
@@ -43,7 +43,7 @@ describe('a file that is no configuration', () => {
     const file = join(await tempFolder(), 'gateway.yaml');
     expect(await loadConfig(file, { env: {}, generation: 1 })).toMatchObject({
       ok: false,
-      problems: [{ file, line: null, message: `no such file (${file})` }],
+      diagnostics: [{ file, line: null, message: `no such file (${file})` }],
     });
   });
 });
@@ -72,8 +72,8 @@ describe('keys', () => {
       routeWith('path: /, upstream: api, authentication: none, timeouts: { connect: 1s }'),
       '1:70: routes[0].timeouts: unknown key "connect": it belongs in "upstreams.NAME.timeouts"',
     ],
-  ])('are refused when there is no such key %s', async (_, text, problem) => {
-    expect(await problemsIn(text)).toEqual([problem]);
+  ])('are refused when there is no such key %s', async (_, text, diagnostic) => {
+    expect(await diagnosticsIn(text)).toEqual([diagnostic]);
   });
 
   it.each([
@@ -98,25 +98,25 @@ describe('keys', () => {
       routeWith('path: /, authentication: none'),
       '1:10: routes[0]: missing key "upstream": expected the name of an upstream',
     ],
-  ])('must be there: %s', async (_, text, problem) => {
-    expect(await problemsIn(text)).toEqual([problem]);
+  ])('must be there: %s', async (_, text, diagnostic) => {
+    expect(await diagnosticsIn(text)).toEqual([diagnostic]);
   });
 
   it('that are misspelt are not said to be missing as well', async () => {
-    expect(await problemsIn(routeWith('path: /, upstrem: api, authentication: none'))).toEqual([
+    expect(await diagnosticsIn(routeWith('path: /, upstrem: api, authentication: none'))).toEqual([
       '1:21: routes[0]: unknown key "upstrem", did you mean "upstream"?',
     ]);
   });
 
   it('must have a value', async () => {
-    expect(await problemsIn(`listen:\n  http:\ntimeouts:\n${NEEDED}`)).toEqual([
+    expect(await diagnosticsIn(`listen:\n  http:\ntimeouts:\n${NEEDED}`)).toEqual([
       `2:3: listen.http: ${HOST_PORT}, found nothing`,
       '3:1: timeouts: expected a map of keys, found nothing',
     ]);
   });
 
   it('that come twice are told with the other mistakes', async () => {
-    expect(await problemsIn(`log: {}\nlog: {}\nfoo: 1\n${NEEDED}`)).toEqual([
+    expect(await diagnosticsIn(`log: {}\nlog: {}\nfoo: 1\n${NEEDED}`)).toEqual([
       '2:1: the key "log" is already there, in line 1',
       '3:1: unknown key "foo"',
     ]);
@@ -234,8 +234,8 @@ describe('values', () => {
       '1:15: log.level: expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", found "warning", did you mean "warn"?',
     ],
     ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes", did you mean true?'],
-  ])('are refused: %s', async (text, problem) => {
-    expect(await problemsIn(`${text}\n${NEEDED}`)).toEqual([problem]);
+  ])('are refused: %s', async (text, diagnostic) => {
+    expect(await diagnosticsIn(`${text}\n${NEEDED}`)).toEqual([diagnostic]);
   });
 
   it.each([
@@ -263,7 +263,9 @@ describe('values', () => {
     ['http://10.1', `${URL}, found "http://10.1"`],
     ['http://::1', `${URL}, found "http://::1"`],
   ])('are refused as the URL of an upstream: %s', async (url, message) => {
-    expect(await problemsIn(upstreamWith(`url: "${url}"`))).toEqual([`1:26: upstreams.api.url: ${message}`]);
+    expect(await diagnosticsIn(upstreamWith(`url: "${url}"`))).toEqual([
+      `1:26: upstreams.api.url: ${message}`,
+    ]);
   });
 
   it.each([
@@ -286,13 +288,13 @@ describe('values', () => {
       '1:54: upstreams.api.max_requests: expected a whole number from 1 to 1000000, found -1',
     ],
     ['max_head: none', `1:50: upstreams.api.max_head: ${SIZE}, found "none"`],
-  ])('are refused in an upstream: %s', async (keys, problem) => {
-    expect(await problemsIn(upstreamWith(`url: "http://api", ${keys}`))).toEqual([problem]);
+  ])('are refused in an upstream: %s', async (keys, diagnostic) => {
+    expect(await diagnosticsIn(upstreamWith(`url: "http://api", ${keys}`))).toEqual([diagnostic]);
   });
 
   it('are refused as the name of an upstream', async () => {
     const text = 'upstreams:\n  "a b": { url: "http://a" }\nroutes: []\n';
-    expect(await problemsIn(text)).toContain(
+    expect(await diagnosticsIn(text)).toContain(
       '2:3: upstreams: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
     );
   });
@@ -343,31 +345,31 @@ describe('values', () => {
       'authentication: none, timeouts: { first_byte: 1 }',
       `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1: a time has a unit, such as 1ms or 1s`,
     ],
-  ])('are refused in a route: %s', async (keys, problem) => {
-    expect(await problemsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([problem]);
+  ])('are refused in a route: %s', async (keys, diagnostic) => {
+    expect(await diagnosticsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([diagnostic]);
   });
 
   it('are refused as the path of a route, with the way out', async () => {
-    expect(await problemsIn(routeWith('path: v1/things, upstream: api, authentication: none'))).toEqual([
+    expect(await diagnosticsIn(routeWith('path: v1/things, upstream: api, authentication: none'))).toEqual([
       '1:18: routes[0].path: a path starts with "/": write "/v1/things"',
     ]);
   });
 
   it('are shown in messages up to sixty characters', async () => {
-    const [problem] = await problemsIn(`timeouts: { keep_alive: ${'9'.repeat(80)}s }\n${NEEDED}`);
-    expect(problem).toBe(`1:25: timeouts.keep_alive: ${TIME}, found "${'9'.repeat(60)}..."`);
+    const [diagnostic] = await diagnosticsIn(`timeouts: { keep_alive: ${'9'.repeat(80)}s }\n${NEEDED}`);
+    expect(diagnostic).toBe(`1:25: timeouts.keep_alive: ${TIME}, found "${'9'.repeat(60)}..."`);
   });
 });
 
 describe('variables', () => {
   it('stand for text', async () => {
     const text = `listen: { http: "127.0.0.1:\${PORT}" }\nlog: { level: "\${LEVEL}" }\n${NEEDED}`;
-    expect(await problemsIn(text, { PORT: '80', LEVEL: 'debug' })).toEqual([]);
+    expect(await diagnosticsIn(text, { PORT: '80', LEVEL: 'debug' })).toEqual([]);
   });
 
   it('that are not set are told, and nothing that follows from it', async () => {
     const text = `routes:\n  - path: /**\n    upstream: "\${NAME}"\n    authentication: none\nupstreams: { api: { url: "http://\${HOST}" } }\n`;
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       '3:15: the environment variable NAME is not set',
       '5:26: the environment variable HOST is not set',
     ]);
@@ -387,12 +389,12 @@ describe('variables', () => {
     [routeWith(`path: /, upstream: api, authentication: none, methods: ["\${V}"]`)],
     [routeWith(`path: /, upstream: api, authentication: none, max_body: "\${V}"`)],
   ])('never show what they hold: %j', async text => {
-    const problems: string[] = [];
+    const diagnostics: string[] = [];
     for (const V of ['hunter2;{', 'https://hunter2', '10.0.0.0/99 hunter2', '10.0.0.0/99']) {
-      problems.push(...(await problemsIn(text, { V })));
+      diagnostics.push(...(await diagnosticsIn(text, { V })));
     }
-    expect(problems).not.toEqual([]);
-    expect(problems.join('\n')).not.toMatch(/hunter2|\/99/);
+    expect(diagnostics).not.toEqual([]);
+    expect(diagnostics.join('\n')).not.toMatch(/hunter2|\/99/);
   });
 });
 
@@ -416,7 +418,7 @@ routes:
     authentication: none
 caps: { fields: many }
 `;
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       '2:3: listen: unknown key "htp", did you mean "http"?',
       '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
       `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5: a time has a unit, such as 5ms or 5s`,
@@ -438,7 +440,7 @@ routes:
   - { path: /b, upstream: b, authentication: none }
   - { path: /c, upstream: c, authentication: none }
 `;
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       '2:43: upstreams.a.timeouts: unknown key "conect", did you mean "connect"?',
     ]);
   });

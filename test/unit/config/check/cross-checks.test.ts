@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { NEEDED, problemsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../../support/config-text.ts';
 
 const UPSTREAMS = `upstreams: { api: { url: "http://api:3000" } }\nroutes:\n`;
 
-/** The problems of these routes, written from line 3 on, path in column 11. */
-function problemsOfRoutes(...routes: string[]): Promise<string[]> {
+/** The diagnostics of these routes, written from line 3 on, path in column 11. */
+function diagnosticsOfRoutes(...routes: string[]): Promise<string[]> {
   const lines = routes.map(route => `  - { path: ${route}, upstream: api, authentication: none }\n`);
-  return problemsIn(UPSTREAMS + lines.join(''));
+  return diagnosticsIn(UPSTREAMS + lines.join(''));
 }
 
 describe('the upstream of a route', () => {
   it('must exist', async () => {
     const route = (name: string) => `  - { path: /${name}, upstream: ${name}, authentication: none }\n`;
-    expect(await problemsIn(UPSTREAMS + route('api') + route('app') + route('database'))).toEqual([
+    expect(await diagnosticsIn(UPSTREAMS + route('api') + route('app') + route('database'))).toEqual([
       '4:29: routes[1].upstream: no upstream is named "app", did you mean "api"?',
       '5:34: routes[2].upstream: no upstream is named "database"',
     ]);
@@ -21,20 +21,22 @@ describe('the upstream of a route', () => {
   it('may be one whose own keys are wrong', async () => {
     const text =
       'upstreams: { api: { url: 1 } }\nroutes: [{ path: /, upstream: api, authentication: none }]\n';
-    expect(await problemsIn(text)).toHaveLength(1);
+    expect(await diagnosticsIn(text)).toHaveLength(1);
   });
 
   it('is not looked for where upstreams or routes are of another kind', async () => {
     const list = 'upstreams:\n  - api\nroutes: [{ path: /, upstream: api, authentication: none }]\n';
-    expect(await problemsIn(list)).toEqual([
+    expect(await diagnosticsIn(list)).toEqual([
       expect.stringMatching(/^2:3: upstreams: expected a map such as/),
     ]);
     const map = 'upstreams: { api: { url: "http://api" } }\nroutes: { /: api }\n';
-    expect(await problemsIn(map)).toEqual([expect.stringMatching(/^2:9: routes: expected a list of routes/)]);
+    expect(await diagnosticsIn(map)).toEqual([
+      expect.stringMatching(/^2:9: routes: expected a list of routes/),
+    ]);
   });
 
   it('is not looked for where the upstreams are missing altogether', async () => {
-    expect(await problemsIn('routes: [{ path: /, upstream: api, authentication: none }]\n')).toEqual([
+    expect(await diagnosticsIn('routes: [{ path: /, upstream: api, authentication: none }]\n')).toEqual([
       '1:1: missing key "upstreams": expected a map such as { api: { url: "http://api.internal:3000" } }',
     ]);
   });
@@ -48,13 +50,13 @@ routes:
 `;
 
   it('is worth a warning', async () => {
-    expect(await problemsIn(`${UNUSED}  - { path: /, upstream: api, authentication: none }\n`)).toEqual([
+    expect(await diagnosticsIn(`${UNUSED}  - { path: /, upstream: api, authentication: none }\n`)).toEqual([
       '3:3: warning: upstreams: no route uses the upstream "old"',
     ]);
   });
 
   it('is not said to be unused while a route names one that does not exist', async () => {
-    expect(await problemsIn(`${UNUSED}  - { path: /, upstream: alt, authentication: none }\n`)).toEqual([
+    expect(await diagnosticsIn(`${UNUSED}  - { path: /, upstream: alt, authentication: none }\n`)).toEqual([
       '5:26: routes[0].upstream: no upstream is named "alt"',
     ]);
   });
@@ -62,14 +64,19 @@ routes:
 
 describe('two routes', () => {
   it('may not match the same requests, however they are written', async () => {
-    expect(await problemsOfRoutes('"/v1/users/{id}"', '/v1/users', '"/V1/Users/{name}/"')).toEqual([
+    expect(await diagnosticsOfRoutes('"/v1/users/{id}"', '/v1/users', '"/V1/Users/{name}/"')).toEqual([
       '5:13: routes[2].path: this route matches the same requests as the one in line 3',
     ]);
   });
 
   it('may share a path when no method is in both', async () => {
     expect(
-      await problemsOfRoutes('/a, methods: [GET]', '/a, methods: [POST]', '/a', '/a, methods: [PUT, POST]'),
+      await diagnosticsOfRoutes(
+        '/a, methods: [GET]',
+        '/a, methods: [POST]',
+        '/a',
+        '/a, methods: [PUT, POST]',
+      ),
     ).toEqual(['6:13: routes[3].path: this route matches the same requests as the one in line 4']);
   });
 
@@ -77,7 +84,7 @@ describe('two routes', () => {
     const text = `${UPSTREAMS}  - { path: /a, upstream: api, authentication: 1 }
   - { path: /a, upstream: nope, x: 1 }
 `;
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       expect.stringMatching(/^3:48: routes\[0\]\.authentication: expected/),
       expect.stringMatching(/^4:5: routes\[1\]: a route requires a token/),
       '4:13: routes[1].path: this route matches the same requests as the one in line 3',
@@ -89,7 +96,7 @@ describe('two routes', () => {
 
 describe('a route that others hide', () => {
   it('is worth a warning that names them', async () => {
-    expect(await problemsOfRoutes('/a/**', '/a', '"/a/{x}/**"')).toEqual([
+    expect(await diagnosticsOfRoutes('/a/**', '/a', '"/a/{x}/**"')).toEqual([
       '3:13: warning: routes[0].path: no request reaches this route: more specific ones (line 4, 5) take them all',
     ]);
   });
@@ -97,7 +104,7 @@ describe('a route that others hide', () => {
 
 describe('the two listeners', () => {
   const listen = (http: string, admin: string) =>
-    problemsIn(
+    diagnosticsIn(
       `${UPSTREAMS.replace('routes:\n', 'routes: []\n')}listen: { http: "${http}", admin: "${admin}" }\n`,
     );
   const TAKEN = expect.stringContaining('listen.admin: this is where http listens already');
@@ -121,14 +128,14 @@ describe('the two listeners', () => {
   });
 
   it('are compared by their defaults too', async () => {
-    expect(await problemsIn('upstreams: {}\nroutes: []\nlisten: { http: 0.0.0.0:9090 }\n')).toEqual([
+    expect(await diagnosticsIn('upstreams: {}\nroutes: []\nlisten: { http: 0.0.0.0:9090 }\n')).toEqual([
       '3:9: listen.admin: this is where http listens already: take another port',
     ]);
   });
 });
 
 describe('the keep-alive of clients', () => {
-  const withKeepAlive = (time: string) => problemsIn(`${NEEDED}timeouts: { keep_alive: ${time} }\n`);
+  const withKeepAlive = (time: string) => diagnosticsIn(`${NEEDED}timeouts: { keep_alive: ${time} }\n`);
 
   it('is warned of where it is shorter than the pauses of clients', async () => {
     expect(await withKeepAlive('64s')).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn } from '../../../support/config-text.ts';
 
 const PROVIDER =
   'identity_provider: { issuer: "https://id", client_id: gateway, client_authentication: none, redirect_uri: "https://app" }\n';
@@ -10,19 +10,19 @@ const routeWith = (keys = '') => `routes: [{ path: /**, upstream: api${keys} }]\
 
 describe('a route without an identity provider', () => {
   it('has to say that it requires no token', async () => {
-    expect(await problemsIn(routeWith())).toEqual([
+    expect(await diagnosticsIn(routeWith())).toEqual([
       '1:10: routes[0]: a route requires a token unless it says "authentication: none", and there is no "identity_provider" to check one with',
     ]);
   });
 
   it.each(['required', 'optional'])('may not say authentication: %s', async kind => {
-    expect(await problemsIn(routeWith(`, authentication: ${kind}`))).toEqual([
+    expect(await diagnosticsIn(routeWith(`, authentication: ${kind}`))).toEqual([
       '1:54: routes[0].authentication: there is no "identity_provider" to check tokens with: add one, or write none',
     ]);
   });
 
   it('is not told so where the key is misspelt', async () => {
-    expect(await problemsIn(PROVIDER.replace('provider', 'providr') + TOKENS + routeWith())).toEqual([
+    expect(await diagnosticsIn(PROVIDER.replace('provider', 'providr') + TOKENS + routeWith())).toEqual([
       '1:1: unknown key "identity_providr", did you mean "identity_provider"?',
     ]);
   });
@@ -30,19 +30,19 @@ describe('a route without an identity provider', () => {
 
 describe('the two sections about tokens', () => {
   it('go together: a provider needs access_tokens', async () => {
-    expect(await problemsIn(PROVIDER + routeWith())).toEqual([
+    expect(await diagnosticsIn(PROVIDER + routeWith())).toEqual([
       '1:1: missing key "access_tokens" beside it: its "audience" says which tokens are for this API',
     ]);
   });
 
   it('go together: access_tokens need a provider', async () => {
-    expect(await problemsIn(TOKENS + routeWith(', authentication: none'))).toEqual([
+    expect(await diagnosticsIn(TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: "access_tokens" has no use without "identity_provider", which issues them',
     ]);
   });
 
   it('are of use to some route, else there is a warning', async () => {
-    expect(await problemsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
+    expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: warning: every route says "authentication: none", so that no token is ever looked at',
     ]);
   });
@@ -51,7 +51,7 @@ describe('the two sections about tokens', () => {
 describe('a route where no token is looked at', () => {
   it('cannot be closed when one expires', async () => {
     const route = routeWith(', authentication: none, close_at_expiry: true');
-    expect(await problemsIn(route)).toEqual([
+    expect(await diagnosticsIn(route)).toEqual([
       '1:77: routes[0].close_at_expiry: with "authentication: none" no token is looked at, so that none expires',
     ]);
   });
@@ -60,19 +60,19 @@ describe('a route where no token is looked at', () => {
 describe('the two paths of the sign-in', () => {
   it.each(['/v1/anonymous/auth', '/V1/Anonymous/authorize-url/'])("are nobody else's: %s", async path => {
     const text = PROVIDER + TOKENS + routeWith(', methods: [PATCH]').replace('/**', path);
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       '3:18: routes[0].path: the gateway itself serves this path, to sign users in: remove the route',
     ]);
   });
 
   it.each(['/v1/anonymous/**', '/v1/anonymous/auth/more'])('may have neighbours: %s', async path => {
-    expect(await problemsIn(PROVIDER + TOKENS + routeWith().replace('/**', path))).toEqual([]);
+    expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith().replace('/**', path))).toEqual([]);
   });
 });
 
 describe('an identity header', () => {
-  const problemsOfHeaders = (headers: string, more = '') =>
-    problemsIn(
+  const diagnosticsOfHeaders = (headers: string, more = '') =>
+    diagnosticsIn(
       `access_tokens: { audience: api, identity_headers: { ${headers} } }\n${PROVIDER}${more}${routeWith()}`,
     );
 
@@ -80,20 +80,20 @@ describe('an identity header', () => {
     ...['Authorization', 'Host', 'Content-Length', 'connection', 'Via', 'X-Request-Id', 'X-Real-IP'],
     ...['X-Forwarded-User', 'X-Original-URL', 'x_real_ip'],
   ])('cannot be %s', async name => {
-    expect(await problemsOfHeaders(`${name}: sub`)).toEqual([
+    expect(await diagnosticsOfHeaders(`${name}: sub`)).toEqual([
       `1:53: access_tokens.identity_headers: the gateway has a meaning of its own for "${name}": take another name`,
     ]);
   });
 
   it('cannot be one that trusted proxies may send', async () => {
-    expect(await problemsOfHeaders('X-Edge: sub', 'forwarding_headers: [x-edge]\n')).toEqual([
+    expect(await diagnosticsOfHeaders('X-Edge: sub', 'forwarding_headers: [x-edge]\n')).toEqual([
       '1:53: access_tokens.identity_headers: "X-Edge" is one of the forwarding_headers, which trusted proxies send: take another name',
     ]);
   });
 
   it('cannot be one that anyone may send', async () => {
     expect(
-      await problemsOfHeaders('X-Remote-User: sub', 'forwarding_headers: { keep: [x_remote_user] }\n'),
+      await diagnosticsOfHeaders('X-Remote-User: sub', 'forwarding_headers: { keep: [x_remote_user] }\n'),
     ).toEqual([
       '1:53: access_tokens.identity_headers: "X-Remote-User" is kept by forwarding_headers, so that anyone could send it: take another name',
     ]);
@@ -102,15 +102,15 @@ describe('an identity header', () => {
   it.each(['X-Remote-User', 'Remote-Email', 'X-Auth-Request-User'])(
     'can be one by which a proxy in front would say who sends: %s',
     async name => {
-      expect(await problemsOfHeaders(`${name}: sub`)).toEqual([]);
+      expect(await diagnosticsOfHeaders(`${name}: sub`)).toEqual([]);
     },
   );
 
   it('has a name that no other has, however servers spell it', async () => {
-    expect(await problemsOfHeaders('X-Caller: sub, x_caller: azp')).toEqual([
+    expect(await diagnosticsOfHeaders('X-Caller: sub, x_caller: azp')).toEqual([
       '1:68: access_tokens.identity_headers: "x_caller" is the same header field as "X-Caller"',
     ]);
-    expect(await problemsOfHeaders('X-Caller: sub, X.Caller: azp')).toEqual([
+    expect(await diagnosticsOfHeaders('X-Caller: sub, X.Caller: azp')).toEqual([
       '1:68: access_tokens.identity_headers: "X.Caller" is the same header field as "X-Caller"',
     ]);
   });

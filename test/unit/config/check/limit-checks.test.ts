@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../../src/config/index.ts';
-import { loadFiles, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
 
 const IDENTITY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
 access_tokens: { audience: any, bots: { claim: client_id } }
@@ -11,19 +11,19 @@ limits: limits.yaml
 const EVERYWHERE = ['path: /**, authentication: optional'];
 
 /** What is told of this limits.yaml beside these routes of gateway.yaml. */
-async function problemsIn(
+async function diagnosticsIn(
   limits: string,
   routes: readonly string[] = EVERYWHERE,
   identity = IDENTITY,
 ): Promise<string[]> {
-  return problemsOf(await loadFiles(filesOf(limits, routes, identity))).map(problem =>
-    problem.replace(/^limits\.yaml:/, ''),
+  return diagnosticsOf(await loadFiles(filesOf(limits, routes, identity))).map(diagnostic =>
+    diagnostic.replace(/^limits\.yaml:/, ''),
   );
 }
 
 /** The same of one bucket `b`, on these lines. */
-function problemsOfBucket(keys: string, lines: readonly string[], routes?: readonly string[]) {
-  return problemsIn(textOfBucket(keys, lines), routes);
+function diagnosticsOfBucket(keys: string, lines: readonly string[], routes?: readonly string[]) {
+  return diagnosticsIn(textOfBucket(keys, lines), routes);
 }
 
 /** The hints about that bucket, though nothing is wrong with it. */
@@ -34,7 +34,7 @@ async function hintsOfBucket(
   identity = IDENTITY,
 ): Promise<string[]> {
   const result = await loadFiles(filesOf(textOfBucket(`${keys}, scope: user`, lines), routes, identity));
-  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
   return result.hints.map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
@@ -85,8 +85,8 @@ describe('a value of limits.yaml', () => {
       '1:14: bucket_hash: expected "value" or "route", found "rout", did you mean "route"?',
     ],
     ['bucket: {}', '1:1: unknown key "bucket", did you mean "buckets"?'],
-  ])('%s is a mistake', async (text, problem) => {
-    expect(await problemsIn(`${text}\n`)).toEqual([problem]);
+  ])('%s is a mistake', async (text, diagnostic) => {
+    expect(await diagnosticsIn(`${text}\n`)).toEqual([diagnostic]);
   });
 
   it.each([
@@ -97,17 +97,17 @@ describe('a value of limits.yaml', () => {
       '2:19: buckets.b.main: expected the name of a parameter such as channel_id, without braces, found "{id}"',
     ],
     ['users: 1/1s', '2:13: buckets.b: unknown key "users", did you mean "user"?'],
-  ])('a bucket with { %s } is a mistake', async (key, problem) => {
+  ])('a bucket with { %s } is a mistake', async (key, diagnostic) => {
     const text = `buckets:\n  b: { ${key}, user: 5/5s }\nroutes: { "/{id}": b }\n`;
-    const [first, ...others] = await problemsIn(
+    const [first, ...others] = await diagnosticsIn(
       text.replace('user: 5/5s', key.startsWith('users') ? 'bot: 5/5s' : 'user: 5/5s'),
     );
     expect(others).toEqual([]);
-    expect(first?.replace(/^2:\d+/, '')).toBe(problem.replace(/^2:\d+/, ''));
+    expect(first?.replace(/^2:\d+/, '')).toBe(diagnostic.replace(/^2:\d+/, ''));
   });
 
   it('a bucket without a proper name is a mistake', async () => {
-    expect(await problemsIn('buckets: { "a b": { user: 5/5s } }\nroutes: { /: "a b" }\n')).toEqual([
+    expect(await diagnosticsIn('buckets: { "a b": { user: 5/5s } }\nroutes: { /: "a b" }\n')).toEqual([
       '1:12: buckets: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
     ]);
   });
@@ -115,7 +115,7 @@ describe('a value of limits.yaml', () => {
   it('all are told at once', async () => {
     const text =
       'global: { bot: 5 }\nbuckets:\n  b: { main: id }\n  c: { user: 5/5s }\nroutes:\n  /a: b\n  get /b: other\n';
-    expect(await problemsIn(text)).toEqual([
+    expect(await diagnosticsIn(text)).toEqual([
       '1:16: global.bot: expected off, or a number and a period such as 1000/1m, found 5',
       '3:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
       '6:3: routes: "/a" has no {id}, by which the bucket "b" counts',
@@ -140,21 +140,21 @@ describe('a line of routes', () => {
     ['ANY /v1', 'is no route: write the path alone for every method'],
     ['* /v1', 'is no route: write the path alone for every method'],
     ['GET /v1/{a}/{a}', 'is no route: two parameters are named "a": give each a name of its own'],
-  ])('"%s" is a mistake', async (line, problem) => {
-    expect(await problemsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
-      `3:3: routes: "${line}" ${problem}`,
+  ])('"%s" is a mistake', async (line, diagnostic) => {
+    expect(await diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
+      `3:3: routes: "${line}" ${diagnostic}`,
     ]);
   });
 
   it('names a bucket that exists', async () => {
     expect(
-      await problemsIn('buckets: { messages: { user: 5/5s } }\nroutes: { /a: message, /b: messages }\n'),
+      await diagnosticsIn('buckets: { messages: { user: 5/5s } }\nroutes: { /a: message, /b: messages }\n'),
     ).toEqual(['2:15: routes./a: no bucket is named "message", did you mean "messages"?']);
   });
 
   it('has the main parameter of its bucket', async () => {
     expect(
-      await problemsOfBucket('main: channel_id, user: 5/5s', ['/a/{channel_id}', '/b/{chanel_id}', '/c']),
+      await diagnosticsOfBucket('main: channel_id, user: 5/5s', ['/a/{channel_id}', '/b/{chanel_id}', '/c']),
     ).toEqual([
       '5:3: routes: "/b/{chanel_id}" has no {channel_id}, by which the bucket "b" counts, did you mean "chanel_id"?',
       '6:3: routes: "/c" has no {channel_id}, by which the bucket "b" counts',
@@ -163,12 +163,12 @@ describe('a line of routes', () => {
 
   it('matches no request that another matches just as well', async () => {
     expect(
-      await problemsOfBucket('user: 5/5s', ['GET /a/{x}', 'POST /a/{x}', '/a/{x}', '"GET /A/{y}/"']),
+      await diagnosticsOfBucket('user: 5/5s', ['GET /a/{x}', 'POST /a/{x}', '/a/{x}', '"GET /A/{y}/"']),
     ).toEqual(['7:3: routes: "GET /A/{y}/" matches the same requests as line 4']);
   });
 
   it('is worth a warning when more specific ones hide it', async () => {
-    expect(await problemsOfBucket('user: 5/5s', ['/a/**', '/a', '/a/{x}/**'])).toEqual([
+    expect(await diagnosticsOfBucket('user: 5/5s', ['/a/**', '/a', '/a/{x}/**'])).toEqual([
       '4:3: warning: routes: no request reaches "/a/**": more specific ones (line 5, 6) take them all',
     ]);
   });
@@ -176,19 +176,19 @@ describe('a line of routes', () => {
 
 describe('a bucket', () => {
   it('that no line leads to is worth a warning', async () => {
-    expect(await problemsIn('buckets: { b: { user: 5/5s }, c: { user: 5/5s } }\nroutes: { /: b }\n')).toEqual(
-      ['1:31: warning: buckets: no line of "routes" leads to the bucket "c"'],
-    );
+    expect(
+      await diagnosticsIn('buckets: { b: { user: 5/5s }, c: { user: 5/5s } }\nroutes: { /: b }\n'),
+    ).toEqual(['1:31: warning: buckets: no line of "routes" leads to the bucket "c"']);
   });
 
   it('that limits nobody is a mistake', async () => {
-    expect(await problemsOfBucket('algorithm: smooth', ['/'])).toEqual([
+    expect(await diagnosticsOfBucket('algorithm: smooth', ['/'])).toEqual([
       '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
     ]);
   });
 
   it('with a resource limit needs a main parameter', async () => {
-    expect(await problemsOfBucket('resource: 5/5s', ['/'])).toEqual([
+    expect(await diagnosticsOfBucket('resource: 5/5s', ['/'])).toEqual([
       '2:8: buckets.b: "resource" adds up what all callers send for one value of the main parameter: name that with "main"',
     ]);
   });
@@ -199,7 +199,7 @@ describe('a bucket', () => {
         'gateway.yaml': `${IDENTITY}routes: [{ path: /**, upstream: api, authentication: optional }]\n`,
         'limits.yaml': `buckets:\n  b: { user: 5/5s${keys} }\nroutes: { /a: b, /b: b }\n`,
       });
-      if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+      if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
       expect(result.warnings).toEqual([]);
       return result.hints.map(formatDiagnostic);
     };
@@ -231,7 +231,7 @@ describe('a line that no route of gateway.yaml takes requests to', () => {
       '/v3/**',
       '/**',
     ];
-    expect(await problemsOfBucket('user: 5/5s', lines, routes)).toEqual([
+    expect(await diagnosticsOfBucket('user: 5/5s', lines, routes)).toEqual([
       NONE('7:3', 'PUT /v1/a'),
       NONE('8:3', '/v2'),
       NONE('11:3', '/v3/**'),
@@ -239,12 +239,14 @@ describe('a line that no route of gateway.yaml takes requests to', () => {
   });
 
   it('is none where the gateway itself serves the path', async () => {
-    expect(await problemsOfBucket('address: 5/5s', ['POST /v1/anonymous/auth'], ['path: /v2'])).toEqual([]);
+    expect(await diagnosticsOfBucket('address: 5/5s', ['POST /v1/anonymous/auth'], ['path: /v2'])).toEqual(
+      [],
+    );
   });
 
   it('is not looked for while a route of gateway.yaml is wrong', async () => {
-    const problems = await problemsOfBucket('user: 5/5s', ['/v1'], ['path: v1']);
-    expect(problems).toEqual([expect.stringMatching(/^gateway\.yaml:/)]);
+    const diagnostics = await diagnosticsOfBucket('user: 5/5s', ['/v1'], ['path: v1']);
+    expect(diagnostics).toEqual([expect.stringMatching(/^gateway\.yaml:/)]);
   });
 });
 
@@ -302,7 +304,7 @@ describe('a quota for a class that nobody can have', () => {
   it('is not told while one of the lines has no route, as when an operator takes one out', async () => {
     const [keys, lines] = ['address: 1/1s, user: 5/5s', ['/a/x', '/c']];
     expect(await hintsOfBucket(keys, lines, [REQUIRED])).toEqual([]);
-    expect(await problemsOfBucket(keys, lines, [REQUIRED])).toEqual([
+    expect(await diagnosticsOfBucket(keys, lines, [REQUIRED])).toEqual([
       expect.stringContaining('warning: routes: no route of gateway.yaml takes'),
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityModel } from '../../../../src/config/index.ts';
-import { loadFiles, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
 
 const REST = `upstreams: { api: { url: "http://api:3000" } }
 routes: [{ path: /**, upstream: api }]
@@ -13,7 +13,7 @@ async function identityOf(provider: string, tokens: string, limits = ''): Promis
   const files = limits === '' ? {} : { 'limits.yaml': limits };
   const named = limits === '' ? gateway : `${gateway}limits: limits.yaml\n`;
   const result = await loadFiles({ 'gateway.yaml': named, ...files });
-  expect(problemsOf(result)).toEqual([]);
+  expect(diagnosticsOf(result)).toEqual([]);
   return result.ok ? result.snapshot.identity : null;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BucketModel, LimitsModel, Snapshot } from '../../../../src/config/index.ts';
 import type { Limit } from '../../../../src/limits/index.ts';
-import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 const GATEWAY = `limits: limits.yaml
 identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
@@ -12,7 +12,7 @@ routes: [{ path: /**, upstream: api, authentication: optional }]
 
 async function snapshotOf(limits: string): Promise<Snapshot> {
   const result = await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': limits });
-  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
   return result.snapshot;
 }
 
@@ -205,7 +205,7 @@ describe('window_slack', () => {
 
 it('is another file than the one that names it', async () => {
   const files = { 'gateway.yaml': `${NEEDED}limits: ./gateway.yaml\n` };
-  expect(problemsOf(await loadFiles(files))).toEqual([
+  expect(diagnosticsOf(await loadFiles(files))).toEqual([
     'gateway.yaml:3:9: limits: this is the name of this very file: limits stand in one of their own',
   ]);
 });

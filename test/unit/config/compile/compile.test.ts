@@ -4,7 +4,7 @@ import { loadText, NEEDED } from '../../../support/config-text.ts';
 
 async function loaded(text: string): Promise<LoadResult & { ok: true }> {
   const result = await loadText(text);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result;
 }
 

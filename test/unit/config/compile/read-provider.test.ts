@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { IdentityModel, LoadResult } from '../../../../src/config/index.ts';
 import { type Certificates, makeCertificates } from '../../../support/certificates.ts';
-import { loadFiles, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
 
 const SECRET = 'hunter2hunter2';
 const REST = `access_tokens: { audience: api }
@@ -24,17 +24,17 @@ function load(keys: string, files: Readonly<Record<string, string | Buffer>> = {
   return loadFiles({ 'gateway.yaml': `identity_provider: { ${keys}, ${NEEDED} }\n${REST}`, ...files }, env);
 }
 
-async function problemsWith(...parameters: Parameters<typeof load>): Promise<string[]> {
-  const problems = problemsOf(await load(...parameters));
-  expect(problems.join('\n')).not.toContain('hunter2');
-  return problems.map(problem =>
-    problem.replace('gateway.yaml:1:', '').replace(/identity_provider(\.|: )/, ''),
+async function diagnosticsWith(...parameters: Parameters<typeof load>): Promise<string[]> {
+  const diagnostics = diagnosticsOf(await load(...parameters));
+  expect(diagnostics.join('\n')).not.toContain('hunter2');
+  return diagnostics.map(diagnostic =>
+    diagnostic.replace('gateway.yaml:1:', '').replace(/identity_provider(\.|: )/, ''),
   );
 }
 
 async function identityWith(...parameters: Parameters<typeof load>): Promise<IdentityModel | null> {
   const result = await load(...parameters);
-  expect(problemsOf(result)).toEqual([]);
+  expect(diagnosticsOf(result)).toEqual([]);
   return result.ok ? result.snapshot.identity : null;
 }
 
@@ -66,14 +66,14 @@ describe('the secret of the gateway', () => {
   });
 
   it('must be somewhere', async () => {
-    expect(await problemsWith('scope: openid')).toEqual([
+    expect(await diagnosticsWith('scope: openid')).toEqual([
       '20: missing key "client_secret_file": client_secret_basic needs it, or client_secret: "$' + '{NAME}"',
     ]);
   });
 
   it('is in one place only', async () => {
     expect(
-      await problemsWith('client_secret_file: oidc, client_secret: "$' + '{SECRET}"', { oidc: SECRET }),
+      await diagnosticsWith('client_secret_file: oidc, client_secret: "$' + '{SECRET}"', { oidc: SECRET }),
     ).toEqual(['22: "client_secret" is there as well: leave out one of the two']);
   });
 
@@ -89,13 +89,13 @@ describe('the secret of the gateway', () => {
       'the file is larger than 1 MiB: is this the right file?',
     ],
   ])('is not taken from a file that %s', async (_, files, why) => {
-    const [problem = '', ...more] = await problemsWith('client_secret_file: oidc', files);
-    expect(problem).toContain(`42: client_secret_file: ${why}`);
+    const [diagnostic = '', ...more] = await diagnosticsWith('client_secret_file: oidc', files);
+    expect(diagnostic).toContain(`42: client_secret_file: ${why}`);
     expect(more).toEqual([]);
   });
 
   it('is not shown where it is put in the place of its file', async () => {
-    expect(await problemsWith('client_secret_file: hunter2hunter2')).toEqual([
+    expect(await diagnosticsWith('client_secret_file: hunter2hunter2')).toEqual([
       expect.stringMatching(/^42: client_secret_file: no such file \(looked for in \/.*\)$/),
     ]);
   });
@@ -119,8 +119,8 @@ describe('a way to authenticate', () => {
       'client_authentication: tls_client_auth',
       '45: client_authentication: needs a certificate and its key under tls',
     ],
-  ])('is refused with what does not belong to it: %s', async (keys, problem) => {
-    expect(await problemsWith(keys)).toEqual([problem]);
+  ])('is refused with what does not belong to it: %s', async (keys, diagnostic) => {
+    expect(await diagnosticsWith(keys)).toEqual([diagnostic]);
   });
 
   it('may be a private key, with the id by which the provider finds it', async () => {
@@ -139,13 +139,13 @@ describe('a way to authenticate', () => {
     [ed25519, 'cannot be used: a key of type ed25519 cannot sign client assertions: use RSA or EC'],
   ])('is refused with a key that cannot sign', async (key, why) => {
     const keys = 'private_key_file: key.pem, client_authentication: private_key_jwt';
-    expect(await problemsWith(keys, { 'key.pem': key })).toEqual([`40: private_key_file: ${why}`]);
+    expect(await diagnosticsWith(keys, { 'key.pem': key })).toEqual([`40: private_key_file: ${why}`]);
   });
 
   it('does not show a key that is put in the place of its file', async () => {
     const keys = `private_key_file: ${JSON.stringify(rsa)}, client_authentication: private_key_jwt`;
-    const problems = await problemsWith(keys);
-    expect(problems).toEqual(['40: private_key_file: write the path of a file here, not what it holds']);
+    const diagnostics = await diagnosticsWith(keys);
+    expect(diagnostics).toEqual(['40: private_key_file: write the path of a file here, not what it holds']);
   });
 });
 
@@ -171,14 +171,14 @@ describe('the files for https', () => {
     ['certificate_file', 'key_file', () => certificates.client.certificate],
     ['key_file', 'certificate_file', () => certificates.client.key],
   ])('come in pairs: %s needs %s', async (one, other, content) => {
-    expect(await problemsWith(`${NONE}tls: { ${one}: a.pem }`, { 'a.pem': content() })).toEqual([
+    expect(await diagnosticsWith(`${NONE}tls: { ${one}: a.pem }`, { 'a.pem': content() })).toEqual([
       expect.stringMatching(new RegExp(`^\\d+: tls.${one}: needs "${other}" beside it$`)),
     ]);
   });
 
   it('are refused where they hold something else', async () => {
     const tls = 'tls: { ca_file: x, certificate_file: x, key_file: x }';
-    expect(await problemsWith(NONE + tls, { x: SECRET })).toEqual([
+    expect(await diagnosticsWith(NONE + tls, { x: SECRET })).toEqual([
       '67: tls.ca_file: the file holds no certificate in PEM form',
       '88: tls.certificate_file: the file holds no certificate in PEM form',
       '101: tls.key_file: the file holds no private key in PEM form, or an encrypted one',
@@ -187,14 +187,14 @@ describe('the files for https', () => {
 
   it('are refused where one of several certificates cannot be read', async () => {
     const broken = '-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n';
-    expect(await problemsWith(`${NONE}tls: { ca_file: x }`, { x: certificates.ca + broken })).toEqual([
+    expect(await diagnosticsWith(`${NONE}tls: { ca_file: x }`, { x: certificates.ca + broken })).toEqual([
       '67: tls.ca_file: certificate 2 of the file cannot be read',
     ]);
   });
 
   it('are refused where certificate and key do not belong together', async () => {
     const files = { crt: certificates.client.certificate, key: certificates.server.key };
-    expect(await problemsWith(`${NONE}tls: { certificate_file: crt, key_file: key }`, files)).toEqual([
+    expect(await diagnosticsWith(`${NONE}tls: { certificate_file: crt, key_file: key }`, files)).toEqual([
       '56: tls: has a certificate or key that cannot be read, or that do not belong together',
     ]);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 const KEY = 'b'.repeat(32);
 
@@ -18,23 +18,23 @@ test('the key of the names in the log is the text of its file', async () => {
 });
 
 test('a key that can be guessed is a mistake, which does not show it', async () => {
-  expect(problemsOf(await load(KEY.slice(1)))).toEqual([
+  expect(diagnosticsOf(await load(KEY.slice(1)))).toEqual([
     'gateway.yaml:1:28: log.pseudonym_key_file: the key has fewer than 32 characters: "openssl rand -base64 32" makes one',
   ]);
 });
 
 test('a key that cannot be read is a mistake', async () => {
-  expect(problemsOf(await load(null))).toEqual([
+  expect(diagnosticsOf(await load(null))).toEqual([
     expect.stringMatching(/^gateway\.yaml:1:28: log\.pseudonym_key_file: no such file/),
   ]);
-  expect(problemsOf(await load(''))).toEqual([
+  expect(diagnosticsOf(await load(''))).toEqual([
     'gateway.yaml:1:28: log.pseudonym_key_file: the file is empty',
   ]);
 });
 
 test('a key in the place of its file is a mistake, which does not show it', async () => {
   const gateway = `log: { pseudonym_key_file: "-----BEGIN KEY" }\n${NEEDED}`;
-  expect(problemsOf(await loadFiles({ 'gateway.yaml': gateway }))).toEqual([
+  expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': gateway }))).toEqual([
     'gateway.yaml:1:28: log.pseudonym_key_file: write the path of a file here, not what it holds',
   ]);
 });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreModel } from '../../../../src/config/index.ts';
-import { loadFiles, loadText, NEEDED, problemsIn, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsIn, diagnosticsOf, loadFiles, loadText, NEEDED } from '../../../support/config-text.ts';
 
 const withStore = (store: string) => `${NEEDED}store: ${store}\n`;
 
 async function storeOf(store: string, files = {}, env = {}): Promise<StoreModel> {
   const loaded = await loadFiles({ 'gateway.yaml': withStore(store), ...files }, env);
-  if (!loaded.ok) throw new Error(problemsOf(loaded).join('\n'));
+  if (!loaded.ok) throw new Error(diagnosticsOf(loaded).join('\n'));
   return loaded.snapshot.store;
 }
 
-/** Problems without their place, which is the line of `store` for all. */
-const problemsOfStore = async (store: string, env = {}) =>
-  (await problemsIn(withStore(store), env)).map(problem => problem.replace(/^\d+:\d+: /, ''));
+/** Diagnostics without their place, which is the line of `store` for all. */
+const diagnosticsOfStore = async (store: string, env = {}) =>
+  (await diagnosticsIn(withStore(store), env)).map(diagnostic => diagnostic.replace(/^\d+:\d+: /, ''));
 
 describe('store', () => {
   it('is the memory of each gateway unless told otherwise', async () => {
@@ -116,8 +116,8 @@ describe('a mistake in store', () => {
     ['{ redis: "redis://redis", time_out: 50ms }', 'did you mean "timeout"'],
     ['{ redis: "redis://redis", password_file: nowhere }', 'store.password_file: '],
   ])('is told: %s', async (store, message) => {
-    const problems = await problemsOfStore(store);
-    expect(problems.join('\n')).toContain(message.replace('nowhere.pem', 'store.tls.ca_file'));
+    const diagnostics = await diagnosticsOfStore(store);
+    expect(diagnostics.join('\n')).toContain(message.replace('nowhere.pem', 'store.tls.ca_file'));
   });
 
   it('never shows a password', async () => {
@@ -127,6 +127,6 @@ describe('a mistake in store', () => {
       '{ redis: "redis://redis", password: hunter2-hunter2 }',
       '{ redis: "redis://redis", password: "hunter2-hunter2 }',
     ])
-      expect((await problemsOfStore(store)).join('\n')).not.toContain('hunter2');
+      expect((await diagnosticsOfStore(store)).join('\n')).not.toContain('hunter2');
   });
 });

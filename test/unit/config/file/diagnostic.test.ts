@@ -5,7 +5,7 @@ import {
   sortDiagnostics,
 } from '../../../../src/config/file/diagnostic.ts';
 
-const mistake: Diagnostic = { file: 'a.yaml', line: 3, column: 7, message: 'no', severity: 'mistake' };
+const mistake: Diagnostic = { file: 'a.yaml', line: 3, column: 7, message: 'no', severity: 'error' };
 
 describe('formatDiagnostic', () => {
   it('begins with the place, as compilers write it', () => {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../../../src/config/index.ts';
-import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 const GATEWAY = `${NEEDED}limits: limits\n`;
 
 async function loaded(files: Readonly<Record<string, string>>): Promise<LoadedConfig> {
   const result = await loadFiles({ 'gateway.yaml': GATEWAY, ...files });
-  if (!result.ok) throw new Error(problemsOf(result).join('\n'));
+  if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
   return result;
 }
 
 async function mistakes(files: Readonly<Record<string, string>>): Promise<string[]> {
-  return problemsOf(await loadFiles({ 'gateway.yaml': GATEWAY, ...files }));
+  return diagnosticsOf(await loadFiles({ 'gateway.yaml': GATEWAY, ...files }));
 }
 
 describe('a folder of limits', () => {

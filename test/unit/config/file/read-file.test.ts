@@ -23,7 +23,7 @@ describe('readConfigFile', () => {
 
   it('refuses a larger one', async () => {
     expect(await readBytes('#'.repeat(MIB + 1))).toMatchObject({
-      problem: { message: 'the file is larger than 1 MiB: is this the right file?', line: null },
+      diagnostic: { message: 'the file is larger than 1 MiB: is this the right file?', line: null },
     });
   });
 
@@ -31,7 +31,7 @@ describe('readConfigFile', () => {
     const file = join(await tempFolder(), 'gateway.yaml');
     expect(await readConfigFile(file)).toEqual({
       ok: false,
-      problem: { file, line: null, column: null, message: `no such file (${file})`, severity: 'mistake' },
+      diagnostic: { file, line: null, column: null, message: `no such file (${file})`, severity: 'error' },
       reason: 'no such file',
     });
   });
@@ -40,14 +40,14 @@ describe('readConfigFile', () => {
     const file = join(await tempFolder(), 'file');
     await writeFile(file, '');
     expect(await readConfigFile(join(file, 'x'))).toMatchObject({
-      problem: { message: expect.stringMatching(/^no such file/) },
+      diagnostic: { message: expect.stringMatching(/^no such file/) },
     });
   });
 
   it('names a directory as what it is', async () => {
     const folder = await tempFolder();
     expect(await readConfigFile(folder)).toMatchObject({
-      problem: { message: 'this is a directory, expected a file' },
+      diagnostic: { message: 'this is a directory, expected a file' },
     });
   });
 
@@ -60,7 +60,7 @@ describe('readConfigFile', () => {
     if (asNobody) process.seteuid?.(65_534);
     const read = await readConfigFile(file);
     if (asNobody) process.seteuid?.(0);
-    expect(read).toMatchObject({ problem: { message: expect.stringMatching(/permission denied$/) } });
+    expect(read).toMatchObject({ diagnostic: { message: expect.stringMatching(/permission denied$/) } });
   });
 
   it('says what else the system has to say', async () => {
@@ -68,7 +68,7 @@ describe('readConfigFile', () => {
     const folder = join(await tempFolder(), 'folder');
     await mkdir(folder);
     expect(await readConfigFile(join(folder, name))).toMatchObject({
-      problem: { message: expect.stringMatching(/^the file cannot be read: ENAMETOOLONG/) },
+      diagnostic: { message: expect.stringMatching(/^the file cannot be read: ENAMETOOLONG/) },
       reason: 'the file cannot be read (ENAMETOOLONG)',
     });
   });
@@ -78,7 +78,7 @@ describe('readConfigFile', () => {
     ['a letter that is cut off', Buffer.concat([Buffer.from('a: 1\n\nb: '), Buffer.from([0xc3])]), 3],
   ])('names the line with %s', async (_, bytes, line) => {
     expect(await readBytes(bytes)).toMatchObject({
-      problem: { line, column: 1, message: 'this line is not valid UTF-8: save the file as UTF-8' },
+      diagnostic: { line, column: 1, message: 'this line is not valid UTF-8: save the file as UTF-8' },
     });
   });
 
@@ -95,6 +95,6 @@ describe('readConfigFile', () => {
       'this is a binary file, expected text: is this the right file?',
     ],
   ])('tells %s from text', async (_, bytes, message) => {
-    expect(await readBytes(bytes)).toMatchObject({ problem: { line: 1, column: 1, message } });
+    expect(await readBytes(bytes)).toMatchObject({ diagnostic: { line: 1, column: 1, message } });
   });
 });

@@ -51,15 +51,15 @@ class Room {
 
   async start(path = 'gateway.yaml', settleMs = SETTLE_MS, pollMs = NO_POLL): Promise<void> {
     const loaded = await loadConfig(join(this.folder, path), { env: {}, generation: 1 });
-    if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'));
+    if (!loaded.ok) throw new Error(loaded.diagnostics.map(formatDiagnostic).join('\n'));
     const sink = {
       take: (next: LoadedConfig) => {
         this.onTake();
         this.taken.push(next);
       },
-      refuse: (problems: Parameters<typeof formatDiagnostic>[0][]) =>
+      refuse: (diagnostics: Parameters<typeof formatDiagnostic>[0][]) =>
         this.refused.push(
-          problems.map(problem => formatDiagnostic(problem).replaceAll(`${this.folder}/`, '')),
+          diagnostics.map(diagnostic => formatDiagnostic(diagnostic).replaceAll(`${this.folder}/`, '')),
         ),
       unchanged: () => this.unchanged++,
       unwatched: (cause: unknown) => {

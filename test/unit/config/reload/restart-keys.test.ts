@@ -12,7 +12,7 @@ import { loadText, NEEDED } from '../../../support/config-text.ts';
 
 async function snapshotOf(text: string): Promise<Snapshot> {
   const loaded = await loadText(`${NEEDED}${text}`, { PASSWORD: 'marker-one', OTHER: 'marker-two' });
-  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   return loaded.snapshot;
 }
 

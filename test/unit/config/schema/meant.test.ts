@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NEEDED, problemsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../../support/config-text.ts';
 
 /** A line of gateway.yaml with a value in place of "VALUE", and what is needed beside it. */
 function withValue(line: string, value: string): string {
@@ -51,11 +51,11 @@ describe('a value that is not what was expected is told with what was meant', ()
     [API, 'http://api:3000', '{ url: "http://api:3000" }'],
     [API, '{ url: "api:3000" }', 'http://api:3000'],
   ])('%s with %s: %s, and that is accepted', async (line, value, meant) => {
-    const [problem = '', ...others] = await problemsIn(withValue(line, value));
+    const [diagnostic = '', ...others] = await diagnosticsIn(withValue(line, value));
     expect(others).toEqual([]);
-    expect(problem).toContain(`, did you mean ${meant}?`);
+    expect(diagnostic).toContain(`, did you mean ${meant}?`);
     const mended = value.startsWith('{ url') ? `{ url: "${meant}" }` : meant;
-    expect(await problemsIn(withValue(line, mended))).toEqual([]);
+    expect(await diagnosticsIn(withValue(line, mended))).toEqual([]);
   });
 
   it.each([
@@ -73,9 +73,9 @@ describe('a value that is not what was expected is told with what was meant', ()
       ': leave out "methods" for every one',
     ],
   ])('%s with %s: %s', async (line, value, advice) => {
-    const [problem, ...others] = await problemsIn(withValue(line, value));
+    const [diagnostic, ...others] = await diagnosticsIn(withValue(line, value));
     expect(others).toEqual([]);
-    expect(problem?.endsWith(advice), problem).toBe(true);
+    expect(diagnostic?.endsWith(advice), diagnostic).toBe(true);
   });
 
   it.each([
@@ -95,8 +95,8 @@ describe('a value that is not what was expected is told with what was meant', ()
     [ORIGIN, `"${'a'.repeat(200)}.example"`],
     ['routes: VALUE\nupstreams: {}', '/v1/**'],
   ])("%s with %s: it is anyone's guess", async (line, value) => {
-    const [problem, ...others] = await problemsIn(withValue(line, value));
+    const [diagnostic, ...others] = await diagnosticsIn(withValue(line, value));
     expect(others).toEqual([]);
-    expect(problem).toMatch(/, found ("[^"]*"|-?\d+)$/);
+    expect(diagnostic).toMatch(/, found ("[^"]*"|-?\d+)$/);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
-import { loadFiles, NEEDED, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 /** Breaks every grammar of the schema, yet could be a password. */
 const SECRET = 'hunter2/Zm9v+YmFy=';
@@ -40,7 +40,7 @@ async function pathsShown(paths: readonly string[], print: (path: Keys) => Promi
 }
 
 async function printGateway(path: Keys, value: unknown = SECRET): Promise<string[]> {
-  return problemsOf(await loadFiles({ 'gateway.yaml': stringify(valueAt(path, value)) }));
+  return diagnosticsOf(await loadFiles({ 'gateway.yaml': stringify(valueAt(path, value)) }));
 }
 
 async function printLimits(path: Keys): Promise<string[]> {
@@ -48,7 +48,7 @@ async function printLimits(path: Keys): Promise<string[]> {
     'gateway.yaml': `limits: limits.yaml\n${NEEDED}`,
     'limits.yaml': stringify(valueAt(path, SECRET)),
   };
-  return problemsOf(await loadFiles(files));
+  return diagnosticsOf(await loadFiles(files));
 }
 
 const HIDDEN = [
@@ -98,9 +98,9 @@ describe('a secret in the place of any value', () => {
     'is not printed in any other form: %j',
     async value => {
       for (const path of ['identity_provider.client_secret', 'store.password']) {
-        const problems = await printGateway(path.split('.'), value);
-        expect(problems.join('\n')).toContain('a secret never stands in this file');
-        expect(problems.join('\n')).not.toMatch(/hunter2|12345/);
+        const diagnostics = await printGateway(path.split('.'), value);
+        expect(diagnostics.join('\n')).toContain('a secret never stands in this file');
+        expect(diagnostics.join('\n')).not.toMatch(/hunter2|12345/);
       }
     },
   );

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { loadFiles, loadText, NEEDED, problemsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn, loadFiles, loadText, NEEDED } from '../../../support/config-text.ts';
 
 /** The snapshot of a gateway.yaml without mistakes. */
 async function snapshotOf(text: string, env: Readonly<Record<string, string>>) {
   const result = await loadText(text, env);
-  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
+  if (!result.ok) throw new Error(result.diagnostics.map(({ message }) => message).join('\n'));
   return result.snapshot;
 }
 
@@ -35,8 +35,8 @@ describe('a variable where a number, true or false has to be', () => {
   it('is seen by the checks of one part against another as well', async () => {
     const routes = `routes: [{ path: /**, upstream: api, authentication: none, close_at_expiry: "\${CLOSE}" }]\n`;
     const text = NEEDED.replace(/routes:.*\n/, routes);
-    expect(await problemsIn(text, { CLOSE: 'false' })).toEqual([]);
-    expect(await problemsIn(text, { CLOSE: 'true' })).toEqual([
+    expect(await diagnosticsIn(text, { CLOSE: 'false' })).toEqual([]);
+    expect(await diagnosticsIn(text, { CLOSE: 'true' })).toEqual([
       expect.stringContaining('with "authentication: none" no token is looked at'),
     ]);
   });
@@ -79,7 +79,7 @@ access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
 
   it('is a number only as a whole number is written, and of the range that is told', async () => {
     for (const text of ['', ' 7', '7.5', '0x7', '1e3', 'seven', '-7', '0', '1001', '9'.repeat(400)]) {
-      expect(await problemsIn(`caps: { fields: "\${N}" }\n${NEEDED}`, { N: text }), text).toEqual([
+      expect(await diagnosticsIn(`caps: { fields: "\${N}" }\n${NEEDED}`, { N: text }), text).toEqual([
         `1:17: caps.fields: expected a whole number from 1 to 1000, but "\${N}" holds something else`,
       ]);
     }
@@ -87,7 +87,7 @@ access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
 
   it('is true or false only as that is written', async () => {
     for (const text of ['', 'yes', '1', 'tRUE', 'on']) {
-      expect(await problemsIn(`log: { access: "\${FLAG}" }\n${NEEDED}`, { FLAG: text }), text).toEqual([
+      expect(await diagnosticsIn(`log: { access: "\${FLAG}" }\n${NEEDED}`, { FLAG: text }), text).toEqual([
         `1:16: log.access: expected true or false, but "\${FLAG}" holds something else`,
       ]);
     }
@@ -120,8 +120,8 @@ describe('a variable whose text may not stand where it does', () => {
       `expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080", but "\${V}" holds something else`,
     ],
   ])('is told without it: %s', async (line, message) => {
-    const problems = await problemsIn(`${line}\n${NEEDED}`, env);
-    expect(problems.map(problem => problem.replace(/^\d+:\d+: [^:]*: /, ''))).toEqual([message]);
+    const diagnostics = await diagnosticsIn(`${line}\n${NEEDED}`, env);
+    expect(diagnostics.map(diagnostic => diagnostic.replace(/^\d+:\d+: [^:]*: /, ''))).toEqual([message]);
   });
 
   it.each([
@@ -134,8 +134,8 @@ describe('a variable whose text may not stand where it does', () => {
       `expected a network such as 10.1.0.0/16, but "\${N}" holds something else`,
     ],
   ])('is told without it where the message would quote it, too', async (text, message) => {
-    const problems = await problemsIn(text, { ...env, N: '10.1.0.0/99' });
-    expect(problems.map(problem => problem.replace(/^\d+:\d+: [^:]*: /, ''))).toEqual([message]);
+    const diagnostics = await diagnosticsIn(text, { ...env, N: '10.1.0.0/99' });
+    expect(diagnostics.map(diagnostic => diagnostic.replace(/^\d+:\d+: [^:]*: /, ''))).toEqual([message]);
   });
 
   it('is told so of a quota', async () => {
@@ -145,7 +145,7 @@ describe('a variable whose text may not stand where it does', () => {
     };
     expect(await loadFiles(files, env)).toMatchObject({
       ok: false,
-      problems: [
+      diagnostics: [
         {
           message: `global.bot: expected a number and a period such as 20/5s, but "\${V}" holds something else`,
         },

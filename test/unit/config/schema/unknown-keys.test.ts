@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadFiles, NEEDED, problemsIn, problemsOf } from '../../../support/config-text.ts';
+import { diagnosticsIn, diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 describe('an unknown key', () => {
   it.each([
@@ -58,8 +58,8 @@ describe('an unknown key', () => {
       'log\u200b: {}\n',
       '1:1: unknown key "log\u200b": U+200B looks like a space but is not one: type a space',
     ],
-  ])('is told with what is meant: %s', async (_, text, problem) => {
-    expect(await problemsIn(`${text}${NEEDED}`)).toEqual([problem]);
+  ])('is told with what is meant: %s', async (_, text, diagnostic) => {
+    expect(await diagnosticsIn(`${text}${NEEDED}`)).toEqual([diagnostic]);
   });
 
   it('of limits.yaml may belong in gateway.yaml', async () => {
@@ -67,7 +67,7 @@ describe('an unknown key', () => {
       'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
       'limits.yaml': 'upstreams: {}\nurl: x\n',
     };
-    expect(problemsOf(await loadFiles(files))).toEqual([
+    expect(diagnosticsOf(await loadFiles(files))).toEqual([
       'limits.yaml:1:1: unknown key "upstreams": it belongs in gateway.yaml',
       'limits.yaml:2:1: unknown key "url": it belongs in "upstreams.NAME" of gateway.yaml',
     ]);
@@ -78,9 +78,9 @@ describe('very many mistakes', () => {
   const MANY = Array.from({ length: 5_000 }, (_, index) => `k${index}: 1\n`).join('');
 
   it('are told up to two hundred, and how many more there are', async () => {
-    const problems = await problemsIn(`${MANY}${NEEDED}`);
-    expect(problems).toHaveLength(201);
-    expect(problems.slice(-2)).toEqual([
+    const diagnostics = await diagnosticsIn(`${MANY}${NEEDED}`);
+    expect(diagnostics).toHaveLength(201);
+    expect(diagnostics.slice(-2)).toEqual([
       '200:1: unknown key "k199"',
       '200:1: and 4800 more below, not shown: is this the right file?',
     ]);
@@ -92,8 +92,8 @@ describe('very many mistakes', () => {
       'gateway.yaml': `${NEEDED.replace('/**', '/v2')}limits: limits.yaml\n`,
       'limits.yaml': `buckets: { b: { user: 5/5s } }\nroutes:\n${lines}keys_per_caller: 0\n`,
     };
-    const problems = problemsOf(await loadFiles(files));
-    expect(problems).toHaveLength(202);
-    expect(problems.at(-1)).toContain('keys_per_caller: expected a whole number');
+    const diagnostics = diagnosticsOf(await loadFiles(files));
+    expect(diagnostics).toHaveLength(202);
+    expect(diagnostics.at(-1)).toContain('keys_per_caller: expected a whole number');
   });
 });

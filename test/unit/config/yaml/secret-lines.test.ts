@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NEEDED, problemsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../../support/config-text.ts';
 
 /** Each breaks the file by its characters, which the parser would quote. */
 const BROKEN = [
@@ -20,17 +20,17 @@ const BROKEN = [
 
 describe('a secret that breaks the file', () => {
   it.each(BROKEN)('is not shown: %s', async line => {
-    const problems = await problemsIn(`identity_provider:\n  ${line}\n`);
-    expect(problems).not.toEqual([]);
-    expect(problems.join('\n')).not.toContain('hunter2');
+    const diagnostics = await diagnosticsIn(`identity_provider:\n  ${line}\n`);
+    expect(diagnostics).not.toEqual([]);
+    expect(diagnostics.join('\n')).not.toContain('hunter2');
   });
 
   it.each(['*hunter2', '@hunter2', '!hunter2 x'])(
     'is not to be put in quotes, as other values are: %s',
     async secret => {
-      const problems = await problemsIn(`identity_provider:\n  client_secret: ${secret}\n`);
-      const told = problems.filter(problem => /^2:\d\d: /.test(problem));
-      expect(told.map(problem => problem.replace(/^2:\d\d: /, ''))).toEqual([
+      const diagnostics = await diagnosticsIn(`identity_provider:\n  client_secret: ${secret}\n`);
+      const told = diagnostics.filter(diagnostic => /^2:\d\d: /.test(diagnostic));
+      expect(told.map(diagnostic => diagnostic.replace(/^2:\d\d: /, ''))).toEqual([
         `this cannot be read, and a secret never stands in this file: write client_secret: "\${NAME}", a variable of the environment`,
       ]);
     },
@@ -42,16 +42,16 @@ describe('a secret that breaks the file', () => {
       '3:3: identity_provider: unknown key in a line with a secret, which is not shown',
     ],
     ['client_secret: x, hunter2\n  a: 1\n  a: 2', '4:3: the key "a" is already there, in line 3'],
-  ])('is not shown where it became a key: %j', async (lines, problem) => {
-    const problems = await problemsIn(`identity_provider:\n  ${lines}\n`);
-    expect(problems).toContain(problem);
-    expect(problems.join('\n')).not.toContain('hunter2');
+  ])('is not shown where it became a key: %j', async (lines, diagnostic) => {
+    const diagnostics = await diagnosticsIn(`identity_provider:\n  ${lines}\n`);
+    expect(diagnostics).toContain(diagnostic);
+    expect(diagnostics.join('\n')).not.toContain('hunter2');
   });
 
   it('is not shown where a comma made a key of it', async () => {
-    const problems = await problemsIn('store: { redis: "redis://r", password: hunter1,hunter2 }\n');
-    expect(problems.join('\n')).toContain('store: unknown key in a line with a secret');
-    expect(problems.join('\n')).not.toMatch(/hunter[12]/);
+    const diagnostics = await diagnosticsIn('store: { redis: "redis://r", password: hunter1,hunter2 }\n');
+    expect(diagnostics.join('\n')).toContain('store: unknown key in a line with a secret');
+    expect(diagnostics.join('\n')).not.toMatch(/hunter[12]/);
   });
 
   it.each([
@@ -61,15 +61,15 @@ describe('a secret that breaks the file', () => {
     '-client_secret: hunter2',
   ])('is not shown where its key is none: %s', async line => {
     for (const text of [`identity_provider:\n  ${line}\n`, `identity_provider: { issuer: x, ${line} }\n`]) {
-      const problems = await problemsIn(text);
-      expect(problems).not.toEqual([]);
-      expect(problems.join('\n')).not.toContain('hunter2');
+      const diagnostics = await diagnosticsIn(text);
+      expect(diagnostics).not.toEqual([]);
+      expect(diagnostics.join('\n')).not.toContain('hunter2');
     }
   });
 
   it('is not shown where the file is nothing else', async () => {
     for (const text of ['hunter2\n', 'OIDC_CLIENT_SECRET=hunter2\n', 'hunter2:hunter2\n'])
-      expect(await problemsIn(text)).toEqual(['1:1: expected a map of keys, found text']);
+      expect(await diagnosticsIn(text)).toEqual(['1:1: expected a map of keys, found text']);
   });
 
   it('is not shown whatever slips of the pen surround it', async () => {
@@ -95,7 +95,7 @@ describe('a secret that breaks the file', () => {
           const at = Math.max(0, text.indexOf('hunter2') + offset);
           text = text.slice(0, at) + mark + text.slice(replaces ? at + 1 : at);
         }
-        expect((await problemsIn(text)).join('\n')).not.toContain('hunter2');
+        expect((await diagnosticsIn(text)).join('\n')).not.toContain('hunter2');
       }),
       { numRuns: 300, seed: 7 },
     );
@@ -113,9 +113,9 @@ describe('a URL with a user and a password', () => {
     'cors: { origins: "https://me:hunter2@host" }',
     'trusted_proxies: ["https://me:hunter2@host"]',
   ])('is not shown: %s', async line => {
-    const problems = await problemsIn(`${line}\n${NEEDED}`);
-    expect(problems).toHaveLength(1);
-    expect(problems.join()).not.toContain('hunter2');
+    const diagnostics = await diagnosticsIn(`${line}\n${NEEDED}`);
+    expect(diagnostics).toHaveLength(1);
+    expect(diagnostics.join()).not.toContain('hunter2');
   });
 
   it.each([
@@ -123,23 +123,23 @@ describe('a URL with a user and a password', () => {
     '{ url: "http://me:hunter2@host" }',
     '{ url: "ftp://me:hunter2@host" }',
   ])('is not shown as an upstream: %s', async upstream => {
-    const problems = await problemsIn(NEEDED.replace('{ url: "http://api:3000" }', upstream));
-    expect(problems).toHaveLength(1);
-    expect(problems.join()).not.toContain('hunter2');
+    const diagnostics = await diagnosticsIn(NEEDED.replace('{ url: "http://api:3000" }', upstream));
+    expect(diagnostics).toHaveLength(1);
+    expect(diagnostics.join()).not.toContain('hunter2');
   });
 });
 
 describe('another line that breaks the file', () => {
   it('may be a doubled key or an unset variable, which show no secret', async () => {
     const text = 'identity_provider:\n  client_secret: "$' + '{NOPE}"\n  client_secret: "$' + '{NOPE}"\n';
-    const problems = await problemsIn(text);
-    expect(problems).toContain('2:18: the environment variable NOPE is not set');
-    expect(problems).toContain('3:3: the key "client_secret" is already there, in line 2');
+    const diagnostics = await diagnosticsIn(text);
+    expect(diagnostics).toContain('2:18: the environment variable NOPE is not set');
+    expect(diagnostics).toContain('3:3: the key "client_secret" is already there, in line 2');
   });
 
   it('names an unknown key beside a secret that is a variable', async () => {
     const text = 'identity_provider: { client_secret: "$' + '{S}", client_di: a }\n';
-    expect((await problemsIn(text, { S: 'hunter2' })).join()).toContain(
+    expect((await diagnosticsIn(text, { S: 'hunter2' })).join()).toContain(
       'unknown key "client_di", did you mean "client_id"?',
     );
   });

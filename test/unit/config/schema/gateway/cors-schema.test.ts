@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Snapshot } from '../../../../../src/config/index.ts';
-import { loadText, NEEDED, problemsIn } from '../../../../support/config-text.ts';
+import { diagnosticsIn, loadText, NEEDED } from '../../../../support/config-text.ts';
 
 async function corsOf(value: string): Promise<Snapshot['cors']> {
   const result = await loadText(`cors: ${value}\n${NEEDED}`);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.snapshot.cors;
 }
 
@@ -82,6 +82,6 @@ test.each([
     '{ origins: any, allow_header: [X-A] }',
     '1:23: cors: unknown key "allow_header", did you mean "allow_headers"?',
   ],
-])('cors: %s is a mistake', async (value, problem) => {
-  expect(await problemsIn(`cors: ${value}\n${NEEDED}`)).toEqual([problem]);
+])('cors: %s is a mistake', async (value, diagnostic) => {
+  expect(await diagnosticsIn(`cors: ${value}\n${NEEDED}`)).toEqual([diagnostic]);
 });

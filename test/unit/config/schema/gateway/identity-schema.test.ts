@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NEEDED, problemsIn } from '../../../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../../../support/config-text.ts';
 
 const REST = `routes: [{ path: /**, upstream: api }]
 upstreams: { api: { url: "http://api:3000" } }
@@ -25,22 +25,22 @@ const SECRET =
   'a secret never stands in this file: write "$' +
   '{NAME}" for a variable of the environment, or name a file with client_secret_file';
 
-/** The problems of `identity_provider` in line 1, with this key before those that are needed, from column 22 on. */
-function problemsOfProvider(written: string): Promise<string[]> {
+/** The diagnostics of `identity_provider` in line 1, with this key before those that are needed, from column 22 on. */
+function diagnosticsOfProvider(written: string): Promise<string[]> {
   const [key] = written.split(':');
   const others = Object.entries(PROVIDER).filter(([name]) => name !== key);
   const needed = others.map(([name, value]) => `${name}: ${value}`).join(', ');
-  return problemsIn(
+  return diagnosticsIn(
     `identity_provider: { ${written}, ${needed} }\naccess_tokens: { audience: api }\n${REST}`,
     ENV,
   );
 }
 
-/** The problems of `access_tokens` in line 1, with this key before its audience, from column 18 on. */
-function problemsOfTokens(written: string): Promise<string[]> {
+/** The diagnostics of `access_tokens` in line 1, with this key before its audience, from column 18 on. */
+function diagnosticsOfTokens(written: string): Promise<string[]> {
   const needed = Object.entries(PROVIDER).map(([name, value]) => `${name}: ${value}`);
   const audience = written.startsWith('audience') ? '' : ', audience: api';
-  return problemsIn(
+  return diagnosticsIn(
     `access_tokens: { ${written}${audience} }\nidentity_provider: { ${needed.join(', ')} }\n${REST}`,
     ENV,
   );
@@ -110,9 +110,11 @@ describe('a value of identity_provider', () => {
       '29: scope: expected scopes separated by one blank, such as "openid profile", found "openid  profile"',
     ],
     ['max_in_flight: 0', '37: max_in_flight: expected a whole number from 1 to 1000000, found 0'],
-  ])('is refused: %s', async (written, problem) => {
-    const [first = '', ...more] = await problemsOfProvider(written);
-    expect(first.replace('identity_provider.', '').replace('identity_provider: ', '')).toBe(`1:${problem}`);
+  ])('is refused: %s', async (written, diagnostic) => {
+    const [first = '', ...more] = await diagnosticsOfProvider(written);
+    expect(first.replace('identity_provider.', '').replace('identity_provider: ', '')).toBe(
+      `1:${diagnostic}`,
+    );
     expect(more.filter(other => !other.includes('redirect_uris[1]'))).toEqual([]);
     expect(first).not.toContain('hunter2');
   });
@@ -125,12 +127,12 @@ describe('a value of identity_provider', () => {
     'scope: openid profile email',
     'client_authentication: client_secret_post',
   ])('is accepted: %s', async written => {
-    expect(await problemsOfProvider(written)).toEqual([]);
+    expect(await diagnosticsOfProvider(written)).toEqual([]);
   });
 
   it('must be there where it has no default', async () => {
-    const problems = await problemsIn(`identity_provider: {}\naccess_tokens: {}\n${REST}`);
-    expect(problems.map(problem => problem.split(': ').slice(0, 3).join(': '))).toEqual([
+    const diagnostics = await diagnosticsIn(`identity_provider: {}\naccess_tokens: {}\n${REST}`);
+    expect(diagnostics.map(diagnostic => diagnostic.split(': ').slice(0, 3).join(': '))).toEqual([
       '1:20: identity_provider: missing key "issuer"',
       '1:20: identity_provider: missing key "client_id"',
       '1:20: identity_provider: missing key "redirect_uri"',
@@ -139,7 +141,7 @@ describe('a value of identity_provider', () => {
   });
 
   it('is worth a warning where no ID token will come', async () => {
-    expect(await problemsOfProvider('scope: profile')).toEqual([
+    expect(await diagnosticsOfProvider('scope: profile')).toEqual([
       '1:29: warning: identity_provider.scope: without "openid" the provider issues no ID token',
     ]);
   });
@@ -193,9 +195,9 @@ describe('a value of access_tokens', () => {
     ['key_set: { refresh: 500ms }', '38: key_set.refresh: expected a time from 1s to 24h, found "500ms"'],
     ['key_set: { cooldown: 0s }', '39: key_set.cooldown: expected a time from 1ms to 24h, found "0s"'],
     ['cache: { tokens: 0 }', '35: cache.tokens: expected a whole number from 1 to 1000000, found 0'],
-  ])('is refused: %s', async (written, problem) => {
-    const problems = await problemsOfTokens(written);
-    expect(problems.map(each => each.replace(/access_tokens(\.|: )/, ''))).toEqual([`1:${problem}`]);
+  ])('is refused: %s', async (written, diagnostic) => {
+    const diagnostics = await diagnosticsOfTokens(written);
+    expect(diagnostics.map(each => each.replace(/access_tokens(\.|: )/, ''))).toEqual([`1:${diagnostic}`]);
   });
 
   it.each([
@@ -207,7 +209,7 @@ describe('a value of access_tokens', () => {
     'not_before: 1700000000',
     'not_before: 2026-01-31T12:00:00+01:00',
   ])('is accepted: %s', async written => {
-    expect(await problemsOfTokens(written)).toEqual([]);
+    expect(await diagnosticsOfTokens(written)).toEqual([]);
   });
 });
 
@@ -217,7 +219,7 @@ describe('an address of the provider', () => {
 
   it('is told to be wrong beside another mistake of the section', async () => {
     const keys = '  issuer: id.example.com\n  client_id: 7\n  redirect_uri: https://app.example.com/cb\n';
-    expect(await problemsIn(WITH(keys))).toEqual([
+    expect(await diagnosticsIn(WITH(keys))).toEqual([
       '2:11: identity_provider.issuer: has no scheme: write https:// before it',
       '3:14: identity_provider.client_id: expected the id of the gateway at the provider, in quotes if it is a number, found 7',
     ]);
@@ -227,14 +229,14 @@ describe('an address of the provider', () => {
     const keys =
       '  issuer: http://id.example.com\n  client_id: gateway\n  redirect_uri: https://app.example.com/cb\n';
     for (const wrong of ['  allow_http: yes\n', '  allowhttp: true\n']) {
-      const problems = await problemsIn(WITH(keys + wrong));
-      expect(problems).toEqual([expect.stringContaining('allow')]);
+      const diagnostics = await diagnosticsIn(WITH(keys + wrong));
+      expect(diagnostics).toEqual([expect.stringContaining('allow')]);
     }
   });
 
   it('that is missing is told to be, and nothing of what stands in for it', async () => {
-    const problems = await problemsIn(WITH('  client_id: gateway\n'));
-    expect(problems.map(problem => problem.replace(/:[^:]*$/, ''))).toEqual([
+    const diagnostics = await diagnosticsIn(WITH('  client_id: gateway\n'));
+    expect(diagnostics.map(diagnostic => diagnostic.replace(/:[^:]*$/, ''))).toEqual([
       '2:3: identity_provider: missing key "issuer": write the issuer, an address such as https',
       '2:3: identity_provider: missing key "redirect_uri": expected an absolute URI such as https',
     ]);
