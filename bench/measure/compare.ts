@@ -158,8 +158,8 @@ async function send(
   const result = await generator.run({ ...plan, path, expect }, entrant.part.port, seconds);
   // Figures of errors are worth nothing. Of refusals a few are missing: the first requests are what spends a limit, and nginx
   // and Fastify admit one more each minute.
-  const most = expect === 'refusal' ? result.requests * MAX_ADMITTED : 0;
-  if (result.failures > most || result.requests === 0)
+  const maxFailures = expect === 'refusal' ? result.requests * MAX_ADMITTED : 0;
+  if (result.failures > maxFailures || result.requests === 0)
     throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
   return result;
 }

@@ -67,12 +67,12 @@ backend callers
 
 function limits(job: Job): string {
   if (job.limits === 'none') return '';
-  const most = job.limits === 'spent' ? 1 : NEVER_REACHED_PER_SECOND;
+  const max = job.limits === 'spent' ? 1 : NEVER_REACHED_PER_SECOND;
   const address = job.forwardedAddresses ? 'req.hdr(X-Forwarded-For)' : 'src';
   const caller = `  http-request track-sc1 req.fhdr(Authorization),xxh32 table callers
-  http-request deny deny_status 429 if { sc_http_req_rate(1,callers) gt ${most} }`;
+  http-request deny deny_status 429 if { sc_http_req_rate(1,callers) gt ${max} }`;
   return `
   http-request track-sc0 ${address} table addresses
-  http-request deny deny_status 429 if { sc_http_req_rate(0,addresses) gt ${most} }
+  http-request deny deny_status 429 if { sc_http_req_rate(0,addresses) gt ${max} }
 ${job.forwardedAddresses ? '' : caller}`;
 }

@@ -77,13 +77,13 @@ function identity(issuer: string) {
   };
 }
 
-/** @param most in place of the most that the bucket admits. */
-export function limitsConfig(job: Job, most: number = NEVER_REACHED_PER_SECOND) {
+/** @param max overrides how many requests the bucket admits. */
+export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
   const { restrictAfter } = job.weir;
   const invalid_requests =
     restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
   if (job.limits === 'none') return { global: 'off', invalid_requests };
-  const quota = job.limits === 'spent' ? '1/1h' : `${most}/${job.forwardedAddresses ? '18h' : '1s'}`;
+  const quota = job.limits === 'spent' ? '1/1h' : `${max}/${job.forwardedAddresses ? '18h' : '1s'}`;
   return {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,

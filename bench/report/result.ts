@@ -38,7 +38,7 @@ export interface Row {
 export interface Aim {
   readonly what: string;
   /** Null: nothing was aimed at. */
-  readonly most: number | null;
+  readonly max: number | null;
   /** Null: not measured in this run. */
   readonly figure: Figure | null;
 }
@@ -70,6 +70,6 @@ export const RATE: Column = { id: 'rate', label: 'requests/s', digits: 0 };
 export const MEMORY: Column = { id: 'memory', label: 'peak MiB', digits: 0 };
 
 /** Null where there is nothing to meet, or it was not measured. */
-export function isMet({ most, figure }: Aim): boolean | null {
-  return most === null || figure === null ? null : figure.median <= most;
+export function isMet({ max, figure }: Aim): boolean | null {
+  return max === null || figure === null ? null : figure.median <= max;
 }

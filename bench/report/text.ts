@@ -24,5 +24,5 @@ export function aimText(aim: Aim): string {
   const figure = aim.figure === null ? 'not measured' : figureText(aim.figure, 2);
   const met = isMet(aim);
   const verdict = met === null ? '' : met ? ': met' : ': MISSED';
-  return `${aim.what}: ${figure}${aim.most === null ? '' : `, aim at most ${aim.most}${verdict}`}`;
+  return `${aim.what}: ${figure}${aim.max === null ? '' : `, aim at most ${aim.max}${verdict}`}`;
 }

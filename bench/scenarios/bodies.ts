@@ -22,21 +22,21 @@ interface Size {
   readonly bytes: number;
   readonly connections: number;
   /** Of Envoy's processor time. */
-  readonly most: number | null;
+  readonly max: number | null;
   readonly meaning: string;
 }
 
 const SIZES: readonly Size[] = [
-  { id: '4k', name: '4 KiB', bytes: 4 * KIB, connections: 64, most: null, meaning: 'A page of a list.' },
+  { id: '4k', name: '4 KiB', bytes: 4 * KIB, connections: 64, max: null, meaning: 'A page of a list.' },
   {
     id: '64k',
     name: '64 KiB',
     bytes: 64 * KIB,
     connections: 64,
-    most: 1,
+    max: 1,
     meaning: 'A large document, or a picture.',
   },
-  { id: '1m', name: '1 MiB', bytes: KIB * KIB, connections: 16, most: 1, meaning: 'A file.' },
+  { id: '1m', name: '1 MiB', bytes: KIB * KIB, connections: 16, max: 1, meaning: 'A file.' },
 ];
 
 export const responses: readonly Scenario[] = SIZES.flatMap(size => [
@@ -44,7 +44,7 @@ export const responses: readonly Scenario[] = SIZES.flatMap(size => [
   answer(size, 'chunked'),
 ]);
 
-function answer({ id, name, bytes, connections, most, meaning }: Size, kind: 'bytes' | 'chunked'): Scenario {
+function answer({ id, name, bytes, connections, max, meaning }: Size, kind: 'bytes' | 'chunked'): Scenario {
   const chunked = kind === 'chunked';
   return {
     id: chunked ? `answer-${id}-chunked` : `answer-${id}`,
@@ -60,7 +60,7 @@ function answer({ id, name, bytes, connections, most, meaning }: Size, kind: 'by
         planOf(bench, { path: `/v1/${kind}/${bytes}`, connections }),
       );
       const figure = comparison.ratio('Weir', 'Envoy');
-      const aims = most === null ? [] : [{ what: 'CPU, Weir to Envoy', most, figure }];
+      const aims = max === null ? [] : [{ what: 'CPU, Weir to Envoy', max, figure }];
       return findingsOf(comparison, `GET with a token, two limits, answered with ${name}`, aims);
     },
   };

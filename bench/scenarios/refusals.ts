@@ -54,7 +54,7 @@ export const invalidTokens: Scenario = {
 function againstEmpty(comparison: Comparison): Aim {
   return {
     what: 'CPU, Weir to an empty Node server',
-    most: 1.3,
+    max: 1.3,
     figure: comparison.ratio('Weir', EMPTY.name),
   };
 }

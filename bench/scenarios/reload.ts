@@ -90,8 +90,8 @@ async function appliesChanges(bench: Bench, part: Part, surroundings: Surroundin
   return false;
 }
 
-async function change(part: Part, surroundings: Surroundings, most: number): Promise<void> {
-  await writeFile(limitsFile(surroundings), JSON.stringify(limitsConfig(PIPELINE, most)));
+async function change(part: Part, surroundings: Surroundings, max: number): Promise<void> {
+  await writeFile(limitsFile(surroundings), JSON.stringify(limitsConfig(PIPELINE, max)));
   if (part.isAlive()) process.kill(part.pid, 'SIGHUP');
 }
 

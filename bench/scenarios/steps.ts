@@ -72,9 +72,9 @@ async function redisEntrant(bench: Bench): Promise<{ entrants: Entrant[]; notes:
 }
 
 function aimsOf(comparison: Comparison): Aim[] {
-  const aim = (what: string, most: number | null, one: string, other: string): Aim => ({
+  const aim = (what: string, max: number | null, one: string, other: string): Aim => ({
     what: `${what}, µs`,
-    most,
+    max,
     figure: comparison.difference(one, other),
   });
   return [

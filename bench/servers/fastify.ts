@@ -4,11 +4,11 @@ import proxy from '@fastify/http-proxy';
 import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 
-const most = Number(process.env['MAX_PER_MINUTE']);
+const max = Number(process.env['MAX_PER_MINUTE']);
 const app = fastify({ logger: false, bodyLimit: Number.MAX_SAFE_INTEGER });
-if (most > 0)
+if (max > 0)
   await app.register(rateLimit, {
-    max: most,
+    max,
     timeWindow: '1 minute',
     hook: 'onRequest',
     keyGenerator: request => request.headers.authorization ?? request.ip,

@@ -81,9 +81,9 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'loses an indent',
-      '  admin: 127.0.0.1:9090',
-      'admin: 127.0.0.1:9090',
-      [`gateway.yaml:${at('  admin: 127')}:1: unknown key "admin": it belongs in "listen"`],
+      '  admin:\n    address: 127',
+      'admin:\n    address: 127',
+      [`gateway.yaml:${at('  admin:')}:1: unknown key "admin": it belongs in "listen"`],
     ],
     [
       'indents by a tab',
@@ -243,8 +243,8 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'writes a port alone',
-      'http: 0.0.0.0:8080',
-      'http: 8080',
+      'address: 0.0.0.0:8080',
+      'address: 8080',
       [/expected host:port such as .*, found 8080, did you mean 0\.0\.0\.0:8080\?$/],
     ],
     [

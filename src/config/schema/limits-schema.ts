@@ -114,7 +114,7 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Values of main parameters that are counted separately for one caller at a time. Its further ones share a counter.',
     ),
-  window_slack: duration({ least: '0ms', most: '1s' })
+  window_slack: duration({ min: '0ms', max: '1s' })
     .prefault('20ms')
     .describe(
       'So long before its reset a window that is used up lets requests draw on the next one, for clients whose clock is a little ahead; never more than 2% of its period.',
@@ -139,7 +139,7 @@ export type OffenceConfig = LimitsConfig['invalid_requests'];
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
     limit: quota().prefault(limit).describe('How many are allowed per period; the next one restricts.'),
-    restrict_for: duration({ least: '1s', most: MAX_WAIT })
+    restrict_for: duration({ min: '1s', max: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),
     ...more,

@@ -50,7 +50,7 @@ function didYouMean(text: string | undefined): string | undefined {
 }
 
 const UNITS: Readonly<Record<string, string>> = { ms: 'ms', s: 's', m: 'm', h: 'h', d: 'h' };
-const LONGEST_MS = 86_400_000;
+const MAX_MS = 86_400_000;
 
 function meantTime(text: string): string | undefined {
   const [, number = '', word = ''] =
@@ -63,7 +63,7 @@ function meantTime(text: string): string | undefined {
   const unit = UNITS[/^(ms|milli)/.test(lower) ? 'ms' : lower.charAt(0)] ?? '';
   const count = Number(number) * (lower.startsWith('d') ? 24 : 1);
   const ms = count * (parseDurationMs(`1${unit}`) ?? 0);
-  if (!Number.isSafeInteger(ms) || ms > LONGEST_MS) return undefined;
+  if (!Number.isSafeInteger(ms) || ms > MAX_MS) return undefined;
   return didYouMean(Number.isInteger(count) ? `${count}${unit}` : `${ms}ms`);
 }
 
@@ -82,10 +82,10 @@ function meantBoolean(text: string, _: string, isText: boolean): string | undefi
 }
 
 function meantNumber(text: string, expected: string, isText: boolean): string | undefined {
-  const most = Number(/ to (\d+)/.exec(expected)?.[1] ?? 0);
+  const max = Number(/ to (\d+)/.exec(expected)?.[1] ?? 0);
   const [, digits = '', kilo = ''] = /^(\d[\d_,']*)(k?)$/i.exec(text) ?? [];
   const number = Number(digits.replaceAll(/[_,']/g, '')) * (kilo === '' ? 1 : 1000);
-  if (digits === '' || number < 1 || number > most) return undefined;
+  if (digits === '' || number < 1 || number > max) return undefined;
   return text === String(number) && isText ? `: write ${text} without quotes` : didYouMean(String(number));
 }
 

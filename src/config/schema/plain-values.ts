@@ -10,10 +10,10 @@ export function choice<const Words extends readonly [string, ...string[]]>(words
   return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
 }
 
-/** A whole number from 1 to `most`. */
-export function count(most: number) {
-  const error = `expected a whole number from 1 to ${most}`;
-  return z.int({ error }).min(1, { error }).max(most, { error });
+/** A whole number from 1 to `max`. */
+export function count(max: number) {
+  const error = `expected a whole number from 1 to ${max}`;
+  return z.int({ error }).min(1, { error }).max(max, { error });
 }
 
 export function yesOrNo() {

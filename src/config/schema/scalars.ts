@@ -8,7 +8,7 @@ import { type HostPort, parseHostPort } from '../model/index.ts';
 import { LIMIT_ROUTE_PATTERN, PATH_PATTERN, QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './editor-patterns.ts';
 import { parseLimitRoute } from './limit-route.ts';
 import { parseMomentS } from './moment.ts';
-import { parseSizeBytes } from './size.ts';
+import { formatSize, parseSizeBytes } from './size.ts';
 
 // The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
 // and a parser that decides. To a message that begins with "expected" the value is
@@ -18,29 +18,29 @@ import { parseSizeBytes } from './size.ts';
  * A time such as `250ms`, read as milliseconds. Timers of Node run at once when their delay does not fit into 31 bits; a
  * day is far from that and long enough.
  */
-export function duration({ least = '1ms', most = '24h' } = {}) {
+export function duration({ min = '1ms', max = '24h' } = {}) {
   const error = 'expected a time such as 250ms, 5s, 10m or 1h';
   return z
     .string({ error })
     .regex(/^\d{1,9}(ms|s|m|h)$/, { error, abort: true })
     .transform((text, context) => {
       const ms = parseDurationMs(text);
-      const [leastMs = 0, maxMs = 0] = [least, most].map(parseDurationMs);
-      if (ms !== undefined && ms >= leastMs && ms <= maxMs) return ms;
-      return refuse(context, `expected a time from ${least} to ${most}`);
+      const [minMs = 0, maxMs = 0] = [min, max].map(parseDurationMs);
+      if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
+      return refuse(context, `expected a time from ${min} to ${max}`);
     });
 }
 
 /** A size such as `16KiB`, read as bytes. */
-export function size(options: { readonly least: number; readonly most: number; readonly range: string }) {
+export function size({ min, max }: { readonly min: number; readonly max: number }) {
   const error = SIZE_EXPECTED;
   return z
     .string({ error })
     .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error, abort: true })
     .transform((text, context) => {
       const bytes = parseSizeBytes(text);
-      if (bytes !== undefined && bytes >= options.least && bytes <= options.most) return bytes;
-      return refuse(context, `expected a size ${options.range}`);
+      if (bytes !== undefined && bytes >= min && bytes <= max) return bytes;
+      return refuse(context, `expected a size from ${formatSize(min)} to ${formatSize(max)}`);
     });
 }
 

@@ -16,7 +16,7 @@ export const capsSchema = z
     requests_per_address: count(1_000_000)
       .prefault(1000)
       .describe('Requests of one client address in flight at a time.'),
-    head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
+    head: size({ min: KIB, max: KIB * KIB })
       .prefault('16KiB')
       .describe('Largest header section of a request; beyond it 431.'),
     fields: count(1000).prefault(200).describe('Most header fields of a request; beyond it 431.'),

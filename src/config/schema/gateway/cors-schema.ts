@@ -39,7 +39,7 @@ const rules = z
     credentials: yesOrNo()
       .prefault(false)
       .describe('Whether browsers send cookies along. Not for origins: any. Bearer tokens do not need it.'),
-    max_age: duration({ least: '0s' })
+    max_age: duration({ min: '0s' })
       .prefault('1h')
       .describe('For how long a browser may remember the response to a preflight.'),
   })

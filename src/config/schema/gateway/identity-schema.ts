@@ -161,7 +161,7 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       'Words before the token in Authorization that stand for Bearer, which upstreams get in any case.',
     ),
-  leeway: duration({ least: '0s', most: '10m' })
+  leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
     .describe("How far the provider's clock may be from this one, in both directions."),
   not_before: momentOrNone()
@@ -169,7 +169,7 @@ export const accessTokensSchema = z.strictObject({
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
   key_set: z
     .strictObject({
-      refresh: duration({ least: '1s' }).prefault('10m').describe('Between two fetches of the keys.'),
+      refresh: duration({ min: '1s' }).prefault('10m').describe('Between two fetches of the keys.'),
       cooldown: duration()
         .prefault('5s')
         .describe('After a fetch no unknown key causes another for this long.'),

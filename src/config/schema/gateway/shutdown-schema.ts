@@ -5,12 +5,12 @@ import { duration } from '../scalars.ts';
 /** `shutdown` of gateway.yaml. */
 export const shutdownSchema = z
   .strictObject({
-    delay: duration({ least: '0ms' })
+    delay: duration({ min: '0ms' })
       .prefault('0s')
       .describe(
         'After SIGTERM the gateway says that it is not ready, and serves on for this long before it stops listening.',
       ),
-    drain: duration({ least: '0ms' })
+    drain: duration({ min: '0ms' })
       .prefault('25s')
       .describe('For requests in flight to finish after that; then they are broken off.'),
   })

@@ -104,7 +104,7 @@ export const redisStoreSchema = z.strictObject({
     .describe(
       'What every key and channel in Redis begins with. Gateways with one prefix share their limits.',
     ),
-  timeout: duration({ least: '5ms', most: '1s' })
+  timeout: duration({ min: '5ms', max: '1s' })
     .prefault('50ms')
     .describe('For one decision in all; then on_failure decides, and the connection is made anew.'),
   on_failure: choice(['local', 'open', 'closed'])

@@ -45,7 +45,7 @@ const upstreamKeys = {
     .describe(
       'The part of max_requests that one caller, or one address without a token, may hold, at least one; past it 503.',
     ),
-  max_head: size({ least: KIB, most: KIB * KIB, range: 'from 1KiB to 1MiB' })
+  max_head: size({ min: KIB, max: KIB * KIB })
     .prefault('32KiB')
     .describe('Largest header section of a response; beyond it 502.'),
 };
