@@ -4,6 +4,7 @@ export {
   type IncomingHead,
   mayAnswerTwice,
   OtherVersion,
+  type OutgoingRequest,
   OversizedHead,
   type Rejection,
   RequestBody,
@@ -14,6 +15,5 @@ export {
   RequestWriter,
   type RequestWriterOwner,
   requestHead,
-  type UpstreamRequest,
 } from './request/index.ts';
 export { interimResponse, ResponseReader, type ResponseSink, responseHead } from './response/index.ts';
