@@ -16,7 +16,7 @@ import { Gateway, UnlistedProxies } from './gateway/index.ts';
 import { type Logger, Observation } from './observe/index.ts';
 import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
 import { Listeners } from './server/index.ts';
-import { ConnectionPool, Transports } from './upstream/index.ts';
+import { openTransport, Transports } from './upstream/index.ts';
 
 /** What a gateway needs besides its configuration. */
 export interface AppOptions {
@@ -75,7 +75,7 @@ class RunningApp implements App {
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
-    this.#transports = new Transports(upstream => new ConnectionPool(upstream, clock, systemRandom));
+    this.#transports = new Transports(upstream => openTransport(upstream, clock, systemRandom));
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);

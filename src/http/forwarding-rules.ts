@@ -1,12 +1,13 @@
 import { CALLER_CLAIMS, ORIGIN_CLAIMS, OVERRIDES } from './guarded-names.ts';
 import { NameTable } from './name-table.ts';
 
-/** What happens to a header field of a request. */
+/** What becomes of a request's header field. */
 export type FieldRule =
-  /** The gateway reads it and writes its own if the upstream needs one. */
+  /** Read by the gateway, and written anew where the upstream needs it. */
   | 'host'
   | 'connection'
   | 'authorization'
+  | 'te'
   | 'request-id'
   | 'forwarded-for'
   | 'forwarded-proto'
@@ -14,31 +15,31 @@ export type FieldRule =
   | 'forwarded'
   /** Never forwarded. */
   | 'drop'
-  /** Says where the request came from: forwarded only from a trusted proxy. */
+  /** Forwarded only when a trusted proxy sent it: it says where the request came from. */
   | 'origin'
-  /** Says who sent it: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
+  /** The same: it says who sends, as `identity_headers` may do instead. */
   | 'caller'
-  /** Would be one of these two, but the operator lets anyone send it. */
+  /** Would be one of the two, and is forwarded from anyone. */
   | 'keep';
 
-/** Fields that end at this hop (RFC 9110, 7.6.1) besides those below, and the one that asks for an upgrade to HTTP/2. */
+/** Fields that end at this hop (RFC 9110, 7.6.1) beside those below, and one that starts HTTP/2 by another way. */
 const HOP_BY_HOP = [
   'keep-alive',
   'proxy-connection',
   'proxy-authenticate',
   'proxy-authorization',
-  'te',
   'trailer',
   'upgrade',
   'http2-settings',
 ];
 
-/** The listener reads these and hands on what they mean; the gateway writes its own. */
+/** Read by the listener, which hands on what they mean, and written anew. */
 const FRAMING = ['content-length', 'transfer-encoding', 'expect'];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
   ['host', 'host'],
   ['connection', 'connection'],
+  ['te', 'te'],
   ['authorization', 'authorization'],
   ['x-request-id', 'request-id'],
   ['x-forwarded-for', 'forwarded-for'],
@@ -46,25 +47,25 @@ const READ: readonly (readonly [string, FieldRule])[] = [
   ['x-forwarded-host', 'forwarded-host'],
 ];
 
-/** Header field names, in any letter case. */
+/** Names of header fields, in any letter case. */
 export interface ForwardingOptions {
-  /** Further fields that only trusted proxies may send. */
+  /** Further ones that only trusted proxies may send. */
   readonly remove?: readonly string[];
-  /** Guarded fields that anyone may send because an application owns them. No effect on fields the gateway writes or drops. */
+  /** Ones of the lists that anyone may send: an application owns them. What the gateway writes or drops cannot be one. */
   readonly keep?: readonly string[];
-  /** Fields that only the gateway writes: a client's are dropped. */
+  /** Ones that the gateway alone writes: a client's are dropped. */
   readonly own?: readonly string[];
 }
 
-/** Which request fields the gateway reads, drops or believes; compiled once per configuration. */
+/** Which request fields the gateway reads, drops or believes; compiled once for a configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
   constructor({ remove = [], keep = [], own = [] }: ForwardingOptions = {}) {
-    // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
+    // The last one counts: what the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
       ...withRule(ORIGIN_CLAIMS, 'origin'),
-      // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
+      // Like those, and looked at: who sends it without being trusted may be a proxy that should be.
       ['forwarded', 'forwarded'],
       ...withRule(CALLER_CLAIMS, 'caller'),
       ...withRule(remove, 'origin'),

@@ -1,44 +1,46 @@
 import type { Rejection } from '../http1/index.ts';
 
-/** A request target in the one form that is routed, limited, counted and sent upstream. */
+/** Where a request goes: the one form that is routed, limited, counted and sent upstream. */
 export interface Target {
   /**
-   * Begins with a slash; the same for all spellings that RFC 3986, 6.2.2 calls equivalent, except for letter case. Or `*` for an
-   * OPTIONS that concerns the whole server.
+   * Begins with a slash; the same for all spellings that RFC 3986 (6.2.2) calls equivalent, letter case apart. Or `*`, of an
+   * OPTIONS that is about no path.
    */
   readonly path: string;
-  /** As received, including the `?`; empty when there is none. */
+  /** As it came, from the `?` on; empty when there is none. */
   readonly query: string;
-  /** The path contains `;` or `%3B`, where some backends cut off parameters. Not every route accepts that. */
+  /** The path holds `;` or `%3B`, by which some backends cut parameters off a segment: not every route lets it pass. */
   readonly semicolon: boolean;
 }
 
 /**
- * The canonical form of a request target (RFC 9112, 3.2), or why it is rejected. `host`: the value of the `Host` field;
- * `method`: matters only for OPTIONS, the one method with an asterisk-form.
+ * The canonical form of a request target (RFC 9112, 3.2), or why it is refused. `host`: the value of the `Host` field;
+ * `method`: matters where it is OPTIONS, which alone has the asterisk-form.
  *
- * Rejects every target that a backend could read as another path than the one that was routed: dot segments, empty segments,
- * and escaped slashes, backslashes and control characters. Resolves and repairs nothing: honest clients have already done so.
+ * Refused is whatever a backend could take for another path than the one that was routed: dot segments, empty segments,
+ * slashes, backslashes and control characters that hide in escapes. Nothing is resolved or repaired, for a client that
+ * means well has done so.
  */
 export function parseTarget(target: string, host: string, method = ''): Target | Rejection {
   if (target.charCodeAt(0) === SLASH) return parseOriginForm(target);
   if (target === '*' && method === 'OPTIONS') return ASTERISK;
   const absolute = ABSOLUTE_FORM.exec(target);
-  if (absolute === null) return REJECTED.form;
+  if (absolute === null) return REFUSED.form;
   const [, authority = '', rest = ''] = absolute;
-  if (authority.toLowerCase() !== host.toLowerCase()) return REJECTED.authority;
-  // RFC 9112, 3.2.4: to a proxy, clients write `*` as a URL with neither a path nor a query.
+  if (authority.toLowerCase() !== host.toLowerCase()) return REFUSED.authority;
+  // RFC 9112, 3.2.4: what a client of a proxy writes for `*`, with neither a path nor a query.
   if (rest === '' && method === 'OPTIONS') return ASTERISK;
   return parseOriginForm(rest.startsWith('/') ? rest : `/${rest}`);
 }
 
-/** The authority of a target in absolute-form; null for the other forms. */
+/** The authority that a target in absolute-form names; null: it has another form. */
 export function authorityOf(target: string): string | null {
   return ABSOLUTE_FORM.exec(target)?.[1] ?? null;
 }
 
 /**
- * Percent-decodes a path segment as UTF-8, so that all spellings of a value become one. Null when the bytes are not UTF-8.
+ * The characters that a path segment stands for: percent-decoded UTF-8, so that no two spellings of one value differ. Null
+ * when the bytes are not UTF-8.
  */
 export function decodeSegment(raw: string): string | null {
   if (!raw.includes('%')) return raw;
@@ -56,17 +58,16 @@ const DOT = 0x2e;
 const PERCENT = 0x25;
 const SEMICOLON = 0x3b;
 
-const REJECTED = {
-  form: { rejected: 'the request target is neither a path nor an http URL' },
-  authority: { rejected: 'the request target names another host than the Host header' },
-  dotSegment: { rejected: 'the path has a "." or ".." segment: send the path that it leads to' },
-  emptySegment: { rejected: 'the path has an empty segment: send single slashes' },
+const REFUSED = {
+  form: { refused: 'the request target is neither a path nor an http URL' },
+  authority: { refused: 'the request target names another host than the Host header' },
+  dotSegment: { refused: 'the path has a "." or ".." segment: send the path that it leads to' },
+  emptySegment: { refused: 'the path has an empty segment: send single slashes' },
   escape: {
-    rejected:
-      'the path has a "%" that is no escape, or the escape of a slash, backslash or control character',
+    refused: 'the path has a "%" that is no escape, or the escape of a slash, backslash or control character',
   },
   character: {
-    rejected: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',
+    refused: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',
   },
 } as const satisfies Record<string, Rejection>;
 
@@ -74,12 +75,12 @@ function parseOriginForm(target: string): Target | Rejection {
   const question = target.indexOf('?');
   const sent = question === -1 ? target : target.slice(0, question);
   const query = question === -1 ? '' : target.slice(question);
-  if (!isPlainQuery(query)) return REJECTED.character;
+  if (!isPlainQuery(query)) return REFUSED.character;
   const path = sent.includes('%') ? canonicalEscapes(sent) : sent;
-  return path === null || OVERLONG.test(path) ? REJECTED.escape : judgePath(path, query);
+  return path === null || OVERLONG.test(path) ? REFUSED.escape : judgePath(path, query);
 }
 
-/** Checks every character of a path with canonical escapes, once. */
+/** Looks at every character of a path with canonical escapes, once. */
 function judgePath(path: string, query: string): Target | Rejection {
   let semicolon = false;
   for (let i = 0; i < path.length; i++) {
@@ -87,15 +88,15 @@ function judgePath(path: string, query: string): Target | Rejection {
     if (ORDINARY[code] === 1) continue;
     if (code === SLASH) {
       const next = path.charCodeAt(i + 1);
-      if (next === SLASH) return REJECTED.emptySegment;
-      if (next === DOT && isDotSegment(path, i + 1)) return REJECTED.dotSegment;
+      if (next === SLASH) return REFUSED.emptySegment;
+      if (next === DOT && isDotSegment(path, i + 1)) return REFUSED.dotSegment;
     } else if (code === SEMICOLON || (code === PERCENT && path.startsWith('3B', i + 1))) semicolon = true;
-    else if (code !== PERCENT) return REJECTED.character;
+    else if (code !== PERCENT) return REFUSED.character;
   }
   return { path, query, semicolon };
 }
 
-/** Whether the segment at `start` is `.` or `..`, also with a parameter that some backends cut off (`..;x`). */
+/** Whether `.` or `..` begins at `start` and ends there, or where some backends cut a parameter off (`..;x`). */
 function isDotSegment(path: string, start: number): boolean {
   const end = path.charCodeAt(start + 1) === DOT ? start + 2 : start + 1;
   const code = path.charCodeAt(end);
@@ -108,8 +109,8 @@ function isPlainQuery(query: string): boolean {
 }
 
 /**
- * Writes each escape in its canonical form (RFC 3986, 6.2.2): decoded if it need not be escaped, else in upper case. Null if an
- * escape is rejected.
+ * Each escape in its canonical spelling (RFC 3986, 6.2.2): decoded where it need not be one, else in upper case. Null where
+ * one is refused.
  */
 function canonicalEscapes(path: string): string | null {
   let canonical = '';
@@ -125,25 +126,26 @@ function canonicalEscapes(path: string): string | null {
 }
 
 /**
- * Overlong UTF-8, which decoders must not accept (RFC 3629, 3): careless ones decode `%C0%AF` to `/` and `%C0%AE` to `.`. Other
- * bytes that are not UTF-8 pass unchanged; no literal in a route can match them.
+ * Canonical escapes of a character in more bytes of UTF-8 than it needs, which RFC 3629 (3) forbids to decode: careless
+ * decoders make `/` of `%C0%AF` and `.` of `%C0%AE`. Other bytes that are not UTF-8 pass as they are, and no literal of a
+ * route is made of them.
  */
 const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/;
 
-/** -1 if `code` is not a hex digit. */
+/** -1 for what is none. */
 function hexDigit(code: number): number {
   return HEX_DIGIT[code] ?? -1;
 }
 
-// Tables by character code. Codes outside Latin-1 read as undefined, so they are never accepted.
+// Tables by character code; what lies beyond them (outside Latin-1) is undefined and so never accepted.
 const CODES = Array.from({ length: 256 }, (_, code) => code);
 const isControl = (code: number) => code < 0x20 || code === 0x7f;
 const isPrintable = (code: number) => code > 0x20 && code < 0x7f;
 
-/** Characters of a query: printable ASCII without `#`, which starts a fragment. */
+/** In a query: what is printable, but no fragment. */
 const IN_QUERY = Uint8Array.from(CODES, code => (isPrintable(code) && code !== 0x23 ? 1 : 0));
 
-/** Characters of a path that need no further check. */
+/** In a path: the same, without the backslash and what needs a second look. */
 const ORDINARY = Uint8Array.from(CODES, code =>
   isPrintable(code) && !'#?\\/;%'.includes(String.fromCharCode(code)) ? 1 : 0,
 );
@@ -153,8 +155,8 @@ const HEX_DIGIT = Int8Array.from(CODES, code =>
 );
 
 /**
- * The canonical form of a byte's escape; empty if it is rejected. All control characters are: no real path contains one, and a
- * backend that decodes the path before logging or copying it would emit a line break.
+ * How the escape of a byte is spelt in the canonical form; empty where it is refused. Control characters are, all of them:
+ * no path means one, and a backend that decodes and then logs or copies the path would be handed a line break.
  */
 const SPELLING = CODES.map(code => {
   const character = String.fromCharCode(code);

@@ -4,7 +4,6 @@ export {
   type IncomingHead,
   mayAnswerTwice,
   OtherVersion,
-  type OutgoingRequest,
   OversizedHead,
   type Rejection,
   RequestBody,
@@ -15,5 +14,6 @@ export {
   RequestWriter,
   type RequestWriterOwner,
   requestHead,
+  type UpstreamRequest,
 } from './request/index.ts';
 export { interimResponse, ResponseReader, type ResponseSink, responseHead } from './response/index.ts';

@@ -1,4 +1,5 @@
 export { ConnectionPool } from './connection-pool.ts';
-export type { UpstreamOptions } from './options.ts';
+export { openTransport } from './open-transport.ts';
+export type { Http2Options, UpstreamOptions, UpstreamProtocol } from './options.ts';
 export type { CallSink, Transport, TransportCall, UpstreamFailure } from './transport.ts';
 export { type TransportMap, Transports } from './transports.ts';

@@ -1,15 +1,16 @@
-import type { OutgoingRequest, ResponseSink } from '../http1/index.ts';
+import type { ResponseSink, UpstreamRequest } from '../http1/index.ts';
 
 /** Why a request got no response, or not a whole one. */
 export interface UpstreamFailure {
   /**
    * - `connect`: no connection was made, so not a byte of the request was sent
+   * - `refused`: the upstream said that it has not acted on the request
    * - `reset`: the connection broke before the response's head was complete
    * - `timeout`: the upstream was silent for too long
-   * - `malformed`: what came is not an HTTP/1.1 response to this request
+   * - `malformed`: what came is not a response to this request
    * - `truncated`: the connection broke or fell silent inside the response's body
    */
-  readonly kind: 'connect' | 'reset' | 'timeout' | 'malformed' | 'truncated';
+  readonly kind: 'connect' | 'refused' | 'reset' | 'timeout' | 'malformed' | 'truncated';
   /** The connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
   /** A byte of a response had come: the upstream has acted on the request. */
@@ -36,7 +37,7 @@ export interface TransportCall {
 
 /** Carries requests to one upstream. The forwarder knows nothing else of sockets and pools. */
 export interface Transport {
-  send(request: OutgoingRequest, sink: CallSink): TransportCall;
+  send(request: UpstreamRequest, sink: CallSink): TransportCall;
   /** Connections open now. */
   readonly connections: number;
   /**

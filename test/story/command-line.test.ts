@@ -121,7 +121,7 @@ describe('weir', () => {
     [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
     [['check', '--config'], "weir check: Option '-c, --config <value>' argument missing"],
     [['explain', 'GET'], 'weir explain: PATH is missing'],
-    [['explain', 'get', '/'], 'weir explain: "get" is not a method, did you mean "GET"?'],
+    [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
     [
       ['explain', 'GET', '/', '--as', 'usr'],
@@ -139,7 +139,7 @@ describe('weir', () => {
       ['explain', 'GET', '/', '--as', 'address:192.0.2.1', '--address', '192.0.2.1'],
       'weir explain: --as address:IP and --address both give an address: leave out one',
     ],
-    [['schema', 'gatewy'], 'weir schema: unknown schema "gatewy", did you mean "gateway"?'],
+    [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
     [['serve', 'now', 'here'], 'weir serve: "here" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
     const { code, out, err } = await weir(words);
@@ -208,7 +208,7 @@ describe('weir check', () => {
   it('passes the shipped files', async () => {
     expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 3 routes, 1 upstream, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
+      out: 'config/gateway.yaml: ok, 4 routes, 2 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
       err: '',
     });
   });
@@ -292,8 +292,8 @@ describe('weir check', () => {
       ok: true,
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
-      routes: 3,
-      upstreams: 1,
+      routes: 4,
+      upstreams: 2,
       provider: 'https://id.example.com/realms/main',
       buckets: 3,
       errors: [],
@@ -503,6 +503,11 @@ describe('weir explain, of callers', () => {
       'callers: users, told apart by azp and sub',
       'bots, whose tokens have client_id, told apart by azp',
     ]);
+  });
+
+  it('says what the upstream speaks', async () => {
+    const { facts } = await explain('GET', '/v1/search/x');
+    expect(facts[1]).toBe('upstream: search, http://127.0.0.1:3001, h2');
   });
 
   it('says that everyone may use a route without authentication', async () => {

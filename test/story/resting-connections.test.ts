@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
@@ -152,12 +152,12 @@ async function pooled(script: Script) {
   return { upstream, pool: poolTo(upstream.port) };
 }
 
-async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
+async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
   const sink = new CollectingSink();
   pool.send(
     {
       ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-      ...{ firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, ...request },
+      ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, ...request },
     },
     sink,
   );

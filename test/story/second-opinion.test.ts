@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type BodySource, systemClock } from '../../src/core/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
-import { ConnectionPool, type Transport, type UpstreamOptions } from '../../src/upstream/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
+import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';
@@ -9,16 +9,14 @@ import { fuzzSeed } from '../support/fuzz/settings.ts';
 import { wireResponse } from '../support/fuzz/wire-responses.ts';
 import { Random } from '../support/random.ts';
 import { UndiciTransport } from '../support/undici/undici-transport.ts';
+import { upstreamAt } from '../support/upstream-options.ts';
 import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
 
 const CASES = 300;
 
 /** Ours, and undici behind the same interface. */
 function transports(port: number): readonly [Transport, Transport] {
-  const options: UpstreamOptions = {
-    ...{ host: '127.0.0.1', port, connectTimeoutMs: 2_000, keepAliveMs: 60_000, maxAgeMs: 300_000 },
-    ...{ maxConnections: 1_024, maxHeadBytes: 32_768 },
-  };
+  const options = upstreamAt(port);
   const both = [
     new ConnectionPool(options, systemClock, () => 0),
     new UndiciTransport(options, systemClock, () => 0),
@@ -47,14 +45,14 @@ class ReadyBody implements BodySource {
   resume(): void {}
 }
 
-async function send(transport: Transport, request: OutgoingRequest): Promise<CollectingSink> {
+async function send(transport: Transport, request: UpstreamRequest): Promise<CollectingSink> {
   const sink = new CollectingSink();
   transport.send(request, sink);
   await sink.over;
   return sink;
 }
 
-function requestOf(number: number): OutgoingRequest {
+function requestOf(number: number): UpstreamRequest {
   const random = new Random(fuzzSeed + number);
   const method = random.pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
   const pieces = Array.from({ length: random.below(4) }, () => random.bytes(1 + random.below(40_000)));
@@ -65,7 +63,7 @@ function requestOf(number: number): OutgoingRequest {
     fields: ['Host', 'a.test', 'X-Number', `${number}`, 'x-number', '\xe9', 'Authorization', 'Bearer x'],
     bodyLength: length === 0 || random.chance(0.5) ? length : 'chunked',
     body: length === 0 ? null : new ReadyBody(pieces),
-    ...{ firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+    ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
   };
 }
 

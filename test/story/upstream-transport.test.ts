@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { BodySink, BodySource } from '../../src/core/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
 import { connectTcp } from '../../src/upstream/connect.ts';
 import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { deafPort } from '../support/deaf-port.ts';
+import { HandBody } from '../support/hand-body.ts';
 import { poolTo } from '../support/pool.ts';
 import { Random } from '../support/random.ts';
 import { sleep, waitFor } from '../support/wait.ts';
@@ -21,41 +21,18 @@ async function front(script: Script = responseOk, options: Partial<UpstreamOptio
   return { upstream, pool: poolTo(upstream.port, options) };
 }
 
-const GET: OutgoingRequest = {
+const GET: UpstreamRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
-/** A body in the hands of a test. */
-class HandBody implements BodySource {
-  started = false;
-  paused = false;
-  sink: BodySink | null = null;
-  /** Runs when it is started. */
-  onStart: (sink: BodySink) => void = () => {};
-
-  start(sink: BodySink): void {
-    this.started = true;
-    this.sink = sink;
-    this.onStart(sink);
-  }
-
-  pause(): void {
-    this.paused = true;
-  }
-
-  resume(): void {
-    this.paused = false;
-  }
-}
-
-function send(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}) {
+function send(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}) {
   const sink = new CollectingSink();
   const call: TransportCall = pool.send({ ...GET, ...request }, sink);
   return { sink, call };
 }
 
-async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
+async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
   const { sink } = send(pool, request);
   await sink.over;
   return sink;

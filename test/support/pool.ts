@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import type { Connect } from '../../src/upstream/connect.ts';
 import { ConnectionPool, type UpstreamOptions } from '../../src/upstream/index.ts';
+import { upstreamAt } from './upstream-options.ts';
 import { sleep } from './wait.ts';
 
 /** A pool to 127.0.0.1. The end of the running test closes it, and it must be left empty then. */
@@ -10,15 +11,7 @@ export function poolTo(
   options: Partial<UpstreamOptions> = {},
   connect?: Connect,
 ): ConnectionPool {
-  const pool = new ConnectionPool(
-    {
-      ...{ host: '127.0.0.1', port, connectTimeoutMs: 2_000, keepAliveMs: 60_000, maxAgeMs: 300_000 },
-      ...{ maxConnections: 1_024, maxHeadBytes: 32_768, ...options },
-    },
-    systemClock,
-    () => 0,
-    connect,
-  );
+  const pool = new ConnectionPool(upstreamAt(port, options), systemClock, () => 0, connect);
   onTestFinished(async () => {
     // A test that failed may have left a call in flight.
     await Promise.race([pool.close(), sleep(2_000)]);

@@ -30,7 +30,7 @@ export function describeForwarding(
     ...route.parameters.map(
       (name, index): ExplainedFact => ['parameters', `${name} = ${params[index] ?? ''}`],
     ),
-    ['upstream', `${upstream.name}, http://${formatHostPort(upstream.options)}`],
+    ['upstream', describeUpstream(upstream)],
     ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
     ['body', describeBody(route)],
@@ -84,6 +84,11 @@ function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Ex
     users,
     ['callers', `bots, whose tokens have ${mark}, told apart by ${bots.principal.join(' and ')}`],
   ];
+}
+
+function describeUpstream({ name, protocol, options }: UpstreamModel): string {
+  const address = `${name}, http://${formatHostPort(options)}`;
+  return protocol === 'http1' ? address : `${address}, ${protocol}`;
 }
 
 function describeAuthorization({ authentication, upstream }: ForwardRoute): string {

@@ -86,7 +86,7 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
     return refused('431, the request line alone is longer than "head" of "caps"');
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
-  if ('rejected' in target) return refused(`400, ${target.rejected}`);
+  if ('refused' in target) return refused(`400, ${target.refused}`);
   const facts = describeTarget(sent, target);
   if (target.path === '*') return { facts: [...facts, ...describeServerWide(config)], taken: true };
   const match = snapshot.routes.find(method, target.path);
@@ -143,7 +143,7 @@ function describeAddress(address: string, snapshot: Snapshot): string {
 
 function checkMethod(method: string): void {
   if (METHODS.includes(method)) return;
-  throw new UsageError(`"${method}" is not a method${didYouMean(method, METHODS)}`);
+  throw new UsageError(`"${method}" is no method${didYouMean(method, METHODS)}`);
 }
 
 /** `as`: bot, user, address or address:IP. */

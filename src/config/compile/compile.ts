@@ -108,9 +108,17 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
   const authority = formatHostPort(config.url).replace(/:80$/, '');
   return {
     name,
+    protocol: config.protocol,
     options: {
       host,
       port,
+      protocol: config.protocol,
+      http2: {
+        maxConnections: config.h2.max_connections,
+        maxStreams: config.h2.max_streams,
+        pingIntervalMs: config.h2.ping_interval,
+        pingTimeoutMs: config.h2.ping_timeout,
+      },
       connectTimeoutMs: config.timeouts.connect,
       keepAliveMs: config.keep_alive,
       maxAgeMs: config.max_connection_age,

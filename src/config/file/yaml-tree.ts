@@ -122,7 +122,7 @@ class TreeBuilder {
     this.mistake(
       place,
       target === null
-        ? 'this alias refers to a value that contains it'
+        ? 'this alias stands inside of what it stands for'
         : 'no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     );
     return { ...leaf(null, '', place, keyPlace), broken: true };
@@ -172,7 +172,7 @@ class TreeBuilder {
     for (const source of sources) {
       if (source.broken) return false;
       if (source.written !== null || Array.isArray(source.value)) {
-        this.mistake(source.place, '"<<" merges maps, and this is not a map');
+        this.mistake(source.place, '"<<" merges maps, and this is none');
         return false;
       }
       // Unlike an alias, a merge copies: it has to stop while it is going on.

@@ -6,7 +6,7 @@ import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../signin/index.ts';
-import type { UpstreamOptions } from '../../upstream/index.ts';
+import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
 
 /**
  * One compiled, immutable configuration. An exchange reads the snapshot it began with to its end; a reload swaps in
@@ -56,6 +56,7 @@ export interface ListenerModel {
 /** A named service behind the gateway. */
 export interface UpstreamModel {
   readonly name: string;
+  readonly protocol: UpstreamProtocol;
   readonly options: UpstreamOptions;
   /** The `Host` it is sent; null: the client's. */
   readonly hostHeader: string | null;

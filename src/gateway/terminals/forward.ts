@@ -1,7 +1,7 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
 import { keepResponseFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
+import type { UpstreamRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
@@ -33,6 +33,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     method: downstream.method,
     target: destination.path + destination.query,
     fields: fieldsFor(exchange, destination),
+    takesTrailers: exchange.head.takesTrailers,
     bodyLength: forwardedLength,
     body: forwardedLength === 0 ? null : downstream.body(route.body),
     firstByteTimeoutMs: route.firstByteTimeoutMs,
@@ -78,7 +79,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   repeated = false;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
-  readonly #request: OutgoingRequest;
+  readonly #request: UpstreamRequest;
   readonly #transport: Transport;
   readonly #clock: Clock;
   #call: TransportCall | null = null;
@@ -87,7 +88,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Takes the response in this one's place: it is a 429, which may not pass unread. */
   #refusal: UpstreamRefusal | null = null;
 
-  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
+  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: UpstreamRequest) {
     this.#exchange = exchange;
     this.#route = route;
     this.#request = request;
@@ -217,13 +218,13 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it was reset on a
-   * connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
+   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it said so; or it was
+   * reset on a connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
    */
   #mayRepeat(failure: UpstreamFailure): boolean {
     if (this.repeated || failure.responseBegun) return false;
     const { body, method } = this.#request;
-    if (failure.kind === 'connect') return body === null || !body.started;
+    if (failure.kind === 'connect' || failure.kind === 'refused') return body === null || !body.started;
     return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);
   }
 }

@@ -15,10 +15,10 @@ export interface ResponseHead {
 }
 
 const VERSION = Buffer.from('HTTP/1.');
-/** Most fields in one head; no real server sends more. */
+/** Fields of a head. A server that sends more only makes work. */
 const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
-/** Bytes of `HTTP/1.1 200`. */
+/** `HTTP/1.1 200` and the byte behind it. */
 const STATUS_END = 12;
 
 /**

@@ -68,7 +68,7 @@ function whyRefused(bytes: Buffer): string {
   let why = 'nothing';
   const reader = new RequestReader({
     requestBegun({ framing: { bodyLength } }) {
-      if (typeof bodyLength === 'object') why = bodyLength.rejected;
+      if (typeof bodyLength === 'object') why = bodyLength.refused;
       else reader.next();
     },
     bodyStarted() {},

@@ -4,6 +4,8 @@ import { type Transport, Transports, type UpstreamOptions } from '../../../src/u
 const options: UpstreamOptions = {
   host: 'api',
   port: 80,
+  protocol: 'http1',
+  http2: { maxConnections: 1, maxStreams: 1, pingIntervalMs: 1, pingTimeoutMs: 1 },
   connectTimeoutMs: 1,
   keepAliveMs: 1,
   maxAgeMs: 1,

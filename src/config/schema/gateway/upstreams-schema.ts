@@ -9,12 +9,38 @@ const upstreamKeys = {
   url: upstreamUrl().describe(
     'Where the service is: http://host:port. The name is resolved anew at each connect.',
   ),
+  protocol: choice(['http1', 'h2', 'grpc'])
+    .prefault('http1')
+    .describe(
+      'What it speaks: HTTP/1.1, HTTP/2 in cleartext by prior knowledge, or gRPC, which HTTP/2 carries.',
+    ),
   host: choice(['client', 'upstream'])
     .prefault('client')
     .describe("The Host header it gets: the client's own, or the host of its url."),
   authorization: choice(['pass', 'remove'])
     .prefault('pass')
     .describe("Whether it gets the client's Authorization header."),
+  h2: z
+    .strictObject({
+      max_connections: count(10_000)
+        .prefault(16)
+        .describe(
+          'Connections that take requests at once. Past them a request waits for a stream, as long as for a connect.',
+        ),
+      max_streams: count(1_000_000)
+        .prefault(100)
+        .describe('Requests on a connection before another is opened beside it.'),
+      ping_interval: duration()
+        .prefault('5m')
+        .describe(
+          'With requests in flight and nothing from the upstream for this long, it is asked whether it is alive. Servers of gRPC take offence at less than 5m.',
+        ),
+      ping_timeout: duration()
+        .prefault('10s')
+        .describe('For the reply to that; then the connection is given up.'),
+    })
+    .prefault({})
+    .describe('How its connections are used where it speaks h2 or grpc.'),
   timeouts: z
     .strictObject({
       connect: duration()

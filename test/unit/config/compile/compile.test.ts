@@ -115,9 +115,12 @@ describe('an upstream', () => {
   it('has every default', async () => {
     expect(await upstreamOf('url: "http://api:3000"')).toEqual({
       name: 'api',
+      protocol: 'http1',
       options: {
         host: 'api',
         port: 3000,
+        protocol: 'http1',
+        http2: { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 },
         connectTimeoutMs: 2_000,
         keepAliveMs: 4_000,
         maxAgeMs: 300_000,
@@ -132,12 +135,15 @@ describe('an upstream', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB';
+      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: grpc, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
+      protocol: 'grpc',
       options: {
         host: '::1',
         port: 80,
+        protocol: 'grpc',
+        http2: { maxConnections: 2, maxStreams: 3, pingIntervalMs: 4_000, pingTimeoutMs: 5_000 },
         connectTimeoutMs: 1_000,
         keepAliveMs: 2_000,
         maxAgeMs: 3_000,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { OutgoingRequest } from '../../../../src/http1/index.ts';
+import type { UpstreamRequest } from '../../../../src/http1/index.ts';
 import { requestHead } from '../../../../src/http1/request/request-head-text.ts';
 
-function headOf(request: Partial<OutgoingRequest>): string {
+function headOf(request: Partial<UpstreamRequest>): string {
   return requestHead({
     ...{
       method: 'GET',
@@ -10,6 +10,7 @@ function headOf(request: Partial<OutgoingRequest>): string {
       fields: [],
       bodyLength: 0,
       body: null,
+      takesTrailers: false,
       firstByteTimeoutMs: 1,
       idleTimeoutMs: 1,
     },

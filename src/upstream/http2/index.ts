@@ -1,0 +1,1 @@
+export { SessionPool } from './session-pool.ts';

@@ -1,0 +1,28 @@
+import type { UpstreamRequest } from '../../http1/index.ts';
+
+/** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
+const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * The header section of a request, names and values in turn (RFC 9113, 8.3.1). Node turns names into lower case and puts
+ * its own name of the upstream in the place of an authority that is missing.
+ */
+export function requestHeaders(request: UpstreamRequest, scheme: 'http' | 'https'): string[] {
+  const { method, target, fields, bodyLength, takesTrailers } = request;
+  const headers = [':method', method, ':scheme', scheme, ':path', target];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    // RFC 9113, 8.3.1: `:authority` says what Host says in HTTP/1.1, and takes its place.
+    if (!isHost(name)) headers.push(name, value);
+    else if (value !== '') headers.push(':authority', value);
+  }
+  if (takesTrailers) headers.push('te', 'trailers');
+  if (bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method)))
+    headers.push('content-length', String(bodyLength));
+  return headers;
+}
+
+function isHost(name: string): boolean {
+  return name.length === 4 && name.toLowerCase() === 'host';
+}

@@ -1,0 +1,12 @@
+import type { Clock, Random } from '../core/index.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { SessionPool } from './http2/index.ts';
+import type { UpstreamOptions } from './options.ts';
+import type { Transport } from './transport.ts';
+
+/** The transport for what the upstream speaks. It connects to nothing before its first request. */
+export function openTransport(options: UpstreamOptions, clock: Clock, random: Random): Transport {
+  return options.protocol === 'http1'
+    ? new ConnectionPool(options, clock, random)
+    : new SessionPool(options, clock, random);
+}

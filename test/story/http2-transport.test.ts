@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { Transport, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
+import { CollectingSink } from '../support/collecting-sink.ts';
+import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
+import { sessionsTo } from '../support/sessions.ts';
+
+async function front(answer?: (request: H2Request) => unknown, options: Partial<UpstreamOptions> = {}) {
+  const upstream = await startH2Upstream(answer);
+  return { upstream, pool: sessionsTo(upstream.port, options) };
+}
+
+const GET: UpstreamRequest = {
+  ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
+  ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+};
+
+function send(pool: Transport, request: Partial<UpstreamRequest> = {}) {
+  const sink = new CollectingSink();
+  const call: TransportCall = pool.send({ ...GET, ...request }, sink);
+  return { sink, call };
+}
+
+async function ask(pool: Transport, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
+  const { sink } = send(pool, request);
+  await sink.over;
+  return sink;
+}
+
+describe('a connection over HTTP/2', () => {
+  test('carries many requests at once', async () => {
+    const waiting: H2Request[] = [];
+    const { upstream, pool } = await front(request => {
+      waiting.push(request);
+      if (waiting.length < 50) return;
+      for (const { stream, headers } of waiting) {
+        stream.respond({ ':status': 200 });
+        stream.end(headers[':path']);
+      }
+    });
+    const sinks = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(pool, { target: `/${i}` })));
+    expect(sinks.map(({ body }) => body)).toEqual(sinks.map((_, i) => `/${i}`));
+    expect(upstream.sessions).toHaveLength(1);
+    expect(pool.connections).toBe(1);
+  });
+});
