@@ -13,6 +13,7 @@ export {
   type RequestReaderOwner,
   RequestWriter,
   type RequestWriterOwner,
+  requestFraming,
   requestHead,
   type UpstreamRequest,
 } from './request/index.ts';

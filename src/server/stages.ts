@@ -3,6 +3,7 @@ import type { ListenerModel } from '../config/index.ts';
 import type { Accepted } from './accepted.ts';
 import type { Client, ClientConnection } from './client-connection.ts';
 import { Connection } from './http1/index.ts';
+import { FirstBytes, Http2Connection } from './http2/index.ts';
 import type { ListenerState } from './listener-state.ts';
 
 /** What the stages of one listener know of it. */
@@ -26,10 +27,16 @@ function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): Cl
 
 /** Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it. */
 function openProtocol(
-  _accepted: Accepted,
+  accepted: Accepted,
   socket: Socket,
   client: Client,
-  { state }: StageTerms,
+  { listener, state }: StageTerms,
 ): ClientConnection {
-  return new Connection(socket, client, state);
+  if (!listener.h2c) return new Connection(socket, client, state);
+  return new FirstBytes(socket, state, protocol => {
+    const next =
+      protocol === 'h2' ? new Http2Connection(socket, client, state) : new Connection(socket, client, state);
+    accepted.become(next);
+    return next;
+  });
 }

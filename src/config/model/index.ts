@@ -1,5 +1,6 @@
 export { formatHostPort, parseHostPort } from './host-port.ts';
 export type {
+  AdminListenerModel,
   BucketModel,
   CallerClass,
   CapsModel,

@@ -45,11 +45,17 @@ export interface HostPort {
 export interface ListenModel {
   readonly http: ListenerModel;
   /** Null: no admin listener. */
-  readonly admin: ListenerModel | null;
+  readonly admin: AdminListenerModel | null;
 }
 
 /** Where a listener listens, and what it speaks there. */
 export interface ListenerModel {
+  readonly address: HostPort;
+  /** Whether cleartext clients may speak HTTP/2 as well, without a word before (RFC 9113, 3.3). */
+  readonly h2c: boolean;
+}
+
+export interface AdminListenerModel {
   readonly address: HostPort;
 }
 

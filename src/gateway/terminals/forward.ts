@@ -132,7 +132,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     response.begin(
       status,
       reason,
-      this.#fieldsBack(status, fields, bodyLength === null && downstream.version === '1.1'),
+      this.#fieldsBack(status, fields, bodyLength === null && downstream.version !== '1.0'),
     );
   }
 

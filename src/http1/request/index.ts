@@ -1,7 +1,7 @@
 export { type IncomingHead, OtherVersion } from './incoming-head.ts';
 export type { UpstreamRequest } from './outgoing-request.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
-export type { Rejection, RequestFraming } from './request-framing.ts';
+export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';
 export { mayAnswerTwice, requestHead } from './request-head-text.ts';
 export { OversizedHead, RequestReader, type RequestReaderOwner } from './request-reader.ts';
 export { RequestWriter, type RequestWriterOwner } from './request-writer.ts';

@@ -17,9 +17,9 @@ import {
   type RequestReaderOwner,
   responseHead,
 } from '../../http1/index.ts';
+import { BodyPace } from '../body-pace.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
-import { BodyPace } from './body-pace.ts';
 import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import { lateness } from './lateness.ts';

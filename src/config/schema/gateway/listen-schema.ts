@@ -1,24 +1,31 @@
 import { z } from 'zod';
 
-import type { ListenerModel } from '../../model/index.ts';
-import { mapSuchAs } from '../plain-values.ts';
+import type { AdminListenerModel, ListenerModel } from '../../model/index.ts';
+import { mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
 
-const listenerKeys = {
+const adminKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
+};
+
+const clientKeys = {
+  ...adminKeys,
+  h2c: yesOrNo()
+    .prefault(false)
+    .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
 };
 
 /** An address alone, or a map of the address and what is spoken there. */
 function listener() {
   return z
-    .union([hostPort(), z.strictObject(listenerKeys)], { error: HOST_PORT_EXPECTED })
-    .transform((value): ListenerModel => ('address' in value ? value : { address: value }));
+    .union([hostPort(), z.strictObject(clientKeys)], { error: HOST_PORT_EXPECTED })
+    .transform((value): ListenerModel => ('address' in value ? value : { address: value, h2c: false }));
 }
 
 function listenerOrOff() {
   return z
-    .union([hostPortOrOff(), z.strictObject(listenerKeys)], { error: HOST_PORT_OR_OFF_EXPECTED })
-    .transform((value): ListenerModel | null =>
+    .union([hostPortOrOff(), z.strictObject(adminKeys)], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .transform((value): AdminListenerModel | null =>
       value === null || 'address' in value ? value : { address: value },
     );
 }
@@ -28,7 +35,9 @@ export const listenSchema = z.strictObject(
   {
     http: listener()
       .prefault('0.0.0.0:8080')
-      .describe('Where clients connect: host:port, or a map. A change of the address waits for a restart.'),
+      .describe(
+        'Where clients connect: host:port, or a map. A change of the address or of h2c waits for a restart.',
+      ),
     admin: listenerOrOff()
       .prefault('127.0.0.1:9090')
       .describe(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { BodyLength } from '../../../../src/core/index.ts';
-import { type BodyTerms, NO_TERMS, RequestBody } from '../../../../src/http1/index.ts';
-import { BodyPace } from '../../../../src/server/http1/body-pace.ts';
+import type { BodyLength } from '../../../src/core/index.ts';
+import { type BodyTerms, NO_TERMS, RequestBody } from '../../../src/http1/index.ts';
+import { BodyPace } from '../../../src/server/body-pace.ts';
 
 /** A body whose pace is watched as a connection does it. */
 class Watched {

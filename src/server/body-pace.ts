@@ -1,12 +1,21 @@
-import type { BodyTerms, RequestBody } from '../../http1/index.ts';
+import type { BodyTerms } from '../http1/index.ts';
 
 /** The average rate counts from then on: a body may begin slowly, and a connection needs time to find its speed. */
 const GRACE_MS = 30_000;
 const NOT_SEEN = -1;
 
+/** What is measured of a body. */
+export interface PacedBody {
+  readonly terms: BodyTerms;
+  /** Whether its bytes are read now. */
+  readonly flows: boolean;
+  /** Bytes of data that have been read. */
+  readonly bytes: number;
+}
+
 /** Measures how long a connection has read a body, and whether that came fast enough. Bytes cost nothing: only sweeps look. */
 export class BodyPace {
-  #body: RequestBody | null = null;
+  #body: PacedBody | null = null;
   #terms: BodyTerms | null = null;
   #seenMs = NOT_SEEN;
   #readMs = 0;
@@ -23,7 +32,7 @@ export class BodyPace {
    * Whether the sender of this body misses its terms. True only at the second sweep that finds so: a process that was stopped
    * reads between the two what has waited for it. Ask at each sweep, and only then.
    */
-  isTooSlow(nowMs: number, body: RequestBody): boolean {
+  isTooSlow(nowMs: number, body: PacedBody): boolean {
     if (body !== this.#body || body.terms !== this.#terms) this.#begin(body);
     const wasRead = body.flows && !this.#stoodStill;
     this.#stoodStill = !body.flows;
@@ -34,7 +43,7 @@ export class BodyPace {
     return wasLate && this.#isLate;
   }
 
-  #begin(body: RequestBody): void {
+  #begin(body: PacedBody): void {
     this.#body = body;
     this.#terms = body.terms;
     this.#seenMs = NOT_SEEN;

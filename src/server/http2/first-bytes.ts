@@ -1,0 +1,66 @@
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../../core/index.ts';
+import { clientTooSlow } from '../../gateway/index.ts';
+import type { ClientConnection } from '../client-connection.ts';
+import type { ListenerState } from '../listener-state.ts';
+import { protocolOf } from './preface.ts';
+
+/** Opens what serves the connection from here on, and returns it. The bytes that came are on the socket again. */
+export type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;
+
+/** The stage of a cleartext connection that may speak either version: its first bytes decide (RFC 9113, 3.3). */
+export class FirstBytes implements ClientConnection {
+  readonly socket: Socket;
+  readonly #state: ListenerState;
+  readonly #open: ProtocolOpener;
+  readonly #sinceMs: number;
+  /** The beginning of a preface. */
+  #bytes: Buffer = Buffer.alloc(0);
+  readonly #onData = (bytes: Buffer) => this.#take(bytes);
+  /** No further byte will come, and those that came are neither. */
+  readonly #onEnd = () => this.socket.destroySoon();
+  readonly #onError = () => {};
+
+  constructor(socket: Socket, state: ListenerState, open: ProtocolOpener) {
+    this.socket = socket;
+    this.#state = state;
+    this.#open = open;
+    this.#sinceMs = state.clock.monotonicMs();
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onError);
+  }
+
+  /** Answers a client that has not said what it speaks in HTTP/1.1, which more clients understand. */
+  refuse(error: GatewayError): void {
+    this.#become('http1').refuse(error);
+  }
+
+  sweep(nowMs: number): void {
+    if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(clientTooSlow());
+  }
+
+  /** An idle connection of HTTP/1.1 is closed in a moment. */
+  drain(): void {
+    this.#become('http1');
+  }
+
+  #take(bytes: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
+    const protocol = protocolOf(this.#bytes);
+    if (protocol !== null) this.#become(protocol);
+  }
+
+  #become(protocol: 'http1' | 'h2'): ClientConnection {
+    const { socket } = this;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    // Paused, or the bytes would be gone before anyone listens.
+    socket.pause();
+    if (this.#bytes.length > 0) socket.unshift(this.#bytes);
+    const next = this.#open(protocol);
+    socket.off('error', this.#onError);
+    if (protocol === 'http1') socket.resume();
+    return next;
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  constants,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { type GatewayError, StallTimer } from '../../core/index.ts';
+import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
+import type { Client, ClientConnection } from '../client-connection.ts';
+import type { ListenerState } from '../listener-state.ts';
+import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { OpenStream } from './open-stream.ts';
+import { type HeadFault, HeadReader } from './request-head.ts';
+import { sessionOptions } from './session-options.ts';
+import type { StreamBodyOwner } from './stream-body.ts';
+
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM } = constants;
+
+/** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
+const KEEP_ALIVE_GRACE_MS = 1_000;
+/** How long a client may take to close a connection that has nothing under way any more. */
+const CLOSE_MS = 2_000;
+
+/** Where a connection is in its life. */
+type Phase =
+  /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
+  | { readonly name: 'preface'; readonly sinceMs: number }
+  | { readonly name: 'open' }
+  /** The client was told to open no further stream. What is under way ends, and then the connection. */
+  | { readonly name: 'going away' };
+
+const OPEN: Phase = { name: 'open' };
+const GOING_AWAY: Phase = { name: 'going away' };
+
+/** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
+export class Http2Connection implements ClientConnection, SessionSide {
+  readonly socket: Socket;
+  readonly client: Client;
+  readonly memory = new ConnectionMemory();
+  readonly #state: ListenerState;
+  readonly #session: ServerHttp2Session;
+  readonly #heads = new HeadReader();
+  readonly #streams = new Set<OpenStream>();
+  readonly #stall = new StallTimer();
+  #phase: Phase;
+
+  /** Bytes that have been read belong back on the socket (`unshift`). */
+  constructor(socket: Socket, client: Client, state: ListenerState) {
+    this.socket = socket;
+    this.client = client;
+    this.#state = state;
+    this.#phase = { name: 'preface', sinceMs: state.clock.monotonicMs() };
+    const session = performServerHandshake(socket, sessionOptions(state.headBytes));
+    this.#session = session;
+    session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
+    session.once('remoteSettings', () => this.#onSettings());
+    // The connection closes, and with it its streams.
+    session.on('error', () => {});
+    socket.on('error', () => {});
+    socket.on('end', () => this.#session.close());
+  }
+
+  get date(): string {
+    return this.#state.date.at(this.#state.clock.epochMs());
+  }
+
+  /** There is no room for the connection: no stream of it was served. */
+  refuse(error: GatewayError): void {
+    this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
+    this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  sweep(nowMs: number): void {
+    for (const open of this.#streams) this.#sweepStream(open, nowMs);
+    const waitedMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
+    const { timeouts } = this.#state;
+    switch (this.#phase.name) {
+      case 'preface':
+        if (nowMs - this.#phase.sinceMs > timeouts.clientHeaderMs) this.socket.destroy();
+        break;
+      case 'open':
+        if (waitedMs > timeouts.keepAliveMs + KEEP_ALIVE_GRACE_MS) this.drain();
+        break;
+      case 'going away':
+        if (waitedMs > CLOSE_MS) this.socket.destroy();
+    }
+  }
+
+  /** RFC 9113, 6.8: the client learns which of its streams are served, and sends the others elsewhere. */
+  drain(): void {
+    this.#phase = GOING_AWAY;
+    this.#stall.begin();
+    this.#session.close();
+  }
+
+  bodyOwner(downstream: Http2Downstream): StreamBodyOwner {
+    return {
+      bodyStarted: () => downstream.askForBody(),
+      bodyPaused: () => this.#openStreamOf(downstream)?.bodyPaused(),
+      bodyTooLarge: () => this.#fail(downstream, bodyTooLarge()),
+    };
+  }
+
+  #onSettings(): void {
+    if (this.#phase.name === 'preface') this.#phase = OPEN;
+  }
+
+  #onStream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+    // Node counts what goes wrong on a stream as its error; 'close' follows and is handled.
+    stream.on('error', () => {});
+    if (stream.destroyed) return;
+    const { gateway, headBytes } = this.#state;
+    const head = this.#heads.read(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0, headBytes);
+    const downstream = new Http2Downstream(this, stream, head);
+    const exchange = gateway.accept(downstream);
+    const open = new OpenStream(downstream, exchange);
+    this.#streams.add(open);
+    stream.on('drain', () => exchange.drained());
+    stream.on('close', () => this.#onStreamClosed(open));
+    if (head.fault === null) gateway.run(exchange);
+    else gateway.clientFault(exchange, errorOf(head.fault));
+    // A repeated head would not be recognized: its fields would be another array.
+    if (!this.#heads.remembersFields) this.memory.arrival = null;
+  }
+
+  #onStreamClosed(open: OpenStream): void {
+    this.#streams.delete(open);
+    this.#state.gateway.over(open.exchange, open.downstream.delivered);
+  }
+
+  #sweepStream(open: OpenStream, nowMs: number): void {
+    const { gateway } = this.#state;
+    gateway.review(open.exchange);
+    const late = open.lateness(nowMs, this.#state);
+    if (late === 'reset') open.downstream.stream.close(NGHTTP2_CANCEL);
+    else if (late !== null) gateway.clientFault(open.exchange, late);
+  }
+
+  #fail(downstream: Http2Downstream, error: GatewayError): void {
+    const open = this.#openStreamOf(downstream);
+    if (open !== null) this.#state.gateway.clientFault(open.exchange, error);
+  }
+
+  #openStreamOf(downstream: Http2Downstream): OpenStream | null {
+    for (const open of this.#streams) if (open.downstream === downstream) return open;
+    return null;
+  }
+}
+
+function errorOf(fault: HeadFault): GatewayError {
+  return fault.kind === 'too large' ? headTooLarge() : badRequest(fault.why);
+}

@@ -1,0 +1,185 @@
+import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
+import { type BodySource, type Fields, firstValue, type Release } from '../../core/index.ts';
+import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
+import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
+import type { Client } from '../client-connection.ts';
+import type { RequestHead } from './request-head.ts';
+import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
+
+const { NGHTTP2_NO_ERROR } = constants;
+
+const WHOLE: ServerStreamResponseOptions = { endStream: true };
+const BODY_FOLLOWS: ServerStreamResponseOptions = {};
+const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true };
+
+/** What a stream needs from its connection. */
+export interface SessionSide {
+  readonly client: Client;
+  readonly memory: ConnectionMemory;
+  /** Value of `Date`, now. */
+  readonly date: string;
+  /** What the body of a stream does that its connection has to know of. */
+  bodyOwner(downstream: Http2Downstream): StreamBodyOwner;
+}
+
+/** One request of HTTP/2 and its response: one stream. */
+export class Http2Downstream implements Downstream {
+  readonly method: string;
+  readonly target: string;
+  readonly version = '2';
+  readonly protocol = 'h2';
+  readonly fields: Fields;
+  readonly framing: RequestFraming;
+  readonly scheme: 'http' | 'https';
+  readonly peer: string;
+  readonly memory: ConnectionMemory;
+  readonly stream: ServerHttp2Stream;
+  /** Null: there is none, or its end is ambiguous. */
+  readonly requestBody: StreamBody | null;
+  readonly #connection: SessionSide;
+  #ended = false;
+  #sendsTrailers = false;
+  #trailers: Fields = [];
+
+  constructor(connection: SessionSide, stream: ServerHttp2Stream, head: RequestHead) {
+    this.method = head.method;
+    this.target = head.target;
+    this.fields = head.fields;
+    this.framing = head.framing;
+    this.scheme = connection.client.scheme;
+    this.peer = connection.client.peer;
+    this.memory = connection.memory;
+    this.stream = stream;
+    this.#connection = connection;
+    const { bodyLength } = head.framing;
+    const hasBody = bodyLength !== 0 && typeof bodyLength !== 'object';
+    this.requestBody = hasBody ? new StreamBody(stream, connection.bodyOwner(this)) : null;
+  }
+
+  get bytesReceived(): number {
+    return this.requestBody?.bytes ?? 0;
+  }
+
+  /** Whether it is the client's turn to send: the body flows, and is not complete. */
+  get awaitsClient(): boolean {
+    return this.requestBody?.flows === true;
+  }
+
+  /** Bytes of the response that the client has yet to take. */
+  get unread(): number {
+    return this.stream.bufferSize;
+  }
+
+  /** Whether a stream that has closed took the whole response. */
+  get delivered(): boolean {
+    return this.#ended && this.stream.rstCode === NGHTTP2_NO_ERROR && !this.stream.aborted;
+  }
+
+  body(terms: BodyTerms): BodySource {
+    if (this.requestBody === null) throw new Error('a request without a body was asked for it');
+    return this.requestBody.under(terms);
+  }
+
+  /** Asks for the body where the client waits for that (RFC 9110, 10.1.1). One that already sends does not. */
+  askForBody(): void {
+    const { stream } = this;
+    if (this.framing.expectation === 'none' || stream.headersSent || stream.readableLength > 0) return;
+    if (!stream.closed) stream.additionalHeaders({ ':status': 100 });
+  }
+
+  answer(status: number, _reason: string, fields: Fields, body: string): void {
+    const { stream } = this;
+    if (stream.closed || stream.destroyed) return;
+    if (body === '' || !this.#mayHaveBody(status)) this.#respond(status, fields, WHOLE);
+    else {
+      this.#respond(status, fields, BODY_FOLLOWS);
+      stream.end(body, 'latin1');
+    }
+    this.#ended = true;
+    this.#leaveRequest();
+  }
+
+  info(status: number, fields: Fields): void {
+    const { stream } = this;
+    if (stream.closed || stream.destroyed || stream.headersSent) return;
+    stream.additionalHeaders({ ...asObject(fields), ':status': status });
+  }
+
+  head(status: number, _reason: string, fields: Fields): void {
+    const { stream } = this;
+    if (stream.closed || stream.destroyed) return;
+    if (!this.#mayHaveBody(status)) this.#respond(status, fields, WHOLE);
+    else if (firstValue(fields, 'content-length') !== undefined) this.#respond(status, fields, BODY_FOLLOWS);
+    else {
+      this.#sendsTrailers = true;
+      this.#respond(status, fields, TRAILERS_MAY_FOLLOW);
+      stream.once('wantTrailers', () => this.#sendTrailers());
+    }
+  }
+
+  write(chunk: Buffer, taken: Release | null): boolean {
+    const { stream } = this;
+    if (!stream.writable) {
+      // Of a response that has no body, or of a stream that has gone.
+      taken?.();
+      return !stream.destroyed;
+    }
+    return taken === null ? stream.write(chunk) : stream.write(chunk, taken);
+  }
+
+  end(trailers: Fields): void {
+    const { stream } = this;
+    this.#trailers = trailers;
+    this.#ended = true;
+    if (stream.writable) stream.end();
+    if (!this.#sendsTrailers) this.#leaveRequest();
+  }
+
+  /** `close` would not do: Node ends the response before it resets the stream, so that it could look complete. */
+  abort(): void {
+    this.stream.destroy(new Error('the response broke off'));
+  }
+
+  #respond(status: number, fields: Fields, options: ServerStreamResponseOptions): void {
+    const { stream } = this;
+    const head = [':status', String(status), ...fields];
+    if (firstValue(fields, 'date') === undefined) head.push('date', this.#connection.date);
+    try {
+      stream.respond(head, options);
+    } catch {
+      // The upstream's status is not one (RFC 9110, 15), or a field is for HTTP/1.1 alone.
+      this.abort();
+    }
+  }
+
+  #sendTrailers(): void {
+    const { stream } = this;
+    stream.sendTrailers(asObject(this.#trailers));
+    // Node sends them in an immediate, too, which comes first.
+    setImmediate(() => this.#leaveRequest());
+  }
+
+  /** RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. */
+  #leaveRequest(): void {
+    const { stream } = this;
+    this.requestBody?.stop();
+    if (this.requestBody?.done !== true && !stream.endAfterHeaders) stream.close(NGHTTP2_NO_ERROR);
+  }
+
+  #mayHaveBody(status: number): boolean {
+    return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
+  }
+}
+
+/** Fields of one name become a list, as Node takes them. */
+function asObject(fields: Fields): Record<string, string | string[]> {
+  const object: Record<string, string | string[]> = Object.create(null);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = (fields[i] as string).toLowerCase();
+    const value = fields[i + 1] as string;
+    const before = object[name];
+    if (before === undefined) object[name] = value;
+    else object[name] = typeof before === 'string' ? [before, value] : [...before, value];
+  }
+  return object;
+}

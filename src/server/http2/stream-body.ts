@@ -1,0 +1,88 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import type { BodySink, BodySource } from '../../core/index.ts';
+import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
+import type { PacedBody } from '../body-pace.ts';
+
+export interface StreamBodyOwner {
+  /** The body has a sink from now on. */
+  bodyStarted(): void;
+  /** It was paused. */
+  bodyPaused(): void;
+  /** It outgrew its terms, though its head had not said so. */
+  bodyTooLarge(): void;
+}
+
+/**
+ * The body of a request on its stream: counted, bounded, and read only when it has a sink. Until then, and while it is paused, the
+ * client may send what its window holds and no more (RFC 9113, 6.9).
+ */
+export class StreamBody implements BodySource, PacedBody {
+  readonly #stream: ServerHttp2Stream;
+  readonly #owner: StreamBodyOwner;
+  #sink: BodySink | null = null;
+  terms = NO_TERMS;
+  started = false;
+  paused = false;
+  /** Its last byte has been handed on. */
+  done = false;
+  bytes = 0;
+
+  constructor(stream: ServerHttp2Stream, owner: StreamBodyOwner) {
+    this.#stream = stream;
+    this.#owner = owner;
+  }
+
+  get flows(): boolean {
+    return this.started && !this.paused && !this.done;
+  }
+
+  /** Sets the terms, before the body is started. */
+  under(terms: BodyTerms): this {
+    this.terms = terms;
+    return this;
+  }
+
+  start(sink: BodySink): void {
+    this.started = true;
+    this.#sink = sink;
+    this.#stream.on('data', (bytes: Buffer) => this.#onData(bytes));
+    this.#stream.on('end', () => this.#onEnd());
+    this.#owner.bodyStarted();
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.#stream.pause();
+    this.#owner.bodyPaused();
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.#stream.resume();
+  }
+
+  /** Hands on nothing more. */
+  stop(): void {
+    this.#sink = null;
+  }
+
+  #onData(bytes: Buffer): void {
+    if (this.#sink === null) return;
+    this.bytes += bytes.length;
+    const { maxBytes } = this.terms;
+    if (maxBytes !== null && this.bytes > maxBytes) {
+      this.stop();
+      this.#owner.bodyTooLarge();
+    } else if (!this.#sink.chunk(bytes)) this.pause();
+  }
+
+  /**
+   * Node ends the readable side of a stream that was reset with NO_ERROR like any other: what came may be a part. The trailers of a
+   * request are dropped: no one asked for them (RFC 9110, 6.5.1).
+   */
+  #onEnd(): void {
+    if (this.#stream.aborted || this.#sink === null) return;
+    this.done = true;
+    this.#sink.end();
+  }
+}

@@ -1,0 +1,222 @@
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { waitFor } from './wait.ts';
+
+/** Frame types (RFC 9113, 6). */
+export const TYPE = {
+  ...{ data: 0, headers: 1, priority: 2, rstStream: 3, settings: 4, pushPromise: 5 },
+  ...{ ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 },
+} as const;
+export const FLAG = { endStream: 1, ack: 1, endHeaders: 4, padded: 8 } as const;
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const HEAD_BYTES = 9;
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}
+
+/** A frame as it is written; nothing about it need be right. */
+export function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
+  const body = typeof payload === 'string' ? Buffer.from(payload, 'latin1') : payload;
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUIntBE(body.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, body]);
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** A SETTINGS frame of identifiers and values. */
+function settings(...pairs: (readonly [id: number, value: number])[]): Buffer {
+  const parts = pairs.map(([id, value]) => Buffer.concat([Buffer.from([id >> 8, id & 0xff]), uint32(value)]));
+  return frame(TYPE.settings, 0, 0, Buffer.concat(parts));
+}
+
+/** A header block of literals without indexing and without Huffman codes (RFC 7541, 6.2.2): each name and value as it is given. */
+function block(fields: readonly (readonly [string, string])[]): Buffer {
+  const parts = fields.map(([name, value]) =>
+    Buffer.concat([Buffer.from([0]), literal(name), literal(value)]),
+  );
+  return Buffer.concat(parts);
+}
+
+function literal(text: string): Buffer {
+  return Buffer.concat([integer(text.length), Buffer.from(text, 'latin1')]);
+}
+
+/** With a prefix of 7 bits (RFC 7541, 5.1). */
+function integer(value: number): Buffer {
+  if (value < 127) return Buffer.from([value]);
+  const bytes = [127];
+  let rest = value - 127;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+/** The pseudo-fields of a request, in the usual order. */
+export function request(path = '/', method = 'GET', authority = 'a.test'): [string, string][] {
+  return [
+    [':method', method],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', authority],
+  ];
+}
+
+/** A HEADERS frame that holds its whole block, and ends the stream unless it says otherwise. */
+export function headers(
+  stream: number,
+  fields: readonly (readonly [string, string])[],
+  flags = FLAG.endStream | FLAG.endHeaders,
+): Buffer {
+  return frame(TYPE.headers, flags, stream, block(fields));
+}
+
+/** Opens a connection that the end of the running test closes. */
+export async function connectFrames(port: number): Promise<FrameClient> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  onTestFinished(() => void socket.destroy());
+  return new FrameClient(socket);
+}
+
+/** A client that sends any bytes at all and sees the frames that come back. It answers none of them. */
+export class FrameClient {
+  readonly frames: Frame[] = [];
+  readonly #socket: Socket;
+  #rest: Buffer = Buffer.alloc(0);
+  closed = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', bytes => this.#take(bytes));
+    socket.on('error', () => {});
+    socket.on('end', () => {
+      this.closed = true;
+    });
+    socket.on('close', () => {
+      this.closed = true;
+    });
+  }
+
+  /** Sends the preface with these SETTINGS, and acknowledges those of the other side. */
+  async begin(...pairs: (readonly [id: number, value: number])[]): Promise<this> {
+    await this.send(PREFACE, settings(...pairs));
+    await this.next(each => each.type === TYPE.settings);
+    await this.send(frame(TYPE.settings, FLAG.ack, 0));
+    return this;
+  }
+
+  /** Resolves when the system took the bytes, or the connection is gone. */
+  send(...parts: (Buffer | string)[]): Promise<void> {
+    const bytes = Buffer.concat(
+      parts.map(part => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
+    );
+    return new Promise(resolve => {
+      if (this.#socket.writable) this.#socket.write(bytes, () => resolve());
+      else resolve();
+    });
+  }
+
+  /** Reads nothing more for now. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** The first frame that is such a one, now or later. */
+  async next(is: (frame: Frame) => boolean): Promise<Frame> {
+    let found: Frame | undefined;
+    await waitFor('the frame comes', () => {
+      found = this.frames.find(is);
+      return found !== undefined;
+    });
+    return found as Frame;
+  }
+
+  /** The status of a stream's final response, once it is there. */
+  async status(stream: number): Promise<number> {
+    const isFinal = (each: Frame) =>
+      each.type === TYPE.headers && each.stream === stream && statusOf(each.payload) >= 200;
+    return statusOf((await this.next(isFinal)).payload);
+  }
+
+  /** The error code by which a stream was reset, once it was. */
+  async reset(stream: number): Promise<number> {
+    return (
+      await this.next(each => each.type === TYPE.rstStream && each.stream === stream)
+    ).payload.readUInt32BE();
+  }
+
+  /** The error code of GOAWAY, once that is there. */
+  async goaway(): Promise<number> {
+    return (await this.next(each => each.type === TYPE.goaway)).payload.readUInt32BE(4);
+  }
+
+  #take(bytes: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    while (this.#rest.length >= HEAD_BYTES) {
+      const length = this.#rest.readUIntBE(0, 3);
+      if (this.#rest.length < HEAD_BYTES + length) return;
+      this.frames.push({
+        type: this.#rest[3] ?? 0,
+        flags: this.#rest[4] ?? 0,
+        stream: this.#rest.readUInt32BE(5) & 0x7fffffff,
+        payload: this.#rest.subarray(HEAD_BYTES, HEAD_BYTES + length),
+      });
+      this.#rest = this.#rest.subarray(HEAD_BYTES + length);
+    }
+  }
+}
+
+/** Indexed statuses of HPACK's static table (RFC 7541, A). */
+const STATIC_STATUS: Record<number, number> = {
+  ...{ 136: 200, 137: 204, 138: 206, 139: 304, 140: 400, 141: 404, 142: 500 },
+};
+
+/** The `:status` at the beginning of a header block, as nghttp2 writes it; 0: it cannot be read here. */
+function statusOf(payload: Buffer): number {
+  let at = 0;
+  // Changes of the dynamic table's size.
+  while (((payload[at] ?? 0) & 0xe0) === 0x20) at += (payload[at] ?? 0) === 0x3f ? 2 : 1;
+  const first = payload[at] ?? 0;
+  const indexed = STATIC_STATUS[first];
+  if (indexed !== undefined) return indexed;
+  if (first !== 0x48 && first !== 0x08) return 0;
+  const length = (payload[at + 1] ?? 0) & 0x7f;
+  const value = payload.subarray(at + 2, at + 2 + length);
+  return ((payload[at + 1] ?? 0) & 0x80) === 0 ? Number(value.toString('latin1')) : huffmanDigits(value);
+}
+
+/** Digits of Huffman codes (RFC 7541, B): 0 to 2 take five bits, the others six. */
+function huffmanDigits(bytes: Buffer): number {
+  const bits = [...bytes].map(byte => byte.toString(2).padStart(8, '0')).join('');
+  let digits = '';
+  for (let at = 0; at + 5 <= bits.length && digits.length < 3; ) {
+    const short = Number.parseInt(bits.slice(at, at + 5), 2);
+    digits += short <= 2 ? short : Number.parseInt(bits.slice(at, at + 6), 2) - 0x16;
+    at += short <= 2 ? 5 : 6;
+  }
+  return Number(digits);
+}
