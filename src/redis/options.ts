@@ -17,31 +17,31 @@ export type RedisServers =
   | { readonly kind: 'standalone'; readonly address: RedisAddress; readonly database: number }
   | {
       readonly kind: 'sentinel';
-      /** Sentinels that are asked in this order who the master is. */
+      /** Sentinels to ask for the master, in this order. */
       readonly sentinels: readonly RedisAddress[];
       /** The master's name. */
       readonly master: string;
       readonly database: number;
       readonly credentials: Credentials;
     }
-  /** Nodes to learn the cluster from; the rest follows. */
+  /** Some nodes of the cluster; it names the others. */
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] };
 
 export interface RedisOptions {
   readonly servers: RedisServers;
   readonly credentials: Credentials;
-  /** Null: plain TCP. Holds for sentinels too. */
+  /** Null: plain TCP. Applies to sentinels too. */
   readonly tls: (SecureContextOptions & { readonly servername?: string }) | null;
-  /** Begins every key and channel. Holds no braces: they mean the slot of a cluster. Default `weir:`. */
+  /** Begins every key and channel. Must not contain braces, which would set the cluster slot. Default `weir:`. */
   readonly prefix: string;
-  /** For one decision in all, its retries included. Default 50. */
+  /** Time for one decision, retries included. Default 50. */
   readonly budgetMs: number;
 }
 
 /**
- * What decides while Redis does not:
- * - `local`: counters of this process, with the quota divided by the number of replicas
- * - `open`: nothing, every request passes
- * - `closed`: nothing, every request is refused (503)
+ * What happens while Redis is out of reach:
+ * - `local`: counters of this process decide, with quotas divided by the number of replicas
+ * - `open`: every request passes
+ * - `closed`: every request is refused (503)
  */
 export type FailurePolicy = 'local' | 'open' | 'closed';

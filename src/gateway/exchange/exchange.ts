@@ -4,7 +4,13 @@ import type { BodyLength, Clock, GatewayError, Protocol } from '../../core/index
 import type { RequestHead } from '../../http/index.ts';
 import type { Generation } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { addOwnFields, RateLimitError, type RateReport, renderError, tellsRate } from '../responses/index.ts';
+import {
+  addOwnFields,
+  RateLimitError,
+  type RateReport,
+  renderError,
+  reportsRate,
+} from '../responses/index.ts';
 import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
 import type { Arrival } from './arrival.ts';
 import { type Destination, NOWHERE } from './destination.ts';
@@ -112,7 +118,7 @@ export class Exchange {
       return;
     }
     const { status, reason, fields, body, close } = renderError(error, destination.route?.kind === 'sign-in');
-    addOwnFields(fields, this, tellsRate(error) ? this.rate : null, via);
+    addOwnFields(fields, this, reportsRate(error) ? this.rate : null, via);
     response.finish('answered', status, reason, fields, body, close);
   }
 }

@@ -1,17 +1,16 @@
 import type { Invalid } from '../../auth/index.ts';
 import { type Cap, type Fields, GatewayError, type PoolName, RpcCode } from '../../core/index.ts';
 
-/**
- * Every response that the gateway makes by itself, in one table. Messages are ASCII, never repeat what the client sent,
- * and say what would help where something would.
- */
+// Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
+// say what to do if anything can be done.
+
 const RETRY_SOON: Fields = ['Retry-After', '1'];
 /** The methods that a resource can have here. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
 const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
-/** The request can be read in more than one way, so the connection cannot be trusted from here on. */
+/** The request is ambiguous, so nothing after it on this connection can be trusted. */
 export function badRequest(why: string): GatewayError {
   return new GatewayError({
     status: 400,
@@ -45,8 +44,8 @@ export function wrongMethod(allow: string): GatewayError {
 }
 
 /**
- * A valid token is required and did not come. A client that sent a token hears that it is not valid; one that sent none, or
- * another scheme, hears of no error (RFC 6750, 3.1). Only the log says why.
+ * The request has no valid token. A client that sent one is told that it is invalid; one that sent none, or used another scheme,
+ * gets no error code (RFC 6750, 3.1). Only the log says why.
  */
 export function unauthenticated(refused: Invalid | null): GatewayError {
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
@@ -59,7 +58,7 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   });
 }
 
-/** The issuer's keys are out of reach, and the token may be signed by one of them. */
+/** The issuer's keys are out of reach, and one of them may have signed the token. */
 export function keysUnreachable(retryAfterS: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -70,7 +69,7 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
   });
 }
 
-/** The store of limits is out of reach, and the operator lets no request pass without it. */
+/** Redis is out of reach, and the operator chose to refuse requests meanwhile. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -161,7 +160,7 @@ export function internalFault(cause: unknown): GatewayError {
   });
 }
 
-/** Too much is in flight: the gateway is at this cap. */
+/** The gateway has reached this cap. */
 export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
@@ -185,7 +184,7 @@ export function poolFull(pool: PoolName): GatewayError {
   });
 }
 
-/** One caller has its share of an upstream in flight. Others have room. */
+/** The caller has used up its share of an upstream; others still have room. */
 export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,

@@ -30,7 +30,7 @@ export {
   webhookRestricted,
 } from './rate-limit-error.ts';
 export { type RateReport, reportOf } from './rate-report.ts';
-export { type RenderedResponse, renderError, tellsRate } from './render-error.ts';
+export { type RenderedResponse, renderError, reportsRate } from './render-error.ts';
 export { RestrictionResponses } from './restriction-responses.ts';
 export {
   bodySpeaks,

@@ -3,7 +3,7 @@ import { type Clock, firstValue } from '../../core/index.ts';
 import { addRequestId, addTrace, corsFields, type RequestHead } from '../../http/index.ts';
 import { addRateFields, type RateReport } from './rate-report.ts';
 
-/** What the gates have learnt of the request that is answered. */
+/** What the gates have found out about the request being answered. */
 export interface Answered {
   readonly clock: Clock;
   readonly requestId: string;
@@ -13,10 +13,10 @@ export interface Answered {
 }
 
 /**
- * Adds the fields that the gateway answers for, on its own responses and on the upstream's.
+ * Adds the gateway's own fields to a response, whether the gateway or the upstream made it.
  *
- * @param rate what the response tells of its bucket; null: nothing (see `tellsRate`)
- * @param via false on what a restricted address gets: clients take a 429 without `Via` for one from before the service
+ * @param rate the state of the bucket to report; null: none (see `reportsRate`)
+ * @param via false for restricted addresses: clients take a 429 without `Via` as sent by something in front of the service
  */
 export function addOwnFields(
   fields: string[],

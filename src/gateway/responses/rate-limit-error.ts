@@ -1,18 +1,18 @@
 import { GatewayError, RpcCode } from '../../core/index.ts';
 
 export interface RateLimitErrorOptions {
-  /** In ASCII, without characters that JSON escapes. */
+  /** ASCII, without characters that JSON would escape. */
   readonly message: string;
   readonly retryAfterMs: number;
-  /** Everything that the sender does is refused, not one bucket. */
+  /** Everything from this sender is refused, not just one bucket. */
   readonly global: boolean;
-  /** What `X-RateLimit-Scope` says; decides with `byRestriction` whether the response counts as an invalid request. */
+  /** The value of `X-RateLimit-Scope`. Decides, with `byRestriction`, whether the response counts as an invalid request. */
   readonly scope: 'user' | 'shared' | 'global';
-  /** The sender is restricted: such responses are not counted against it. */
+  /** The sender is restricted: these responses do not count against it. */
   readonly byRestriction?: boolean;
   /** Whether the body carries the numeric code. */
   readonly code?: boolean;
-  /** False: the response goes out without `Via`, by which clients know that it came from before the service. */
+  /** False: leaves `Via` out, so that clients know that the service never saw the request. */
   readonly via?: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface RateLimitErrorOptions {
 const MAX_WAIT_MS = 65_535_000;
 const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
-/** A refusal for now: 429 with the rate-limit body in place of the error object. */
+/** A temporary refusal: a 429 with the rate-limit body instead of the error object. */
 export class RateLimitError extends GatewayError {
   /** JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`, maybe `code`. */
   readonly body: string;
@@ -52,26 +52,26 @@ export class RateLimitError extends GatewayError {
     this.body = `{${this.#members}${code ? CODE : ''}}`;
   }
 
-  /** The body where it has to read as the error object as well: with `code` and `details`. */
+  /** The body with `code` and `details`, so that it is an error object as well. */
   get errorObject(): string {
     return `{${this.#members}${CODE},"details":[]}`;
   }
 }
 
-/** A bucket's refusal says its scope among the bucket headers. A client takes `X-RateLimit-Global` for true where it is there. */
+/** Adds no scope to a bucket's refusal, which has it among its bucket headers. Clients only test if `X-RateLimit-Global` is there. */
 function scopeFields({ global, scope, byRestriction }: RateLimitErrorOptions): string[] {
   if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
   return byRestriction === true ? ['X-RateLimit-Scope', scope] : [];
 }
 
-/** Whole seconds, never less than the wait: clients of this header family wait exactly so long. At least 1. */
+/** Whole seconds, at least 1 and never less than the wait: clients of this header family wait exactly that long. */
 function retryAfterSeconds(waitMs: number): number {
   return Math.ceil(waitMs / 1_000);
 }
 
 const LIMITED = 'You are being rate limited.';
 
-/** The global limit of the caller. Of the rate-limit family it carries exactly its three (docs/contract.md, 4.6). */
+/** The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6). */
 export function globallyRefused(retryAfterMs: number): RateLimitError {
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: true, scope: 'global' });
 }
@@ -80,10 +80,10 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** Answers to the restricted do not count against them, and say by their code that this is no ordinary limit. */
+/** Responses to restricted senders do not count against them, and their code sets them apart from ordinary limits. */
 const RESTRICTED = { byRestriction: true, code: true } as const;
 
-/** An address that sent too many invalid requests, or ignored refusals. Without `Via`. */
+/** For an address that sent too many invalid requests or ignored refusals. */
 export function addressRestricted(retryAfterMs: number): RateLimitError {
   const message = 'Your address is temporarily restricted: too many requests from it were refused.';
   return new RateLimitError({
@@ -96,13 +96,13 @@ export function addressRestricted(retryAfterMs: number): RateLimitError {
   });
 }
 
-/** A caller who did not wait as told. */
+/** For a caller that ignored the wait it was given. */
 export function callerRestricted(retryAfterMs: number): RateLimitError {
   const message = 'You are temporarily restricted: you kept on sending while you were told to wait.';
   return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: true, scope: 'global' });
 }
 
-/** An address that kept on calling a webhook which is not there. */
+/** For an address that kept calling a webhook that does not exist. */
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';
   return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: false, scope: 'shared' });

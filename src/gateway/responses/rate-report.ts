@@ -1,13 +1,13 @@
 import type { Decision } from '../../limits/index.ts';
 
-/** A client library divides by `Reset-After` and hangs on 0; a response may come after its window has closed. */
-const LEAST_RESET_AFTER_MS = 1;
+/** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
+const MIN_RESET_AFTER_MS = 1;
 
-/** What a decision says to the client, kept until its response goes out. */
+/** What a decision tells the client, kept until the response goes out. */
 export interface RateReport {
   readonly limit: number;
   readonly remaining: number;
-  /** Since the epoch; the same in every response of a window. */
+  /** Milliseconds since the epoch; the same in every response of a window. */
   readonly resetAtMs: number;
   /** The same moment on the monotonic clock. */
   readonly resetsAtMs: number;
@@ -16,7 +16,7 @@ export interface RateReport {
   readonly scope: 'user' | 'shared';
 }
 
-/** Copies what is needed: a store may write over its decision at the next call. */
+/** Copies what is needed: a store may overwrite its decision at the next call. */
 export function reportOf(
   decision: Decision,
   bucket: string,
@@ -27,7 +27,7 @@ export function reportOf(
   return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, bucket, scope };
 }
 
-/** The six headers of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
+/** Adds the six header fields of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
 export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
   fields.push(
     'X-RateLimit-Limit',
@@ -37,7 +37,7 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
     'X-RateLimit-Reset',
     seconds(report.resetAtMs),
     'X-RateLimit-Reset-After',
-    seconds(Math.max(LEAST_RESET_AFTER_MS, Math.ceil(report.resetsAtMs - nowMs))),
+    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.resetsAtMs - nowMs))),
     'X-RateLimit-Bucket',
     report.bucket,
     'X-RateLimit-Scope',

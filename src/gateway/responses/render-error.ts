@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Fields, GatewayError } from '../../core/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
-/** A response that the gateway makes by itself, but for the fields that every response carries. */
+/** A response made by the gateway, without the fields that every response carries. */
 export interface RenderedResponse {
   readonly status: number;
   readonly reason: string;
@@ -13,8 +13,8 @@ export interface RenderedResponse {
 }
 
 /**
- * The error object (docs/contract.md, 7.1), or the rate-limit body: on an anonymous endpoint that is an error object as
- * well, whatever refused.
+ * Renders the error object (docs/contract.md, 7.1) or the rate-limit body, which on an anonymous endpoint is an error object as
+ * well.
  */
 export function renderError(error: GatewayError, anonymous = false): RenderedResponse {
   const body = bodyOf(error, anonymous);
@@ -28,10 +28,10 @@ function bodyOf(error: GatewayError, anonymous: boolean): string {
 }
 
 /**
- * Whether an error tells the state of the request's bucket: a bucket's own refusal does, and what went wrong after the
- * request was admitted. What refuses for another reason says nothing of a bucket: nothing was drawn from one.
+ * Whether an error response reports the state of the request's bucket: yes for the bucket's own refusal and for errors after the
+ * request was admitted, no for other refusals, which drew on no bucket.
  */
-export function tellsRate(error: GatewayError): boolean {
+export function reportsRate(error: GatewayError): boolean {
   if (error instanceof RateLimitError) return error.scope !== 'global' && !error.byRestriction;
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }

@@ -1,10 +1,10 @@
 import { addressRestricted, type RateLimitError } from './rate-limit-error.ts';
 
-/** Answers for restricted addresses that are kept at a time; a flood may come from many. */
+/** Responses kept at a time; a flood may come from many addresses. */
 const MAX_KEPT = 10_000;
 const FRESH_MS = 1_000;
 
-/** Makes the response to a restricted address once a second, not once a request: it goes to those who send too many. */
+/** Makes the response to a restricted address once per second instead of once per request: these clients send too many. */
 export class RestrictionResponses {
   readonly #kept = new Map<string, { readonly madeAtMs: number; readonly error: RateLimitError }>();
 

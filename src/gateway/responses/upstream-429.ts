@@ -8,7 +8,7 @@ const MAX_QUOTA = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the head of a 429 says in the words of the contract. */
+/** What the head of a 429 says, once it follows the contract. */
 export interface ContractHead {
   readonly scope: Scope;
   readonly retryAfterS: number;
@@ -18,8 +18,8 @@ const SECONDS = /^\d{1,10}\.\d{3}$/;
 const QUOTA = /^\d{1,5}$/;
 
 /**
- * The forms on which clients of this header family rely (docs/contract.md, 4.5): other ones, or two of a name, break them.
- * A coded body cannot be judged.
+ * The forms that clients of this header family rely on (docs/contract.md, 4.5): other forms, or the same field twice, break them.
+ * `identity`, because an encoded body cannot be checked.
  */
 const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['content-type', /^application\/json$/],
@@ -34,17 +34,17 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['x-ratelimit-bucket', /^[0-9a-fA-F]{32}$/],
 ]);
 
-/** An upstream's 429 whose head speaks the contract, so that clients of this header family understand it; else null. */
+/** Reads the head of an upstream's 429 if clients of this header family understand it; else null. */
 export function contractHead(fields: Fields): ContractHead | null {
-  const said = saidBy(fields);
+  const said = contractFields(fields);
   if (said === null || !said.has('content-type') || !inRange(said)) return null;
   const scope = SCOPES.find(known => known === said.get('x-ratelimit-scope'));
   if (scope === undefined || (scope === 'global') !== said.has('x-ratelimit-global')) return null;
   return { scope, retryAfterS: Number(said.get('retry-after')) };
 }
 
-/** The fields that have a form; null: one of them lacks it or comes twice, or the family has no field of its name. */
-function saidBy(fields: Fields): ReadonlyMap<string, string> | null {
+/** The fields that have a required form; null if one has another form, comes twice, or is unknown to the family. */
+function contractFields(fields: Fields): ReadonlyMap<string, string> | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
@@ -71,7 +71,7 @@ function inRange(said: ReadonlyMap<string, string>): boolean {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Whether the body of an upstream's 429 speaks the contract, and agrees with its head. Each character is one byte. */
+/** Whether the body of an upstream's 429 follows the contract and agrees with its head. Each character is one byte. */
 export function bodySpeaks(body: string, { scope, retryAfterS }: ContractHead): boolean {
   const members = membersOf(body);
   const wait = members.get('retry_after');
@@ -94,16 +94,16 @@ function membersOf(body: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Whose limit it was, as far as the upstream says. Else `shared`: nobody can tell, clients obey it in any case where some
- * go on under `user` while their bucket has room, and the sender is not blamed.
+ * Whose limit it was, if the upstream says. Otherwise `shared`, which does not blame the sender, and which every client obeys:
+ * under `user`, some keep sending while their bucket has room.
  */
 export function rewrittenScope(fields: Fields): 'user' | 'shared' {
   return firstValue(fields, 'x-ratelimit-scope') === 'user' ? 'user' : 'shared';
 }
 
 /**
- * The contract's 429 in place of an upstream's own, on which clients of the family fail. The upstream's `Retry-After`
- * (seconds or a date, RFC 9110, 10.2.3) tells the wait; without one it is a second.
+ * Makes the contract's 429 from an upstream's own, which clients of the family would not understand. The wait is the upstream's
+ * `Retry-After` (seconds or a date, RFC 9110, 10.2.3), or a second if there is none.
  */
 export function rewritten429(fields: Fields, scope: 'user' | 'shared', nowMs: number): RateLimitError {
   return new RateLimitError({
@@ -120,19 +120,19 @@ function waitSeconds(fields: Fields, nowMs: number): number {
   return Number.isNaN(seconds) ? 1 : Math.min(MAX_WAIT_S, Math.max(1, Math.ceil(seconds)));
 }
 
-/** Fields that tell of a body (RFC 9110, 8), and those of which the rewritten response has its own. */
+/** Fields that describe the body (RFC 9110, 8), and those that the rewritten response writes itself. */
 const REWRITTEN: ReadonlySet<string> = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'],
   ...['content-range', 'content-disposition', 'content-md5', 'content-digest', 'repr-digest', 'digest'],
   ...['etag', 'last-modified', 'expires', 'cache-control', 'retry-after'],
 ]);
 
-/** Of an upstream's fields that may pass, those that also stay on its 429 when that is rewritten. */
+/** The fields of an upstream's 429 that stay when it is rewritten. `fields`: those that may pass. */
 export function fieldsBeside(fields: Fields): string[] {
   return without(fields, name => REWRITTEN.has(name));
 }
 
-/** The fields without those of which this is true; names in lower case. */
+/** The fields except those that `isDropped` picks by their lower-case name. */
 export function without(fields: Fields, isDropped: (lowerName: string) => boolean): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {

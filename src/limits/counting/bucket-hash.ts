@@ -10,12 +10,12 @@ export type BucketHashing = 'value' | 'route';
 const HEX_DIGITS = 32;
 /** Digests remembered for all buckets of a configuration. */
 const MAX_DIGESTS = 1_024;
-/** Longer texts are hashed each time: ids are shorter, and the client chooses the length. */
+/** Longer texts are not remembered but hashed each time: ids are shorter, and clients choose the length. */
 const MAX_TEXT = 128;
 
 /**
- * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and its main value, with nothing of the caller and no
- * numbers, so the same for every caller and replica, before and after a restart or reload.
+ * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and main value. Caller and quota are left out, so every
+ * caller and replica sees the same hash, also after a restart or reload.
  */
 export class BucketHash {
   readonly #bucket: string;
@@ -38,7 +38,7 @@ export class BucketHash {
   }
 }
 
-/** Remembers recent digests: the same few values come again, and a look-up costs a third of a SHA-256. */
+/** Remembers recent digests: the same few values keep coming, and a lookup costs a third of a SHA-256. */
 export class RecentDigests {
   readonly #digests = new Memo(digest, MAX_DIGESTS);
 

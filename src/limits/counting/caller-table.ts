@@ -7,7 +7,7 @@ const HIGH = 2;
 const COUNTERS = 3;
 const PARTS = 4;
 
-/** The callers that hold counters, and how many each holds. A caller is dropped with its last counter. */
+/** The callers that hold counters, and how many each holds. Drops a caller along with its last counter. */
 export class CallerTable {
   readonly #table: RecordTable;
   readonly #hash: StringHash;
@@ -32,7 +32,7 @@ export class CallerTable {
     return -1;
   }
 
-  /** The caller's number, created if needed. The next call must give it a counter. */
+  /** The caller's number, created if needed. Give it a counter right away. */
   findOrEnter(caller: string): number {
     const found = this.find(caller);
     if (found >= 0) return found;
@@ -44,7 +44,7 @@ export class CallerTable {
     return entered;
   }
 
-  /** Counters of this caller that belong to a main value. */
+  /** How many counters of this caller are for a main value. */
   parts(caller: number): number {
     return this.#table.ints[caller * WIDTH + PARTS] ?? 0;
   }

@@ -3,9 +3,9 @@ import type { Counter } from './counter.ts';
 import { RecordTable } from './record-table.ts';
 import { StringHash } from './string-hash.ts';
 
-// Words of a record: 48 bytes, less than a line of the processor's cache.
+// Words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
-/** 0 marks a record that is not held. */
+/** 0 marks a free record. */
 const SPACE = 2;
 const CALLER = 3;
 const PART_LOW = 4;
@@ -15,21 +15,22 @@ const MARK = 8;
 const COUNT = 10;
 const EXHAUSTED = 11;
 
-/** Records looked at for counters that are over, at each decision: a key pays its share of cleaning, no more. */
+/** Records checked for expired counters at each decision, so that each key pays for its share of the cleaning and no more. */
 const SWEPT_RECORDS = 4;
-/** Records looked at for one that can give way. */
+/** Records checked to find one to evict. */
 const EVICTION_RECORDS = 16;
-/** A decision uses no more. */
+/** A decision uses no more records than this. */
 const MAX_IN_USE = 4;
-/** The caller of a counter that all share. */
+/** Stands for the caller in a counter that all callers share. */
 const NOBODY = -1;
 
 /**
- * The counters of a store. The key of a counter has three parts: the space (which limit), the caller (null where all share)
- * and the part (the main value, or empty), so that no key is put together for a look. Callers and parts are kept as hashes.
+ * The counters of a store. A counter's key has three parts: the space (which limit), the caller (null if all share it) and the
+ * part (the main value, or empty). They are looked up separately, so no key string is ever built; callers and parts are kept as
+ * hashes.
  *
- * Bounded: when all records are held, one that is over or the one nearest to its Reset of a few gives way, never an exhausted
- * one. The few are the next ones under a hand that goes round, which also finds the counters that are over: no timers.
+ * Bounded: when the table is full, a new counter replaces an expired one or, among the next few under a rotating hand, the one
+ * nearest its Reset; never an exhausted one. The same hand finds expired counters, so no timers are needed.
  */
 export class CounterTable {
   readonly #callers: CallerTable;
@@ -41,7 +42,7 @@ export class CounterTable {
   readonly #inUse = new Int32Array(MAX_IN_USE);
   #inUseCount = 0;
 
-  /** `capacity`: counters it holds at most. It takes up to 90 bytes for each, reserved at once and touched as they come. */
+  /** `capacity`: most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used. */
   constructor(capacity: number) {
     this.#callers = new CallerTable(capacity, StringHash.withRandomKey());
     this.#table = new RecordTable(capacity, WIDTH);
@@ -56,18 +57,18 @@ export class CounterTable {
     return this.#callers.size;
   }
 
-  /** Counters that gave way before their Reset, since the start: what was drawn from them is forgotten. */
+  /** Counters evicted before their Reset, since the start: what was drawn on them is forgotten. */
   get evictions(): number {
     return this.#evictions;
   }
 
-  /** Starts a decision: cleans a little, and lets go of the records that the last one used. */
+  /** Starts a decision: cleans a little and releases the records that the last decision used. */
   begin(nowMs: number): void {
     this.#inUseCount = 0;
     this.sweep(nowMs, SWEPT_RECORDS);
   }
 
-  /** Looks at so many records and gives back those that are over. For a tick, when no request comes to do it. */
+  /** Checks this many records and frees the expired ones. Also called from a timer, for when no requests come. */
   sweep(nowMs: number, records: number): void {
     this.#nowMs = nowMs;
     for (let left = Math.min(records, this.#table.used); left > 0; left--) {
@@ -76,7 +77,7 @@ export class CounterTable {
     }
   }
 
-  /** The number of a counter, or -1. It stays where it is until the next `begin`. `space`: from 1 on. */
+  /** The number of a counter, or -1. Valid until the next `begin`. `space`: from 1 on. */
   find(space: number, caller: string | null, part: string): number {
     const callerAt = caller === null ? NOBODY : this.#callers.find(caller);
     if (caller !== null && callerAt < 0) return -1;
@@ -100,7 +101,7 @@ export class CounterTable {
     return -1;
   }
 
-  /** A new counter, in place of another if need be, or -1 when none could give way. Only for a key not found. */
+  /** Creates a counter, evicting another if need be; -1 if none can be evicted. Only for a key that `find` did not find. */
   open(space: number, caller: string | null, part: string): number {
     if (this.#table.size === this.#table.capacity && !this.#makeRoom()) return -1;
     const callerAt = caller === null ? NOBODY : this.#callers.findOrEnter(caller);
@@ -121,12 +122,12 @@ export class CounterTable {
     return this.#use(at);
   }
 
-  /** Takes back what `open` did. */
+  /** Undoes `open`. */
   close(at: number): void {
     this.#giveBack(at);
   }
 
-  /** Counters with a main value that this caller holds. */
+  /** How many counters for main values this caller holds. */
   partsOf(caller: string): number {
     const at = this.#callers.find(caller);
     return at < 0 ? 0 : this.#callers.parts(at);

@@ -1,22 +1,21 @@
 import type { Limit, LimitRole, LimitSet } from './limit.ts';
 
 /**
- * What a store says to one request, in numbers. They describe one limit: the one that refused, or on admission the
- * caller's (the resource limit where the bucket has no other).
+ * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (the
+ * resource limit if the bucket has no other).
  *
- * Remaining is what is left after this request took its own. Durations are whole milliseconds, rounded up. On a refusal
- * `retryAfterMs` is at least 1, and a client that waits that long is not refused by the same limit, unless others drew on
- * it meanwhile.
+ * Remaining is what is left after this request. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
+ * least 1; a client that waits that long is not refused by the same limit again unless others have drawn on it meanwhile.
  */
 export interface Decision {
   readonly admitted: boolean;
   /**
-   * The limit described; null when the request was admitted and has no bucket, and when it was refused because the store is
-   * out of reach and nobody is to pass without it. On any other refusal a global limit goes before a
-   * bucket's, and of a bucket's limits the one with the longest wait.
+   * The limit described. Null if the request was admitted and has no bucket, or refused because the store is out of reach and
+   * the policy is `closed`. On any other refusal a global limit goes before a bucket's, and of a bucket's limits the one with
+   * the longest wait is described.
    */
   readonly role: LimitRole | null;
-  /** Units of the quota; 0 when no limit is described, as are the numbers below. */
+  /** Units of the quota; 0 if no limit is described, like all numbers below. */
   readonly limit: number;
   /** 0 to limit. */
   readonly remaining: number;
@@ -26,17 +25,17 @@ export interface Decision {
   /** 0 when admitted. */
   readonly retryAfterMs: number;
   /**
-   * The refusing key is shared by several callers (a resource, or the key that stands in when the store is full): one of
-   * them is not to blame for what the others drew.
+   * Several callers share the refusing key: a resource, or the key that stands in when the store is full. The caller is not to
+   * blame for what others drew.
    */
   readonly sharedKey: boolean;
-  /** The refusing key is the one that all main values share past those that the caller may hold: see `OTHER_PARTS`. */
+  /** The refusing key is the one shared by all main values beyond those that the caller may hold: see `OTHER_PARTS`. */
   readonly otherParts: boolean;
   /** Names the window that the unit of the resource limit was taken from, for `refund`; 0 when none was taken. */
   readonly resourceWindow: number;
 }
 
-/** The decision about a request without a limit. */
+/** The decision about a request without limits. */
 export const UNLIMITED: Decision = {
   admitted: true,
   role: null,
@@ -51,17 +50,17 @@ export const UNLIMITED: Decision = {
 };
 
 /**
- * Counts requests against their limits. All limits of one request are decided in one call: all are drawn on, or none.
+ * Counts requests against their limits. One call decides all limits of a request: it draws on all of them or on none.
  *
- * `caller`: the stable key of a principal or an address; keys of different kinds must not be equal. `main`: the value of
- * the bucket's main parameter, empty where it has none.
+ * `caller`: the stable key of a principal or an address; keys of different kinds must never be equal. `main`: the value of the
+ * bucket's main parameter, empty if it has none.
  *
- * A store may answer with an object that it writes over at the next call: take what you need before you wait for anything.
+ * A store may return an object that it overwrites at the next call: copy what you need before you await anything.
  */
 export interface LimitStore {
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
-  /** What `decide` would say of limits, without drawing on them: Remaining is what is left now. */
+  /** What `decide` would return, without drawing: Remaining is what is left now. */
   peek(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision>;
-  /** Gives a unit of a resource limit back, if the window it was taken from is still open. */
+  /** Returns a unit of a resource limit if the window that it came from is still open. */
   refund(limit: Limit, main: string, resourceWindow: number): void;
 }

@@ -3,18 +3,18 @@ import type { CounterTable } from './counter-table.ts';
 import type { Moment } from './moment.ts';
 import type { BoundLimit } from './spaces.ts';
 
-/** The part of a key that stands for all main values of a caller that holds too many. No path holds it. */
+/** The part shared by all main values beyond those that a caller may hold. Never a real value: no path contains a NUL. */
 export const OTHER_PARTS = '\0';
 
 const NO_ROW = -1;
 const OVERFLOW = -2;
 
-/** One limit's share of a decision. Made once and used again for each request. */
+/** One limit's share of a decision. Created once and reused for every request. */
 export class Draw {
-  /** What is known of the key; valid while `bound` is not null. */
+  /** The state of the key; valid while `bound` is not null. */
   readonly counter: Counter = newCounter();
   bound: BoundLimit | null = null;
-  /** How long the request has to wait for this limit; 0 when it admits. */
+  /** How long this limit makes the request wait; 0 if it admits. */
   waitMs = 0;
   readonly #table: CounterTable;
   #caller: string | null = null;
@@ -26,17 +26,17 @@ export class Draw {
     this.#table = table;
   }
 
-  /** Whether all callers without a counter of their own draw on this one. */
+  /** Whether this is the counter that stands in for keys without room. */
   get isOverflow(): boolean {
     return this.bound !== null && this.#row === OVERFLOW;
   }
 
-  /** Whether it was the counter of all the main values past those that a caller may hold. */
+  /** Whether this is the counter of the main values beyond those that the caller may hold. */
   get isOtherParts(): boolean {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
 
-  /** Looks up what is counted under the key and how long it has to wait. Changes nothing. */
+  /** Looks up the key's counter and how long the request has to wait. Changes nothing. */
   look(bound: BoundLimit | null, caller: string | null, part: string, maxParts: number, nowMs: number): void {
     this.bound = bound;
     this.waitMs = 0;
@@ -54,7 +54,7 @@ export class Draw {
     this.waitMs = bound.rule.waitMs(this.counter, bound.limit, nowMs);
   }
 
-  /** Gives a key that has no counter one, or the one that stands in where there is no room. */
+  /** Creates a counter for a key that has none; if there is no room, uses the stand-in. */
   settle(nowMs: number): void {
     if (this.bound === null || this.#row !== NO_ROW) return;
     const { space, rule, limit } = this.bound;
@@ -68,20 +68,19 @@ export class Draw {
     this.waitMs = rule.waitMs(this.counter, limit, nowMs);
   }
 
-  /** Takes the unit. */
   commit(moment: Moment): void {
     if (this.bound === null) return;
     this.bound.rule.draw(this.counter, this.bound.limit, moment);
     this.save();
   }
 
-  /** Gives a unit back that was taken from this window, if it is still open. */
+  /** Returns a unit to the window that it came from, if that is still open. */
   refund(window: number, nowMs: number): void {
     if (this.bound === null || this.#row === NO_ROW) return;
     if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs)) this.save();
   }
 
-  /** The request was refused: a counter made for it goes again. */
+  /** The request was refused: removes the counter that was created for it. */
   undo(): void {
     if (this.bound !== null && this.#isNew) this.#table.close(this.#row);
   }

@@ -5,11 +5,11 @@ import { CLOCK_STEP_MS } from './moment.ts';
 /**
  * A window opens at the first admitted request and closes one period later.
  *
- * In the slack before its Reset, a request that finds the window used up is counted in the next one, which opens as of that
- * Reset: windows stay a whole period apart, so a client paced by the headers is never refused for a few milliseconds, and
- * nobody gains over time. Clients are still told the window that ends: some take a Reset that moves before it has passed
- * for a sliding window and crawl. Only when the next window is used up as well is that one told, since the wait for the
- * ending one would no longer do.
+ * In the slack before Reset, a request that finds the window used up counts in the next one, which opens as of that Reset. So a
+ * client paced by the headers is never refused over a few milliseconds, and since windows stay a whole period apart, nobody
+ * gains over time. Until Reset, responses still describe the ending window: some clients take a Reset that moves early for a
+ * sliding window and slow to a crawl. Only when the next window is used up too do they describe that one, since waiting for the
+ * ending one would no longer be enough.
  */
 export const fixedWindow: CounterRule = {
   waitMs(counter, limit, nowMs) {
@@ -21,7 +21,7 @@ export const fixedWindow: CounterRule = {
     if (moment.nowMs >= counter.resetMs)
       open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs);
     else if (counter.count >= limit.units) {
-      // The wall clock may have stepped since the window opened; the next one goes on from what is true now.
+      // The wall clock may have stepped since the window opened; announce the next one by the corrected clock.
       correctMark(counter, moment);
       open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs);
     } else counter.count++;
@@ -39,29 +39,31 @@ export const fixedWindow: CounterRule = {
 
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
-    if (tellsEnding(counter, limit, nowMs)) return 0;
-    // Fewer than none when a reload lowered the quota below what is drawn.
+    if (describesEnding(counter, limit, nowMs)) return 0;
+    // Negative if a reload lowered the quota below what is already drawn.
     return Math.max(0, limit.units - counter.count);
   },
 
   resetInMs(counter, limit, nowMs) {
-    const resetMs = tellsEnding(counter, limit, nowMs) ? counter.resetMs - limit.periodMs : counter.resetMs;
+    const resetMs = describesEnding(counter, limit, nowMs)
+      ? counter.resetMs - limit.periodMs
+      : counter.resetMs;
     return Math.max(0, resetMs - nowMs);
   },
 
   announce(counter, limit, moment) {
     if (moment.nowMs >= counter.resetMs) return moment.epochMs;
     correctMark(counter, moment);
-    return tellsEnding(counter, limit, moment.nowMs) ? counter.markMs - limit.periodMs : counter.markMs;
+    return describesEnding(counter, limit, moment.nowMs) ? counter.markMs - limit.periodMs : counter.markMs;
   },
 };
 
-/** The counter is the next window's, which has room, and the one before has not closed yet. */
-function tellsEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
+/** Whether responses still describe the window that is ending: the counter is the next one's already, and that has room. */
+function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
   return nowMs < counter.resetMs - limit.periodMs && counter.count < limit.units;
 }
 
-/** The announced Reset follows the wall clock past a step. */
+/** Moves the announced Reset along with a step of the wall clock. */
 function correctMark(counter: Counter, { nowMs, epochMs }: { nowMs: number; epochMs: number }): void {
   const trueMs = epochMs + (counter.resetMs - nowMs);
   if (Math.abs(trueMs - counter.markMs) > CLOCK_STEP_MS) counter.markMs = trueMs;

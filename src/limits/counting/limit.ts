@@ -1,7 +1,7 @@
 import type { Quota } from './quota.ts';
 
 /**
- * Whose requests a limit adds up:
+ * Whose requests a limit counts together:
  * - `global`: all of one caller
  * - `caller`: those of one caller in one bucket (and of one main value, where the bucket names a main parameter)
  * - `resource`: those of all callers for one main value of the bucket
@@ -16,28 +16,28 @@ export type Algorithm = 'window' | 'smooth';
 
 export interface LimitOptions {
   readonly role: LimitRole;
-  /** The bucket's name; a global limit has none and leaves it empty. */
+  /** The bucket's name; empty for a global limit. */
   readonly bucket: string;
   /** Name of the bucket's main parameter, or null. */
   readonly main: string | null;
   readonly algorithm: Algorithm;
   readonly quota: Quota;
-  /** How long before its Reset a window may be taken for closed, milliseconds. Default 20. */
+  /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
 }
 
-/** One limit of a configuration, compiled and immutable. What it counted is kept by a store, under its identity. */
+/** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
 export interface Limit {
   /**
-   * Two limits of one identity draw on the same counters, also across a reload: a number may change, but not the role,
-   * bucket, algorithm, period or main parameter.
+   * Limits with the same identity draw on the same counters, also across a reload. Changing the number of units keeps the
+   * identity; changing role, bucket, algorithm, period or main parameter does not.
    */
   readonly identity: string;
   readonly role: LimitRole;
   readonly algorithm: Algorithm;
   readonly units: number;
   readonly periodMs: number;
-  /** The window's slack as this period and algorithm allow it, milliseconds. */
+  /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
 }
 
@@ -48,7 +48,7 @@ export interface LimitSet {
   readonly resource: Limit | null;
 }
 
-/** No limit at all; also the base of sets that hold only some. */
+/** No limits; also the base for sets with only some. */
 export const NO_LIMITS: LimitSet = { global: null, caller: null, resource: null };
 
 const DEFAULT_SLACK_MS = 20;
@@ -58,7 +58,7 @@ export function defineLimit(options: LimitOptions): Limit {
   const { role, bucket, main, algorithm, quota } = options;
   const { units, periodMs } = quota;
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
-  // A whole step of slack would let one request more into a smooth burst than the limit says.
+  // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
   const identity = JSON.stringify([role, bucket, algorithm, periodMs, main]);
   return { identity, role, algorithm, units, periodMs, slackMs };

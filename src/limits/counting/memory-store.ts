@@ -10,23 +10,23 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
   /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
-  /** Most keys with a main value that one caller holds; its further values share one. Default 4,096. */
+  /** Most keys for main values that one caller holds; further values share one. Default 4,096. */
   readonly keysPerCaller?: number;
 }
 
-/** What a store holds, and what it did for lack of room; counts are since the start. */
+/** What a store holds, and how often it ran out of room since the start. */
 export interface StoreCounts {
   readonly keys: number;
   readonly callers: number;
-  /** Keys evicted before their Reset, so that what was drawn on them is forgotten. Alert on this. */
+  /** Keys evicted before their Reset: what was drawn on them is forgotten. Alert on this. */
   readonly evictions: number;
-  /** Requests for a main value beyond the caller's maximum, decided by the one key it shares among those. */
+  /** Requests for a main value beyond the caller's maximum, decided by the key that those values share. */
   readonly callerOverflows: number;
-  /** Requests decided by the key shared by all callers for which there is no room. */
+  /** Requests decided by the key that stands in for all those without room. */
   readonly sharedOverflows: number;
 }
 
-/** Rows looked at in one tick: a fraction of a millisecond. */
+/** Rows checked per sweep: a fraction of a millisecond. */
 const ROWS_PER_TICK = 10_000;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
@@ -70,14 +70,14 @@ export class MemoryStore implements LimitStore {
   }
 
   decide(limits: LimitSet, caller: string, main: string): Decision {
-    // 1. Everything in one response refers to one moment.
+    // 1. Read the clock once: everything in one response refers to one moment.
     this.#moment.read(this.#clock);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
     this.#look(this.#spaces.bindSet(limits), caller, main);
     if (!this.#isRefused()) {
-      // 3. Create the missing keys. The stand-in for lack of room may refuse.
+      // 3. Create the missing keys. Where there is no room, the stand-in decides, and may refuse.
       this.#global.settle(nowMs);
       this.#caller.settle(nowMs);
       this.#resource.settle(nowMs);
@@ -85,7 +85,7 @@ export class MemoryStore implements LimitStore {
     }
     this.#countOverflows();
     if (this.#isRefused()) return this.#refuse();
-    // 4. All limits admit, so draw on all.
+    // 4. All limits admit: draw on all.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#resource.commit(this.#moment);
@@ -107,7 +107,7 @@ export class MemoryStore implements LimitStore {
     this.#resource.refund(resourceWindow, this.#moment.nowMs);
   }
 
-  /** Cleans a bounded number of rows. Call it a few times a second, so that an idle gateway cleans up too. */
+  /** Cleans a bounded number of rows. Call it a few times a second so that an idle gateway cleans up too. */
   sweep(): void {
     this.#moment.read(this.#clock);
     this.#table.sweep(this.#moment.nowMs, ROWS_PER_TICK);
@@ -143,12 +143,12 @@ export class MemoryStore implements LimitStore {
   #admit(): Decision {
     const decision = this.#describe(this.#described(), true);
     const { bound, counter, isOverflow } = this.#resource;
-    // The stand-in counts for many resources, so nobody knows which of them a unit was for.
+    // The stand-in counts many resources together, so a unit taken from it cannot be returned.
     if (bound !== null && !isOverflow) decision.resourceWindow = bound.rule.windowOf(counter);
     return decision;
   }
 
-  /** On admission the headers describe the caller's limit, or the resource's where the bucket has no other. */
+  /** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
   #described(): Draw {
     return this.#caller.bound === null ? this.#resource : this.#caller;
   }
@@ -173,10 +173,10 @@ export class MemoryStore implements LimitStore {
   #announce(draw: Draw): number {
     const { bound, counter } = draw;
     if (bound === null) return 0;
-    const told = counter.markMs;
+    const before = counter.markMs;
     const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
-    // After a step of the wall clock, all later responses must announce the same moment again.
-    if (counter.markMs !== told) draw.save();
+    // Keeps a correction after a step of the wall clock, so that later responses announce the same moment.
+    if (counter.markMs !== before) draw.save();
     return resetAtMs;
   }
 

@@ -1,19 +1,19 @@
 import type { Clock } from '../../core/index.ts';
 
-/** A step of the wall clock beyond this makes announced moments wrong enough to announce them anew, milliseconds. */
+/** When the wall clock steps by more than this, announced moments are corrected. In milliseconds. */
 export const CLOCK_STEP_MS = 1_000;
 
 /**
- * Now, in whole milliseconds of both clocks. Elapsed time is always the monotonic clock's; the world's is for announcing.
- * Read once a decision, so that everything in one response speaks of one moment.
+ * Now, in whole milliseconds on both clocks: the monotonic one measures elapsed time, the wall clock is for announcing. Read
+ * once per decision, so that everything in one response refers to one moment.
  */
 export class Moment {
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   nowMs = 0;
   epochMs = 0;
   /**
-   * From the monotonic clock to the world's, for moments that must not go back from response to response. It follows the world
-   * forwards at once, and backwards only past a step: the two clocks are read one after the other and round differently.
+   * From the monotonic clock to the wall clock, for moments that must not go back from response to response. Follows the wall
+   * clock forwards at once, but backwards only after a step: the clocks are read one after the other and round differently.
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;
 

@@ -6,12 +6,12 @@ export interface Quota {
   readonly periodMs: number;
 }
 
-/** A text that is no quota; the message says what to write instead. */
+/** The text is not a quota; the message says what to write instead. */
 export class QuotaError extends Error {
   override readonly name = 'QuotaError';
 }
 
-// `Retry-After` may not pass 65535, neither may `X-RateLimit-Limit`: clients keep both in 16 bits. 18 h are 64,800 s.
+// Clients keep `Retry-After` and `X-RateLimit-Limit` in 16 bits: at most 65535. 18 h are 64,800 s.
 const MAX_UNITS = 65_535;
 const MAX_PERIOD_S = 64_800;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };

@@ -1,14 +1,14 @@
-/** The words of a record that belong to the table; the rest is its user's. */
+/** The words of a record that belong to the table; the others belong to its user. */
 const NEXT = 0;
 const HASH = 1;
 
 /**
- * Records of a fixed number of 32-bit words, handed out by number and found again by hash. They lie one after the other in one
- * buffer: the garbage collector sees a single object, and a look touches one or two lines of the processor's cache.
+ * Records of a fixed number of 32-bit words, handed out by number and found again by hash. They lie in one buffer, so the garbage
+ * collector sees a single object, and a lookup touches one or two cache lines.
  *
- * Not a Map: one of a million strings stands still for 80 ms when it grows or has had its share of deletions, and takes
- * one string for a key where a counter has three parts. This is laid out for its capacity at once (pages cost nothing
- * until they are touched) and never rebuilt.
+ * Not a Map: a Map of a million strings stalls for 80 ms when it grows or is rebuilt after deletions, and would need a string
+ * for each key, whereas a counter's key has three parts. This table is allocated for its full capacity at once (pages cost
+ * nothing until they are touched) and never rebuilt.
  */
 export class RecordTable {
   readonly capacity: number;
@@ -16,16 +16,16 @@ export class RecordTable {
   readonly #width: number;
   /** All records as integers: word `w` of record `r` is at `r * width + w`. Words 0 and 1 are the table's own. */
   readonly ints: Int32Array;
-  /** The same as floats of two words each. */
+  /** The same memory as floats of two words each. */
   readonly floats: Float64Array;
-  // Records are written + 1 here and in NEXT, so that the zeros of a fresh buffer mean "none".
+  // Here and in NEXT a record is stored as its number + 1, so that the zeros of a fresh buffer mean "none".
   readonly #heads: Int32Array;
   readonly #mask: number;
   #free = 0;
   #used = 0;
   #size = 0;
 
-  /** `width`: words of a record, an even number, the table's own two included. */
+  /** `width`: words of a record, an even number that includes the table's own two. */
   constructor(capacity: number, width: number) {
     this.capacity = capacity;
     this.#width = width;
@@ -41,12 +41,12 @@ export class RecordTable {
     return this.#size;
   }
 
-  /** Records that were ever held: those from this number on are fresh. */
+  /** Records ever held: those from this number on are untouched. */
   get used(): number {
     return this.#used;
   }
 
-  /** A record under this hash, or -1 when all are held. Its words are what they were when it was last held. */
+  /** Takes a record under this hash, or returns -1 if all are held. Its words keep their values from the last use. */
   take(hash: number): number {
     const { ints } = this;
     let record = this.#free - 1;
@@ -61,7 +61,7 @@ export class RecordTable {
     return record;
   }
 
-  /** Takes a held record out and keeps it for the next `take`. */
+  /** Frees a held record for the next `take`. */
   giveBack(record: number): void {
     const { ints } = this;
     const head = (ints[record * this.#width + HASH] ?? 0) & this.#mask;
@@ -82,7 +82,7 @@ export class RecordTable {
     return (this.#heads[hash & this.#mask] ?? 0) - 1;
   }
 
-  /** The next after one that `first` or `after` returned, or -1. */
+  /** The record after one that `first` or `after` returned, or -1. */
   after(record: number): number {
     return (this.ints[record * this.#width + NEXT] ?? 0) - 1;
   }

@@ -5,15 +5,15 @@ import { smooth } from './smooth.ts';
 
 const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, smooth };
 
-/** Where the counters of one identity are kept, whatever configuration speaks of it. */
+/** Where the counters of one identity are kept, across all configurations that have it. */
 export interface Space {
   /** From 1 on. */
   readonly number: number;
-  /** The counter that stands in for all keys for which there is no room. */
+  /** The counter that stands in for all keys without room. */
   readonly overflow: Counter;
 }
 
-/** A limit with what a store needs to count for it. */
+/** A limit with what a store needs to count it. */
 export interface BoundLimit {
   readonly limit: Limit;
   readonly rule: CounterRule;
@@ -26,10 +26,10 @@ export interface BoundSet {
   readonly resource: BoundLimit | null;
 }
 
-/** Gives the limits of each configuration the counters of the one before. Grows with configurations, never with requests. */
+/** Lets limits keep their counters across reloads. Grows with configurations, never with requests. */
 export class Spaces {
   readonly #byIdentity = new Map<string, Space>();
-  /** Weak, so that what belongs to a configuration goes with it. */
+  /** Weak, so that entries go with their configuration. */
   readonly #bound = new WeakMap<LimitSet, BoundSet>();
 
   bindSet(limits: LimitSet): BoundSet {

@@ -1,21 +1,21 @@
 import { randomKey } from '../../core/index.ts';
 
 /**
- * Stands for a string in a table: 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
- * that collide in a table. The probability that any two of a million strings share a value is 3 in a hundred million; those
- * two would count as one, so they are admitted less, never more.
+ * Represents a string in a table by 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
+ * that collide. The chance that any two of a million strings share a value is 3 in a hundred million; those two would count as
+ * one, so they are admitted less often, never more.
  *
- * Strings themselves are not kept: they would be the only thing in a table that the garbage collector has to move and mark,
- * they are of any length, and a piece cut from a request's head keeps the whole head alive.
- * Source: https://github.com/veorq/SipHash (halfsiphash.c, with one round a word and three to finish)
+ * The strings themselves are not kept: they would be the only objects in a table that the garbage collector has to trace, they
+ * can be of any length, and a slice of a request's head keeps the whole head alive.
+ * Source: https://github.com/veorq/SipHash (halfsiphash.c, with one round per word and three to finish)
  */
 export class StringHash {
-  /** The value of the last string read, in two signed integers. 0 and 0 for the empty string. */
+  /** The hash of the last string read, as two signed integers; both 0 for the empty string. */
   low = 0;
   high = 0;
   readonly #key0: number;
   readonly #key1: number;
-  // The limits of one request hash the same string one after another.
+  // The limits of one request hash the same string in turn.
   #last = '';
 
   constructor(key0: number, key1: number) {
@@ -23,7 +23,7 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  /** Takes its key from the cryptographic source, so that no client can work it out from other random numbers it has seen. */
+  /** Uses a cryptographic random key, which no client can derive from other random numbers it has seen. */
   static withRandomKey(): StringHash {
     const key = randomKey();
     return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
@@ -36,13 +36,13 @@ export class StringHash {
     else this.#compute(text);
   }
 
-  /** The string counts as its UTF-16 units, low byte first. */
+  /** Hashes the string's UTF-16 units, low byte first. */
   #compute(text: string): void {
     let v0 = this.#key0;
     let v1 = this.#key1 ^ 0xee;
     let v2 = this.#key0 ^ 0x6c796765;
     let v3 = this.#key1 ^ 0x74656462;
-    // One round for each word of two units (the last word holds the length), then two times three without a word.
+    // One round for each word of two units (the last word holds the length), then twice three rounds without a word.
     const words = (text.length >> 1) + 1;
     for (let i = 0; i < words + 6; i++) {
       const word = i < words ? wordAt(text, i * 2) : 0;

@@ -8,7 +8,7 @@ import {
 /** What another gateway announced. */
 export interface Adopted {
   readonly reason: RestrictionReason;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly untilMs: number;
   readonly slackMs: number;
 }
@@ -38,7 +38,7 @@ export class AdoptedRestrictions {
     return this.#kinds[kind].get(digest);
   }
 
-  /** The one that lasts longer stays. */
+  /** Adds a restriction unless a longer one is known. */
   add(kind: RestrictedKind, digest: string, adopted: Adopted): void {
     const before = this.#kinds[kind].get(digest);
     if (before === undefined || before.untilMs < adopted.untilMs) this.#kinds[kind].set(digest, adopted);

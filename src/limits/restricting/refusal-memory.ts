@@ -2,11 +2,11 @@ import type { Clock } from '../../core/index.ts';
 import { CounterTable, type Limit, newCounter, Spaces } from '../counting/index.ts';
 import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './event-counter.ts';
 
-/** A client may have had several requests on their way when the first was refused, milliseconds. */
+/** A client may have had several requests in flight when the first was refused. Milliseconds. */
 const IN_FLIGHT_MS = 1_000;
-/** Of waits that are no longer than that, so much: nothing else would stop the flood of a bucket with such waits. */
+/** For waits no longer than that, this share of the wait: otherwise nothing would stop a flood on a bucket with short waits. */
 const IN_FLIGHT_PART = 0.5;
-/** No smooth limit tells a shorter wait. */
+/** No smooth limit announces a shorter wait. */
 const MIN_STEP_MS = 2;
 
 /** Remembers, for each key of a limit, when it first refused and until when it announced a wait. Bounded; evicts when full. */
@@ -33,8 +33,8 @@ export class RefusalMemory {
     let firstMs = nowMs;
     if (row >= 0) {
       this.#table.load(row, refusal);
-      // `markMs` is when the key first refused, `resetMs` one step after the wait that it told last, and `count` is 1 once
-      // that wait was ignored.
+      // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
+      // once that wait was ignored.
       const { markMs, resetMs, count } = refusal;
       if (nowMs < resetMs - stepMs) {
         const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
@@ -56,12 +56,12 @@ export class RefusalMemory {
   }
 }
 
-/** How often a bucket's smooth limit admits when its burst is used up; 0 for other limits. */
+/** The time between two admissions of a bucket's smooth limit whose burst is used up; 0 for other limits. */
 function stepOf({ role, algorithm, periodMs, units }: Limit): number {
   return role === 'caller' && algorithm === 'smooth' ? Math.max(MIN_STEP_MS, periodMs / units) : 0;
 }
 
-/** How far into a wait further requests are no fault. Global refusals count as invalid requests anyway. */
+/** How far into a wait further requests are excused. Global refusals count as invalid requests anyway. */
 function inFlightMs(limit: Limit): number {
   if (limit.role !== 'caller') return IN_FLIGHT_MS;
   return Math.min(IN_FLIGHT_MS, (stepOf(limit) || limit.periodMs) * IN_FLIGHT_PART);

@@ -20,7 +20,7 @@ export interface RestrictionsOptions {
 interface Held {
   readonly restriction: Restriction;
   readonly digest: string;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly untilMs: number;
   readonly slackMs: number;
 }
@@ -32,9 +32,9 @@ const MAX_SLACK = 0.02;
 const ECHO_MS = 250;
 
 /**
- * Knows which clients are restricted now. Every request asks it first, so a check is one look-up, and less while there are no
- * restrictions. Those of other gateways are known by a digest until the client sends a request: while any of a kind exist, a
- * check of that kind computes the digest.
+ * Knows which clients are restricted now. Every request asks it first, so a check is one lookup, or less while there are no
+ * restrictions. Those of other gateways are known only by a digest until the client sends a request: while any exist, each
+ * check of that kind computes a digest.
  */
 export class Restrictions {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Restrictions {
   readonly #maxRestrictions: number;
   readonly #announce: ((restriction: AnonymousRestriction) => void) | null;
   readonly #adopted = new AdoptedRestrictions();
-  /** The same by digest, if there are other gateways. */
+  /** The restrictions held here by digest, if there are other gateways. */
   readonly #byDigest = new Map<string, Held>();
   readonly #held: Readonly<Record<RestrictedKind, Map<string, Held>>> = {
     address: new Map(),
@@ -50,7 +50,7 @@ export class Restrictions {
     webhook: new Map(),
   };
   #isOnList: (address: string) => boolean = () => false;
-  /** No restriction ends before. */
+  /** No restriction ends before this. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor({ clock, listener, announce = null, maxRestrictions = 100_000 }: RestrictionsOptions) {
@@ -66,7 +66,7 @@ export class Restrictions {
     return address.size + principal.size + webhook.size + this.#adopted.size;
   }
 
-  /** Those of other gateways whose clients have not been seen here. */
+  /** Restrictions of other gateways whose clients have not been seen here. */
   get adopted(): number {
     return this.#adopted.size;
   }
@@ -109,7 +109,7 @@ export class Restrictions {
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs - slackMs);
   }
 
-  /** All in force, as they would be announced now. */
+  /** All restrictions in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const { restriction, digest, untilMs } of this.#byDigest.values()) {
@@ -236,7 +236,7 @@ function isOver(held: { readonly untilMs: number; readonly slackMs: number }, no
   return nowMs >= held.untilMs - held.slackMs;
 }
 
-/** No address holds a blank. */
+/** Unambiguous, because no address contains a space. */
 function mapKey(key: string, webhook: string): string {
   return webhook === '' ? key : `${key} ${webhook}`;
 }

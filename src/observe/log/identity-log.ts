@@ -16,7 +16,7 @@ const CLAIM_INTERVAL_MS = 60_000;
 
 /** Tokens that lack one claim. */
 interface Lack {
-  /** Last logged, by the monotonic clock. */
+  /** Last logged, on the monotonic clock. */
   loggedAtMs: number;
   /** Tokens since then. */
   tokens: number;

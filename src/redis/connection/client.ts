@@ -1,16 +1,16 @@
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from '../options.ts';
 
-/** Between two attempts to connect. Short: the policy decides meanwhile, and the gateway is to be back within 2 s. */
+/** Between two attempts to connect. Short, because the gateway has to be back on Redis within 2 s of its return. */
 const RETRY_MS = 100;
 const CONNECT_MS = 1_000;
-/** An outstanding response of a cluster's node for which nothing at all came, handshakes included. */
+/** A cluster node that owes a response and sends nothing for this long is disconnected, also during the handshake. */
 const SILENCE_MS = 1_000;
 const SLOTS_REFRESH_MS = 1_000;
 
 /**
- * A client that never keeps a command for later and never sends one twice by itself: what cannot be sent now fails now. Only
- * what a node of a cluster did not do, since it is another's to do, goes to that other.
+ * Makes a client that neither queues commands nor resends them: what cannot be sent now fails now. The one exception is a
+ * command that a cluster node redirects: it has not run, and goes to the node that owns the slot.
  */
 export function makeClient(options: RedisOptions): Redis | Cluster {
   const { servers } = options;
@@ -25,7 +25,7 @@ export function makeClient(options: RedisOptions): Redis | Cluster {
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       slotsRefreshTimeout: CONNECT_MS,
       clusterRetryStrategy: () => RETRY_MS,
-      // Certificates are for names, and names are resolved by the socket.
+      // Leave resolving to the socket: certificates are checked against names.
       dnsLookup: (host, found) => found(null, host),
     });
   }
@@ -57,11 +57,11 @@ function common({ credentials, tls }: RedisOptions) {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // Whether a server can do its work is asked by the probes, which need no right to INFO.
+    // The probes find out whether the server is usable, and need no permission for INFO.
     enableReadyCheck: false,
     connectTimeout: CONNECT_MS,
     retryStrategy: () => RETRY_MS,
-    // A master that has become a replica: whoever is the master now is found by connecting again.
+    // The master has become a replica: reconnecting finds the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
 }

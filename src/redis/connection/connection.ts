@@ -5,13 +5,13 @@ import { makeClient } from './client.ts';
 import { Deadlines, type Waiting } from './deadlines.ts';
 import type { RedisScript } from './script.ts';
 
-/** A command that Redis did not do, or not in time: then it may still be done later. */
+/** A command that failed, or got no reply in time: in that case Redis may still run it. */
 export class RedisError extends Error {
   override readonly name = 'RedisError';
   readonly failure: StoreFailure;
 
   constructor(failure: StoreFailure, message: string) {
-    // An outage makes one of these for each request.
+    // No stack trace: an outage creates one of these for each request.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message);
@@ -22,10 +22,10 @@ export class RedisError extends Error {
 
 export type Reply = (error: RedisError | null, value: unknown) => void;
 
-/** What is sent to Redis: text and numbers, nothing that it could take for something else. */
+/** What is sent to Redis: text and numbers only. */
 export type Argument = string | number;
 
-/** For a server that accepted a connection to get through authentication. */
+/** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
 interface Outstanding extends Waiting {
@@ -38,9 +38,9 @@ interface Subscriber {
 }
 
 /**
- * The one connection to Redis (of a cluster: one to each node), for everything that needs it. A command has a response within
- * the budget or fails, and what is late costs the connection: behind it everything else would be late as well. It connects
- * again by itself, for ever.
+ * The one connection to Redis (in a cluster, one to each node), shared by everything that needs it. A command gets its reply
+ * within the budget or fails. A late reply also costs the connection, since everything queued behind it would be late too.
+ * Reconnects by itself, forever.
  */
 export class RedisConnection {
   readonly isCluster: boolean;
@@ -86,12 +86,12 @@ export class RedisConnection {
     return this.#lastError;
   }
 
-  /** Calls back whenever the connection is made or lost. A cluster's is there while any of its nodes is. */
+  /** Calls back whenever the connection is made or lost. A cluster counts as connected while any of its nodes is. */
   onState(listener: (ready: boolean, cause: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Call it now and then while not ready: abandons a server that accepted the connection and then stayed silent. */
+  /** Abandons a server that accepted the connection and then stayed silent. Call it now and then while not ready. */
   hurry(): void {
     if (this.isReady || this.#client instanceof Cluster || this.#client.status !== 'connect') return;
     if (this.#clock.monotonicMs() - this.#acceptedAtMs > HANDSHAKE_MS) this.#client.stream.destroy();
@@ -127,8 +127,8 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a script by its hash; a server that does not know it (a new one, or after SCRIPT FLUSH) is sent its source. All keys
-   * must be of one slot in a cluster.
+   * Runs a script by its hash; sends the source to a server that does not know it (a new one, or after SCRIPT FLUSH). In a
+   * cluster, all keys must be in one slot.
    */
   run(script: RedisScript, keys: readonly string[], args: readonly Argument[], reply: Reply): void {
     const rest = [keys.length, ...keys, ...args];
@@ -146,9 +146,8 @@ export class RedisConnection {
   }
 
   /**
-   * Hears the messages of a channel (`prefix` is put before its name) on a connection of its own. What is published while
-   * that is lost is missed: `ready` is called whenever the subscription is in force, at first and again, so that the
-   * subscriber can read up what it missed.
+   * Receives the messages of a channel (its name is prefixed with `prefix`) on a separate connection. Misses what is published
+   * while that is lost: `ready` is called each time the subscription begins, so that the subscriber can catch up.
    */
   subscribe(channel: string, message: (text: string) => void, ready: () => void): void {
     this.#subscribers.set(this.prefix + channel, { message, ready });
@@ -166,7 +165,7 @@ export class RedisConnection {
     this.#client.sendCommand(command);
   }
 
-  /** What is sent in one turn of the event loop goes out as one write: half of a command's cost is the system call. */
+  /** Sends everything from one turn of the event loop in one write: the system call is half of a command's cost. */
   #cork(): void {
     if (this.#corked.length > 0) return;
     this.#corked = this.#nodes().filter(node => node.status === 'ready');
@@ -183,13 +182,13 @@ export class RedisConnection {
   }
 
   /**
-   * A connection is not waited for to close in good order: a server that was stopped would never do its part. Of a cluster
-   * those nodes go that owe a response.
+   * Destroys the connection instead of closing it in good order, which a stopped server would never do. In a cluster, only the
+   * nodes that owe a response.
    */
   #timedOut(late: readonly Outstanding[]): void {
-    this.#lastError = `no answer within ${this.#options.budgetMs} ms`;
+    this.#lastError = `no response within ${this.#options.budgetMs} ms`;
     for (const { reply } of late) reply(new RedisError('timeout', this.#lastError), null);
-    for (const node of this.#nodes()) if (owesAnResponse(node)) node.stream.destroy();
+    for (const node of this.#nodes()) if (owesResponse(node)) node.stream.destroy();
   }
 
   #errorOf(error: Error): RedisError {
@@ -199,7 +198,7 @@ export class RedisConnection {
   }
 
   #note(error: Error): void {
-    // The one error of a cluster that could not be reached says nothing itself.
+    // The error of a cluster out of reach says nothing itself; the last node's does.
     const { lastNodeError } = error as { lastNodeError?: Error };
     this.#lastError = redacted(lastNodeError ?? error);
   }
@@ -225,19 +224,19 @@ export class RedisConnection {
   #enlist(subscriber: Redis | Cluster, channel: string): void {
     subscriber.subscribe(channel).then(
       () => this.#subscribers.get(channel)?.ready(),
-      // The connection was lost again; the next one retries.
+      // The connection was lost again; the next one subscribes.
       () => {},
     );
   }
 }
 
-function owesAnResponse(node: Redis): boolean {
+function owesResponse(node: Redis): boolean {
   // Not part of the published types.
   const { commandQueue } = node as unknown as { readonly commandQueue?: { readonly length: number } };
   return commandQueue === undefined || commandQueue.length > 0;
 }
 
-/** An error's first line. Redis quotes arguments of a command that it does not take: what is quoted is left out. */
+/** An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. */
 function redacted(error: Error): string {
   const [line = ''] = error.message.split('\n');
   return line.replaceAll(/'[^']*'/g, "'...'").slice(0, 200) || error.name;

@@ -7,18 +7,18 @@ export interface Waiting {
 }
 
 /**
- * Watches that responses come in time, all within the same time, with one timer for all: a timer for each would cost more than
- * the rest of a command. The timer is not moved when a response comes; it looks what is still there when it fires.
+ * Enforces one deadline for all responses with a single timer: one for each would cost more than the rest of a command. The
+ * timer is not moved when a response arrives; when it fires, it checks what is still waiting.
  */
 export class Deadlines<W extends Waiting> {
   readonly #clock: Clock;
   readonly #budgetMs: number;
   readonly #overdue: (late: readonly W[]) => void;
-  /** In the order in which they are due. */
+  /** In the order in which they fall due. */
   readonly #waiting = new Set<W>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** `overdue` is given those that waited too long; they are no longer watched. */
+  /** `overdue` is called with those that waited too long; they are no longer watched. */
   constructor(clock: Clock, budgetMs: number, overdue: (late: readonly W[]) => void) {
     this.#clock = clock;
     this.#budgetMs = budgetMs;
@@ -31,7 +31,7 @@ export class Deadlines<W extends Waiting> {
     this.#timer ??= this.#arm(this.#budgetMs);
   }
 
-  /** False: it was overdue before, and is somebody else's already. */
+  /** False if it was already reported as overdue. */
   remove(waiting: W): boolean {
     return this.#waiting.delete(waiting);
   }
@@ -42,7 +42,7 @@ export class Deadlines<W extends Waiting> {
       const leftMs = first === undefined ? 0 : first.dueMs - this.#clock.monotonicMs();
       if (first === undefined) this.#timer = null;
       else if (leftMs > 0) this.#timer = this.#arm(leftMs);
-      // After a pause of this process the responses may lie in the socket's buffer: timers run before it is read.
+      // After a pause of this process the responses may be in the socket's buffer, which is read after timers run.
       else setImmediate(() => this.#takeOverdue());
     }, ms).unref();
   }

@@ -4,7 +4,7 @@ import { type RedisConnection, RedisError } from './connection.ts';
 import { PROBED_TAGS } from './probed-tags.ts';
 import type { Replicas } from './replicas.ts';
 
-/** After this many failures within this time, the policy decides and Redis is no longer asked. */
+/** After this many failures within this time, the policy takes over and Redis is no longer asked. */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
 /** Minimum time on the policy: switching back and forth would cost more than it gains. */
@@ -44,7 +44,7 @@ export class Health {
     });
   }
 
-  /** Redis decides; otherwise the policy does. */
+  /** True while Redis decides, false while the policy does. */
   get isShared(): boolean {
     return this.#isShared;
   }
@@ -54,14 +54,14 @@ export class Health {
     return this.#lastCause;
   }
 
-  /** Calls back whenever Redis decides from now on. */
+  /** Calls back whenever Redis takes over again. */
   onFound(listener: () => void): void {
     this.#onFound.push(listener);
   }
 
   start(): void {
     this.#lostAtMs = this.#dependencies.clock.monotonicMs();
-    // Or as soon as the connection is made.
+    // Sooner if the connection is made before.
     this.#next(PROBE_MS);
   }
 
@@ -70,7 +70,7 @@ export class Health {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** The start has waited long enough: reports that the policy decides. */
+  /** Reports that the policy decides, once the start has waited long enough for Redis. */
   giveUpWaiting(): void {
     if (this.#everFound || this.#isShared) return;
     this.#everFound = true;
@@ -131,7 +131,7 @@ export class Health {
     this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
   }
 
-  /** A heartbeat; after an outage also a write to every node of a cluster: one missing node would fail part of all requests. */
+  /** Sends a heartbeat; after an outage also writes to every cluster node, since one missing node would fail some requests. */
   async #probe(): Promise<void> {
     const { connection, replicas, listener } = this.#dependencies;
     connection.hurry();

@@ -1,4 +1,4 @@
-/** Hash tags of which one lies in each sixteenth of a cluster's slots, so that every node of a usual cluster has some. */
+/** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
 export const PROBED_TAGS: readonly string[] = [
   '10',
   '3',

@@ -5,7 +5,7 @@ import { defineScript } from './script.ts';
 /** A gateway without a heartbeat for this long is gone. */
 const LIFETIME_MS = 10_000;
 
-/** Lists this gateway and drops those that are gone. It writes, so it fails where a decision would. Answers now and how many. */
+/** Registers this gateway and drops those that are gone. Writes, so it fails when decisions would. Returns { now, count }. */
 const BEAT = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -19,11 +19,11 @@ return { now, redis.call('ZCARD', KEYS[1]) }
 
 export interface Beat {
   readonly roundTripMs: number;
-  /** By how much Redis' clock is ahead of the gateway's. */
+  /** How far Redis' clock is ahead of the gateway's. */
   readonly clockAheadMs: number;
 }
 
-/** Makes this gateway known to the others and counts them, all through Redis. */
+/** Registers this gateway in Redis and counts the others there. */
 export class Replicas {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class Replicas {
   #count: number;
   #countedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `id`: this process among all that ever were. `hint`: how many there are while nobody has counted. */
+  /** `id`: unique among all processes, past ones included. `hint`: the count to assume before the first heartbeat. */
   constructor(connection: RedisConnection, { clock, id, hint }: { clock: Clock; id: string; hint: number }) {
     this.#connection = connection;
     this.#clock = clock;
@@ -41,7 +41,7 @@ export class Replicas {
     this.#count = hint;
   }
 
-  /** Gateways that share the limits, this one among them. Never less than 1. */
+  /** Gateways that share the limits, including this one. At least 1. */
   get count(): number {
     return this.#count;
   }
@@ -63,7 +63,7 @@ export class Replicas {
     if (this.#connection.isReady) this.#connection.command('zrem', this.#key, this.#id).catch(() => {});
   }
 
-  /** Accepts a smaller number only after a while: when Redis has lost its data, the others have not been heard yet. */
+  /** Accepts a smaller count only after a while: if Redis has lost its data, the others are yet to register again. */
   #note(count: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (count < this.#count && nowMs - this.#countedAtMs < LIFETIME_MS) return;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script that Redis keeps by its hash. */
+/** A Lua script, which Redis caches under its hash. */
 export interface RedisScript {
   readonly source: string;
-  /** SHA-1 of the source, as Redis names it. */
+  /** SHA-1 of the source, by which Redis finds it. */
   readonly sha: string;
 }
 

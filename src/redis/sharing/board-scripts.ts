@@ -1,8 +1,8 @@
 import { defineScript } from '../connection/index.ts';
 
 /**
- * The board in Redis. KEYS: [1] its state, "id:number", where the number counts what was posted and the id tells boards apart
- * that were begun anew; [2] a sorted set of names by value; [3] by end, on Redis' clock; [4] by the number they were posted under.
+ * The board in Redis. KEYS: [1] its state, "id:number", where the number counts what was posted and the id changes when a board
+ * is started over; then sorted sets of names: [2] by value, [3] by end, on Redis' clock, [4] by the number of their posting.
  */
 const STATE = `
 local time = redis.call('TIME')
@@ -13,8 +13,8 @@ local function whole(number) return string.format('%.0f', number) end
 `;
 
 /**
- * Posts facts and tells everyone. ARGV: an id for a board that is not there yet, the channel, then for each fact its name, its
- * value and for how many milliseconds it holds. Of two values of one name the larger stands, of equal ones the one that holds longer.
+ * Posts facts and notifies everyone. ARGV: an id in case the board has to be created, the channel, then for each fact its name,
+ * value and duration in milliseconds. Of two values of one name the larger wins; of equal ones, the one that lasts longer.
  */
 export const POST = defineScript(`${STATE}
 id = id or ARGV[1]
@@ -39,15 +39,15 @@ end
 if posted == before then return 0 end
 redis.call('SET', KEYS[1], id .. ':' .. whole(posted), 'PX', whole(ttl))
 for i = 2, 4 do redis.call('PEXPIRE', KEYS[i], whole(ttl)) end
--- Who may not publish is heard by the regular looks.
+-- Without the right to publish, the others still find the facts at their next regular read.
 redis.pcall('PUBLISH', ARGV[2], whole(posted))
 return posted - before
 `);
 
 /**
- * Reads what was posted since. ARGV: the id known, the number read up to, and how many at most. A board of another id, or that
- * has lost what was read, is read from its beginning. Answers { id, number read up to, 1 if there is more, then for each fact its
- * name, its value as text and for how many milliseconds it still holds }.
+ * Reads what was posted since the last read. ARGV: the id known, the number read up to, and how many to read at most. Reads from
+ * the beginning if the board has another id or has lost what was read. Returns { id, number read up to, 1 if there is more, then
+ * for each fact its name, its value as text and how many milliseconds it still holds }.
  */
 export const READ = defineScript(`${STATE}
 id = id or ''

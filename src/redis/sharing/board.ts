@@ -6,16 +6,16 @@ import { POST, READ } from './board-scripts.ts';
 export interface Fact {
   /** `topic:name`; holds no secret and identifies no client. */
   readonly name: string;
-  /** Of two values of one name the larger stands, of equal ones the one that holds longer. Whole, 0 or more. */
+  /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
   readonly value: number;
   readonly forMs: number;
 }
 
-/** Who knows the facts of one topic. */
+/** Holds the facts of one topic. */
 export interface Topic {
   /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
   learn(fact: Fact): void;
-  /** All known facts of the topic, with their full names, to be posted again to a Redis that has lost them. */
+  /** All known facts of the topic, with full names, for posting them again to a Redis that has lost them. */
   everything(): Iterable<Fact>;
 }
 
@@ -34,7 +34,7 @@ export interface BoardDependencies {
   readonly connection: BoardConnection;
   readonly health: { readonly isShared: boolean; mention(error: RedisError): void };
   readonly clock: Clock;
-  /** An id that no board had before. */
+  /** Returns an id that no board has had before. */
   readonly newId: () => string;
 }
 
@@ -42,12 +42,12 @@ const CHANNEL = 'board';
 const TICK_MS = 250;
 /** Messages announce news; this regular read finds what a lost message announced. */
 const READ_MS = 750;
-/** Facts in one command: few enough that it takes Redis well under a millisecond or two. */
+/** Facts in one command: few enough to block Redis for no more than a millisecond or two. */
 const PORTION = 200;
 
 /**
- * A hundred years: a fact that holds longer, such as the mark for a token that lives for ever, is told for so long. Redis takes
- * no end that its clock never reaches, and fails the whole command.
+ * A hundred years: cuts facts that hold longer, such as a mark for a token that never expires. Redis fails the whole command for
+ * an end that its clock never reaches.
  */
 const MAX_MS = 100 * 365 * 86_400_000;
 
@@ -70,7 +70,7 @@ export class Board {
   #again = false;
   #stopped = false;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  /** Null: nothing was read yet. */
+  /** Null: nothing has been read yet. */
   #id: string | null = null;
   #readTo = 0;
   #loaded = false;
@@ -78,11 +78,11 @@ export class Board {
   constructor(dependencies: BoardDependencies) {
     this.#dependencies = dependencies;
     const { prefix } = dependencies.connection;
-    // One slot of a cluster: a script may touch no two.
+    // All in one cluster slot, as scripts require.
     this.#keys = ['state', 'values', 'ends', 'news'].map(part => `${prefix}{board}:${part}`);
   }
 
-  /** Everything on the board was read once. */
+  /** Everything on the board has been read at least once. */
   get isLoaded(): boolean {
     return this.#loaded;
   }
@@ -101,7 +101,7 @@ export class Board {
     this.#put(fact);
     if (this.#soon || this.#stopped) return;
     this.#soon = true;
-    // What begins in one turn of the event loop goes out as one command.
+    // Sends everything from one turn of the event loop as one command.
     setImmediate(() => {
       this.#soon = false;
       this.look();
@@ -198,7 +198,7 @@ export class Board {
         await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
       }
       for (const fact of portion) {
-        // Not where it was posted anew meanwhile.
+        // Unless a newer version of it was posted meanwhile.
         if (this.#outgoing.get(fact.name) === fact) this.#outgoing.delete(fact.name);
       }
     }

@@ -19,28 +19,28 @@ export interface OffenceFeedDependencies {
   readonly clock: Clock;
   /** All gateways together saw more offences than the rule tolerates. May be called repeatedly. */
   readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
-  /** Most offenders whose counts wait for the next batch. Default 10,000. */
+  /** Most offenders queued for the next batch. Default 10,000. */
   readonly maxPending?: number;
 }
 
 const FLUSH_MS = 250;
-/** Offenders in one batch: 4,000 commands a second at the very worst. */
+/** Offenders in one batch: at most 4,000 commands a second. */
 const BATCH = 1_000;
-/** Sent at once: few enough that the last reply still comes in time. */
+/** Commands sent at once: few enough for the last reply to come in time. */
 const PORTION = 100;
 
 interface Pending {
   readonly offence: Restricted;
   readonly rule: OffenceRule;
-  /** When the first was noted. */
+  /** When the first offence was noted. */
   readonly sinceMs: number;
   events: number;
 }
 
 /**
- * Adds up the offences that all gateways see of one client, with rate-limiter-flexible's counters in Redis. Sends them a few
- * times a second in batches, one command per offender, so that noting one costs no round trip. While Redis is away, only the
- * gateway's own counters count.
+ * Adds up one client's offences across all gateways, with rate-limiter-flexible's counters in Redis. Sends them in batches a few
+ * times a second, one command per offender, so that noting one costs no round trip. While Redis is out of reach, each gateway
+ * counts on its own.
  */
 export class OffenceFeed implements OffenceTally {
   readonly #dependencies: OffenceFeedDependencies;
@@ -93,7 +93,7 @@ export class OffenceFeed implements OffenceTally {
     this.#flushing = false;
   }
 
-  /** If there are too many at once, the worst offenders go first. */
+  /** Takes the worst offenders first if there are too many. */
   #takeBatch(): readonly Pending[] {
     let all = [...this.#pending.values()];
     this.#pending.clear();
@@ -122,12 +122,12 @@ export class OffenceFeed implements OffenceTally {
     } catch (error) {
       const failure = error instanceof RedisError ? error : new RedisError('error', String(error));
       health.mention(failure);
-      // Not after a timeout: Redis may have counted it.
+      // Not after a timeout, when Redis may have counted it.
       if (failure.failure === 'disconnected') this.#putBack(pending);
     }
   }
 
-  /** The window begins with the first offence, as here; it is of one length for each key. */
+  /** Windows begin with the first offence, as they do in this process. Each limiter has one window length. */
   #limiterOf({ reason }: Restricted, { quota }: OffenceRule): RateLimiterRedis {
     const name = `${reason}:${quota.periodMs}`;
     let limiter = this.#limiters.get(name);
@@ -145,8 +145,8 @@ export class OffenceFeed implements OffenceTally {
 }
 
 /**
- * The two functions of ioredis that a limiter needs to count, over our connection: its budget, its hashes of scripts and its
- * errors hold for these commands as well.
+ * The two functions of ioredis that a limiter needs, on top of our connection, so that its budget, script hashes and errors
+ * apply to these commands too.
  */
 function clientOf(connection: FeedConnection) {
   let script: RedisScript | null = null;

@@ -1,14 +1,14 @@
 import { defineScript } from '../connection/index.ts';
 
 /**
- * What the scripts share: the arithmetic of `limits/counting/fixed-window.ts` and `smooth.ts`, line for line, on Redis' own
- * clock, whose whole milliseconds are both the time that passes and the time that is announced.
+ * Shared by the scripts: the arithmetic of `limits/counting/fixed-window.ts` and `smooth.ts`, line for line. Redis' own clock, in
+ * whole milliseconds, serves both to measure and to announce.
  *
- * Limits come as JSON, made once for each configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
- * window, "mark parts reset" for a smooth one. The moment of Reset is in the value; a key's expiry only collects garbage.
+ * Limits come as JSON, made once per configuration: { smooth, units, period, slack }. A counter is a string: "reset drawn" for a
+ * window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
- * Redis' clock may step back, at a failover to a machine whose clock is behind. Then a counter seems to have been opened in
- * the future, and nobody may be locked out until that comes: it ends one period from now at the latest.
+ * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
+ * lock nobody out until then, it ends one period from now at the latest.
  */
 const COUNTERS = `
 local time = redis.call('TIME')
@@ -41,7 +41,7 @@ local function read(l, key)
     l.ahead = l.reset and l.reset > furthest
     if l.ahead then l.reset = now + l.period end
   end
-  -- At once, or the end would move on with every look.
+  -- Save it now, or each read would move the end further.
   if l.ahead then save(l) end
   l.known = l.reset and now < l.reset
   if not l.known then l.mark, l.parts, l.reset, l.drawn = 0, 0, 0, 0 end
@@ -58,12 +58,12 @@ local function wait(l)
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
 
-local function tellsEnding(l)
+local function describesEnding(l)
   return not l.smooth and now < l.reset - l.period and l.drawn < l.units
 end
 
 local function remaining(l)
-  if tellsEnding(l) then return 0 end
+  if describesEnding(l) then return 0 end
   if not l.smooth then
     if now >= l.reset then return l.units end
     return math.max(0, l.units - l.drawn)
@@ -88,8 +88,8 @@ local function draw(l)
   save(l)
 end
 
-local function told(l)
-  if tellsEnding(l) then return l.reset - l.period end
+local function announced(l)
+  if describesEnding(l) then return l.reset - l.period end
   return math.max(l.reset, now)
 end
 
@@ -100,8 +100,8 @@ end
 `;
 
 /**
- * Of a caller with as many main values as it may hold, the further ones share one counter. Which it holds is kept in a sorted
- * set by Reset. KEYS: [n] that set, [n + 1] the shared counter.
+ * Once a caller holds as many main values as it may, further ones share one counter. A sorted set, ordered by Reset, lists the
+ * values held. KEYS: [n] that set, [n + 1] the shared counter.
  */
 const PARTS = `
 local function readPart(l, key, index, others, most)
@@ -121,13 +121,13 @@ end
 `;
 
 /**
- * KEYS: one for each limit in the order global, caller, resource; then, where the caller's limit has main values, the set of
- * them and the counter that further ones share.
- * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and what to do: "0" to look, "1"
- * to draw and tell the resource's window, "2" to draw and tell all windows.
+ * KEYS: one for each limit, in the order global, caller, resource; then, if the caller's limit has main values, the set of those
+ * held and the counter that further ones share.
+ * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and the mode: "0" to look, "1" to
+ * draw and return the resource's window, "2" to draw and return all windows.
  *
- * Answers { admitted (1 or 0) + 2 if a shared counter of main values decided, now, place of the limit described or
- * 0, remaining, reset as told, wait, windows drawn from ... }.
+ * Returns { 1 if admitted, else 0, plus 2 if the shared counter of main values had a part in it; now; place of the limit
+ * described, or 0; remaining; announced reset; wait; windows drawn on ... }.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
 local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -145,7 +145,7 @@ for i, l in ipairs(limits) do
 end
 if refusing > 0 then
   local l = limits[refusing]
-  return { partial, now, refusing, remaining(l), told(l), l.wait }
+  return { partial, now, refusing, remaining(l), announced(l), l.wait }
 end
 local reply = { 1 + partial, now, described, 0, 0, 0 }
 for _, l in ipairs(limits) do
@@ -157,14 +157,14 @@ for _, l in ipairs(limits) do
 end
 if described > 0 then
   reply[4] = remaining(limits[described])
-  reply[5] = told(limits[described])
+  reply[5] = announced(limits[described])
 end
 return reply
 `);
 
 /**
- * Gives units back. KEYS: counters. ARGV: their limits, for each the window that its unit was taken from, and "refund" or
- * "undo". What is undone was of a request that was refused in the end: no window is to have been opened by it.
+ * Returns units. KEYS: counters. ARGV: their limits, for each the window that its unit came from, and "refund" or "undo". To
+ * undo is for a request that was refused after all: it also closes the windows that the request opened.
  */
 export const REFUND = defineScript(`${COUNTERS}
 local undoing = ARGV[#KEYS + 2] == 'undo'
@@ -182,7 +182,7 @@ for i, l in ipairs(cjson.decode(ARGV[1])) do
     l.drawn = l.drawn - 1
     l.empty = undoing and l.drawn == 0
     if l.empty and l.reset - l.period > now then
-      -- Opened in the slack of the one before, which was used up and has not closed: that one goes on to its end.
+      -- It was opened in the slack of the previous window, which is still open and used up: restore that one.
       l.reset, l.drawn, l.empty = l.reset - l.period, l.units, false
     end
   end

@@ -1,12 +1,12 @@
 import type { Limit, LimitSet } from '../../limits/index.ts';
 
 /**
- * Limits as each of several gateways enforces them by itself: the quota divided by their number, never below 1. Whatever they
- * count stays under the same identity.
+ * Divides quotas by the number of gateways, never below 1, for gateways that have to count on their own. The identities stay, and
+ * with them the counters.
  */
 export class DividedLimits {
   #divisor = 1;
-  /** Weak, so that what belongs to a configuration goes with it. */
+  /** Weak, so that entries go with their configuration. */
   #divided = new WeakMap<LimitSet, LimitSet>();
 
   of(limits: LimitSet, divisor: number): LimitSet {
@@ -29,7 +29,7 @@ export class DividedLimits {
   }
 }
 
-/** The slack of a smooth limit depends on its units, but only more of it would be allowed here. */
+/** Keeps the slack: that of a smooth limit depends on its units, but fewer units would only allow more slack. */
 function divide(limit: Limit | null, divisor: number): Limit | null {
   return limit === null ? null : { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

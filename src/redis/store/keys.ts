@@ -3,25 +3,24 @@ import { digestOf, Memo } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 
 const NAME_DIGITS = 11;
-/** Digests remembered: callers and main values come again and again. */
+/** Digests remembered: the same callers and main values keep coming. */
 const MAX_DIGESTS = 10_000;
 
 /**
- * Names of the counters in Redis. Callers and main values are only in them as hashes: who reads the keys learns neither tokens
- * nor secrets in paths. What is in braces decides the slot of a cluster: all keys of a caller share it, and each resource
- * has its own.
+ * Names the counters in Redis. Callers and main values appear only as hashes, so reading the keys reveals neither clients nor
+ * secrets in paths. The part in braces sets the cluster slot: all keys of a caller share one, and each resource has its own.
  */
 export class Keys {
   readonly #prefix: string;
   readonly #digests = new Memo(digestOf, MAX_DIGESTS);
-  /** Weak, so that what belongs to a configuration goes with it. */
+  /** Weak, so that entries go with their configuration. */
   readonly #names = new WeakMap<Limit, string>();
 
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  /** What the keys of this caller begin with. */
+  /** The beginning of this caller's keys; the other methods take it as `caller`. */
   caller(caller: string): string {
     return `${this.#prefix}{${this.#digests.of(caller)}}`;
   }
@@ -30,19 +29,19 @@ export class Keys {
     return caller + this.#nameOf(limit);
   }
 
-  /** `main`: '' where the bucket has no main parameter. */
+  /** `main`: '' if the bucket has no main parameter. */
   own(caller: string, limit: Limit, main: string): string {
     return main === ''
       ? caller + this.#nameOf(limit)
       : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
   }
 
-  /** The counter of the main values past those that a caller may hold. */
+  /** The counter shared by main values beyond those that a caller may hold. */
   others(caller: string, limit: Limit): string {
     return `${caller + this.#nameOf(limit)}:*`;
   }
 
-  /** Which main values a caller holds. */
+  /** The set of main values that a caller holds. */
   parts(caller: string): string {
     return `${caller}parts`;
   }
@@ -51,7 +50,7 @@ export class Keys {
     return `${this.#prefix}{${this.#nameOf(limit)}:${this.#digests.of(main)}}`;
   }
 
-  /** Role, algorithm and period for people who read it, and a hash of all that makes the identity. */
+  /** Role, algorithm and period for human readers, then a hash of the identity. */
   #nameOf(limit: Limit): string {
     let name = this.#names.get(limit);
     if (name === undefined) {

@@ -1,22 +1,22 @@
 import { type Clock, TwoGenerations } from '../../core/index.ts';
 import type { Decision, Limit } from '../../limits/index.ts';
 
-/** Most refusals remembered; a flood may come from many callers. */
+/** Refusals remembered; a flood may come from many callers. */
 const MAX_KNOWN = 50_000;
-/** However long a key is exhausted, Redis is asked again after this: an operator may have reset it. */
+/** Redis is asked again after this, however long the key is exhausted: an operator may have reset it. */
 const MAX_MS = 1_000;
 
 interface Known {
   readonly decision: Decision;
   readonly limit: Limit;
-  /** When the response came, and until when it surely holds, by the monotonic clock. */
+  /** When the response came, and until when it certainly holds, on the monotonic clock. */
   readonly atMs: number;
   readonly untilMs: number;
 }
 
 /**
- * Remembers keys that Redis has just refused. Until they can be free again, for a second at most, further requests are refused
- * without asking Redis, so that a flood costs no round trips. Only for keys of one caller: shared keys may change at any time.
+ * Remembers keys that Redis has just refused. Until they can admit again, for a second at most, refuses further requests without
+ * asking Redis, so that a flood costs no round trips. Only for keys of a single caller: shared keys may change at any time.
  */
 export class KnownRefusals {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class KnownRefusals {
     return this.#known.size === 0;
   }
 
-  /** To be handed to `note`: what was asked before a `forget` is not noted after it. */
+  /** Read it before asking and pass it to `note`, which ignores what was asked before the last `forget`. */
   get generation(): number {
     return this.#generation;
   }
@@ -42,17 +42,17 @@ export class KnownRefusals {
     this.#known.clear();
   }
 
-  /** Notes a refusal by `limit` under `key`, which was asked for at `askedAtMs`. */
+  /** Notes a refusal by `limit` under `key`. `askedAtMs`: when Redis was asked. */
   note(key: string, limit: Limit, decision: Decision, askedAtMs: number, generation: number): void {
     if (generation !== this.#generation) return;
-    // Redis decided some time between the question and the response: it ends as of the question, and is told as of the response.
+    // Redis decided some time between the question and the response. To be safe, count the end from the question.
     const untilMs = askedAtMs + Math.min(decision.retryAfterMs - limit.slackMs - 1, MAX_MS);
     const atMs = this.#clock.monotonicMs();
     if (untilMs <= atMs) return;
     this.#known.set(key, { decision, limit, atMs, untilMs });
   }
 
-  /** The refusal as it is to be answered now, or null. */
+  /** The refusal to return now, or null. */
   find(key: string, limit: Limit): Decision | null {
     const known = this.#known.get(key);
     if (known === undefined) return null;

@@ -1,16 +1,16 @@
 import { type Limit, type LimitRole, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 
-/** What of a question to the script is the same for every request with these limits. */
+/** The part of a call to the script that is the same for every request with these limits. */
 export interface Plan {
-  /** In the order in which they are asked. */
+  /** In the order in which the script checks them. */
   readonly limits: readonly Limit[];
-  /** As the scripts read them. */
+  /** The limits as JSON for the script. */
   readonly text: string;
-  /** Whether the last of them is a resource's. */
+  /** Whether the last one is a resource limit. */
   readonly endsInResource: boolean;
 }
 
-/** Of a set: all in one, or what is the caller's and what is not by themselves, where a cluster keeps them apart. */
+/** The plans of a set: one for all limits, or one each for the caller's and the resource's, which a cluster keeps apart. */
 export interface Plans {
   readonly whole: Plan;
   readonly ofCaller: Plan;
@@ -20,7 +20,7 @@ export interface Plans {
 const ROLES: readonly LimitRole[] = ['global', 'caller', 'resource'];
 
 export class PlanTable {
-  /** Weak, so that what belongs to a configuration goes with it. */
+  /** Weak, so that entries go with their configuration. */
   readonly #plans = new WeakMap<LimitSet, Plans>();
 
   of(set: LimitSet): Plans {
@@ -42,7 +42,7 @@ function planOf(set: LimitSet): Plan {
   return { limits, text: textOf(limits), endsInResource: set.resource !== null };
 }
 
-/** As the scripts read limits. */
+/** Limits as JSON for the scripts. */
 export function textOf(limits: readonly Limit[]): string {
   return JSON.stringify(
     limits.map(({ role, algorithm, units, periodMs, slackMs }) => ({

@@ -52,20 +52,20 @@ interface Question {
   readonly drawing: boolean;
 }
 
-/** The script is to draw, and to answer with the windows drawn from: the resource's, or all. */
-const DRAW = '1';
-const DRAW_AND_TELL_ALL = '2';
+/** What the script does: looks, or draws and returns the window drawn on, the resource's or all. */
 const LOOK = '0';
+const DRAW = '1';
+const DRAW_AND_RETURN_ALL = '2';
 
 /** The wait announced to clients under the policy `closed`. */
 const CLOSED_RETRY_MS = 1_000;
 
 /**
- * Counts in Redis, for all gateways together. One decision is one round trip, in which one script checks all limits of the
- * request and draws on all or none. In a cluster a resource's counter is on another node than its callers': there a request
- * that meets a resource takes two, and what the first drew goes back when the second refuses.
+ * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
+ * draws on all or none. In a cluster, a resource's counter may be on another node than its caller's, so a request with both takes
+ * two round trips, and if the second refuses, what the first drew is returned.
  *
- * Answers at once, without a promise, when the refusal is known already or Redis is out of reach; then the policy decides.
+ * Returns without a promise when the refusal is already known, or when Redis is out of reach and the policy decides.
  */
 export class RedisStore implements LimitStore {
   readonly #dependencies: RedisStoreDependencies;
@@ -88,12 +88,12 @@ export class RedisStore implements LimitStore {
     this.#keysPerCaller = max;
   }
 
-  /** Requests for a main value past those that their caller may hold, since the start. */
+  /** Requests for a main value beyond those that the caller may hold, since the start. */
   get callerOverflows(): number {
     return this.#callerOverflows;
   }
 
-  /** Asks Redis again about every key: call this after a reload, a reset or a lifted restriction. */
+  /** Asks Redis again about every key. Call it after a reload, a reset or a lifted restriction. */
   forgetRefusals(): void {
     this.#refusals.forget();
   }
@@ -145,10 +145,10 @@ export class RedisStore implements LimitStore {
     return promise;
   }
 
-  /** The caller's limits first: a flood of one must not draw on what others share. */
+  /** Asks about the caller's limits first: a flood from one caller must not draw on what others share. */
   #askTwice(question: Question, callerKeys: string, resolve: (decision: Decision) => void): void {
     const { ofCaller, ofResource } = this.#plans.of(question.limits);
-    const [first, second] = question.drawing ? [DRAW_AND_TELL_ALL, DRAW] : [LOOK, LOOK];
+    const [first, second] = question.drawing ? [DRAW_AND_RETURN_ALL, DRAW] : [LOOK, LOOK];
     this.#askPlan(question, ofCaller, callerKeys, first, (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
       else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
@@ -180,7 +180,7 @@ export class RedisStore implements LimitStore {
     connection.run(DECIDE, keys, args, (error, value) => {
       const response = error === null ? readResponse(value, plan) : null;
       if (response !== null) this.#note(response, plan, keys, askedAtMs, generation);
-      reply(response, error ?? NONSENSE);
+      reply(response, error ?? UNEXPECTED);
     });
   }
 
@@ -210,7 +210,7 @@ export class RedisStore implements LimitStore {
     const limit = plan.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || limit.role === 'resource') return;
-    // The key that refused was not the one of this main value, and other values may draw on it.
+    // The refusing key is shared with other main values, so it may change at any time.
     if (response.byOtherParts && limit.role === 'caller') return;
     this.#refusals.note(key, limit, response.decision, askedAtMs, generation);
   }
@@ -223,7 +223,7 @@ export class RedisStore implements LimitStore {
     this.#giveBack(drawn, [plan.text, ...plan.limits.map((_, at) => String(windows[at] ?? 0)), 'undo']);
   }
 
-  /** Nothing waits for this. A unit that cannot be given back is lost until its window is over. */
+  /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */
   #giveBack(keys: readonly string[], args: readonly string[]): void {
     this.#dependencies.connection.run(REFUND, keys, args, error => {
       if (error !== null) this.#dependencies.health.failed(error);
@@ -232,7 +232,7 @@ export class RedisStore implements LimitStore {
 
   #failed(error: RedisError, question: Question): Decision {
     this.#dependencies.health.failed(error);
-    // A copy: this response waits for its turn, and the local store writes over its own at the next call.
+    // A copy: the decision is delivered in a later microtask, and the local store overwrites its own at the next call.
     return { ...this.#fallBack(question) };
   }
 
@@ -242,7 +242,7 @@ export class RedisStore implements LimitStore {
     return policy === 'open' ? this.#by('open', UNLIMITED) : this.#by('closed', CLOSED);
   }
 
-  /** A window of the local store is told as a negative number, so that a refund finds its way back there. */
+  /** Negates the window of a local decision, so that a refund finds its way back to the local store. */
   #decideLocally({ limits, caller, main, drawing }: Question): Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
@@ -259,11 +259,11 @@ export class RedisStore implements LimitStore {
   }
 }
 
-/** On admission the headers describe the caller's limit, or the resource's where the bucket has no other. */
+/** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
 function both(own: Decision, shared: Decision): Decision {
   if (!shared.admitted || own.role === null) return shared;
   return { ...own, resourceWindow: shared.resourceWindow };
 }
 
 const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
-const NONSENSE = new RedisError('error', 'Redis gave an unexpected reply to the limit script');
+const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

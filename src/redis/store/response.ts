@@ -1,18 +1,18 @@
 import type { Decision } from '../../limits/index.ts';
 import type { Plan } from './plan.ts';
 
-/** What the script says of a plan. */
+/** The script's reply to a plan. */
 export interface Response {
   readonly decision: Decision;
-  /** On a refusal the place of the limit in the plan, else -1. */
+  /** The place of the refusing limit in the plan; -1 if admitted. */
   readonly refusedBy: number;
-  /** The counter that all main values past those a caller may hold share had a part in it. */
+  /** The counter shared by main values beyond those that the caller may hold had a part in it. */
   readonly byOtherParts: boolean;
-  /** Windows that units were drawn from, in the order of the limits; of all or of the resource alone, as asked. */
+  /** Windows that units were drawn on: those of all limits, in order, or only the resource's, as asked. */
   readonly windows: readonly number[];
 }
 
-/** Reads the script's reply. Null: it is none, so that whatever answered is not what it should be. */
+/** Reads the script's reply; null if it is not one. */
 export function readResponse(reply: unknown, plan: Plan): Response | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
   const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as readonly number[];
