@@ -5,7 +5,7 @@
 /** Rooms by floor, lowest first. A room is a folder of src/, or a file that stands alone in it. */
 const FLOORS = [
   ['core'],
-  ['http', 'http1', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
+  ['http', 'http1', 'proxy-protocol', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
   ['config'],
   ['runtime'],
   ['gateway'],
@@ -22,6 +22,7 @@ const NEIGHBOURS = {
   redis: ['limits'],
   upstream: ['http1'],
   http: ['http1'],
+  'proxy-protocol': ['http'],
   main: ['cli'],
 };
 

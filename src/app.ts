@@ -81,7 +81,12 @@ class RunningApp implements App {
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway();
     this.#listeners = this.#follows(
-      new Listeners({ ...snapshot, gateway: this.#gateway, clock }),
+      new Listeners({
+        ...snapshot,
+        gateway: this.#gateway,
+        clock,
+        connectionListener: this.#observation.connections,
+      }),
       (listeners, next) => listeners.use(next.snapshot),
     );
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);

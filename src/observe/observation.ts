@@ -1,6 +1,7 @@
 import type {
   AuthListener,
   Clock,
+  ConnectionListener,
   ExchangeListener,
   LimitListener,
   ProxyListener,
@@ -10,6 +11,7 @@ import type {
 } from '../core/index.ts';
 import { fanOut, type Methods } from './fan-out.ts';
 import {
+  ConnectionLog,
   FaultLog,
   IdentityLog,
   LimitLog,
@@ -21,6 +23,7 @@ import {
 } from './log/index.ts';
 import {
   type ConnectionGauges,
+  ConnectionMetrics,
   IdentityMetrics,
   LimitMetrics,
   Metrics,
@@ -50,6 +53,7 @@ export interface Gauges extends ConnectionGauges {
 /** Everything that hears what a gateway does: metrics and the log, as one listener for each part that reports. */
 export class Observation {
   readonly exchanges: ExchangeListener;
+  readonly connections: ConnectionListener;
   readonly identity: AuthListener & SignInListener;
   readonly limits: LimitListener;
   readonly store: StoreListener;
@@ -67,6 +71,7 @@ export class Observation {
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = fanOut(EXCHANGE, [this.#metrics, new FaultLog(log), accessLog]);
+    this.connections = fanOut(CONNECTIONS, [new ConnectionMetrics(registry), new ConnectionLog(log, clock)]);
     this.identity = fanOut(IDENTITY, [new IdentityMetrics(registry), new IdentityLog(log, clock)]);
     this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);
     this.store = fanOut(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log)]);
@@ -94,6 +99,8 @@ export class Observation {
 }
 
 const EXCHANGE: Methods<ExchangeListener> = { started: true, finished: true, untrustedForwarding: true };
+
+const CONNECTIONS: Methods<ConnectionListener> = { proxyHeaderRefused: true };
 
 const IDENTITY: Methods<AuthListener & SignInListener> = {
   tokenKnown: true,

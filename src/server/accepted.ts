@@ -18,12 +18,15 @@ import type { ClientConnection } from './client-connection.ts';
  */
 export class Accepted implements ClientConnection {
   readonly socket: Socket;
+  /** The address that it counts as where connections are capped. */
+  countedAs: string;
   #stage: ClientConnection | null = null;
   #draining = false;
 
   /** Without a stage yet: call `become` with the first one at once. */
-  constructor(socket: Socket) {
+  constructor(socket: Socket, peer: string) {
     this.socket = socket;
+    this.countedAs = peer;
   }
 
   /** Lets another stage serve the socket from here on. */

@@ -3,8 +3,10 @@ import type { GatewayError } from '../core/index.ts';
 
 /** Who is at the other end of a connection, and how it came. */
 export interface Client {
-  /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
+  /** Address of the connection's other end, or what a PROXY header tells. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;
+  /** False: the peer relays the bytes of someone unknown, so that it vouches for no forwarding header even if it is trusted. */
+  readonly mayForward: boolean;
   readonly scheme: 'http' | 'https';
 }
 

@@ -27,21 +27,41 @@ export class ConnectionCaps {
 
   /** Counts a connection and returns null; or returns the cap that it would exceed. */
   take(address: string): Cap | null {
-    const key = addressKey(address);
-    const count = this.#byAddress.get(key) ?? 0;
     if (this.#open >= this.#caps.connections) return 'connections';
-    if (count >= this.#caps.connectionsPerAddress && !this.#trusted.has(address))
-      return 'connections_per_address';
-    this.#open++;
-    this.#byAddress.set(key, count + 1);
+    const key = addressKey(address);
+    if (this.#isFull(key, address)) return 'connections_per_address';
+    this.#add(key);
+    return null;
+  }
+
+  /** Counts an open connection as one of another address. Returns the cap that it would exceed there, and then changes nothing. */
+  move(from: string, to: string): Cap | null {
+    const key = addressKey(to);
+    if (key === addressKey(from)) return null;
+    if (this.#isFull(key, to)) return 'connections_per_address';
+    this.giveBack(from);
+    this.#add(key);
     return null;
   }
 
   giveBack(address: string): void {
     const key = addressKey(address);
-    const count = this.#byAddress.get(key) ?? 0;
+    const count = this.#countOf(key);
     this.#open--;
     if (count <= 1) this.#byAddress.delete(key);
     else this.#byAddress.set(key, count - 1);
+  }
+
+  #add(key: string): void {
+    this.#open++;
+    this.#byAddress.set(key, this.#countOf(key) + 1);
+  }
+
+  #countOf(key: string): number {
+    return this.#byAddress.get(key) ?? 0;
+  }
+
+  #isFull(key: string, address: string): boolean {
+    return this.#countOf(key) >= this.#caps.connectionsPerAddress && !this.#trusted.has(address);
   }
 }

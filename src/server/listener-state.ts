@@ -1,6 +1,7 @@
 import type { TimeoutsModel } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import type { Clock, ConnectionListener } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
+import type { AddressSet } from '../http/index.ts';
 import type { DateField } from './date-field.ts';
 
 /** What the connections of a listener share. */
@@ -8,8 +9,10 @@ export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: Clock;
   readonly date: DateField;
+  readonly connectionListener: ConnectionListener;
   /** A reload may change them. */
   timeouts: TimeoutsModel;
+  trustedProxies: AddressSet;
   /** Maximum bytes of a request's head, with its request line. */
   headBytes: number;
   /** Value of `Keep-Alive` on responses that keep their connection. */

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { HostPort, ListenerModel } from '../config/index.ts';
+import type { Cap } from '../core/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { Accepted } from './accepted.ts';
@@ -11,17 +12,22 @@ import { openFirstStage, type StageTerms } from './stages.ts';
 export class Listener {
   readonly #server: Server;
   readonly #address: HostPort;
-  readonly #terms: StageTerms;
+  #terms: StageTerms;
   readonly #caps: ConnectionCaps;
   readonly #connections = new Set<Accepted>();
 
   /** @param caps those of all listeners together */
   constructor(listener: ListenerModel, state: ListenerState, caps: ConnectionCaps) {
     this.#address = listener.address;
-    this.#terms = { listener, state };
+    this.#terms = { listener, state, recount: (accepted, address) => this.#recount(accepted, address) };
     this.#caps = caps;
     // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onSocket(socket));
+  }
+
+  /** Applies a reload to further connections. The address stays. */
+  use(listener: ListenerModel): void {
+    this.#terms = { ...this.#terms, listener };
   }
 
   get connections(): number {
@@ -63,17 +69,26 @@ export class Listener {
 
   #onSocket(socket: Socket): void {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
-    const connection = new Accepted(socket);
-    connection.become(openFirstStage(connection, { peer, scheme: 'http' }, this.#terms));
+    const connection = new Accepted(socket, peer);
+    connection.become(openFirstStage(connection, { peer, mayForward: true, scheme: 'http' }, this.#terms));
     this.#connections.add(connection);
     const cap = this.#caps.take(peer);
     socket.on('close', () => {
       this.#connections.delete(connection);
-      if (cap === null) this.#caps.giveBack(peer);
+      if (cap === null) this.#caps.giveBack(connection.countedAs);
     });
-    if (cap === null) return;
-    // A refused connection lingers for a moment, unless a flood brings too many.
-    if (this.#connections.size > 2 * this.#caps.maxConnections) socket.destroy();
+    if (cap !== null) this.#refuse(connection, cap);
+  }
+
+  #recount(connection: Accepted, address: string): void {
+    const cap = this.#caps.move(connection.countedAs, address);
+    if (cap === null) connection.countedAs = address;
+    else this.#refuse(connection, cap);
+  }
+
+  /** A refused connection lingers for a moment, unless a flood brings too many. */
+  #refuse(connection: Accepted, cap: Cap): void {
+    if (this.#connections.size > 2 * this.#caps.maxConnections) connection.socket.destroy();
     else connection.refuse(overloaded(cap));
   }
 }

@@ -1,5 +1,5 @@
 import type { CapsModel, HostPort, ListenModel, TimeoutsModel } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import type { Clock, ConnectionListener } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { ConnectionCaps } from './connection-caps.ts';
@@ -10,13 +10,15 @@ import type { ListenerState } from './listener-state.ts';
 const SWEEP_MS = 500;
 
 export interface ListenersOptions extends ListenerLimits {
-  readonly listen: ListenModel;
   readonly gateway: Gateway;
   readonly clock: Clock;
+  readonly connectionListener: ConnectionListener;
 }
 
 /** What a reload may change. */
 export interface ListenerLimits {
+  /** The addresses are those of the start. */
+  readonly listen: ListenModel;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
   readonly trustedProxies: AddressSet;
@@ -35,12 +37,22 @@ export class Listeners {
   readonly #all: readonly Listener[];
   #sweeper: NodeJS.Timeout | null = null;
 
-  constructor({ listen, gateway, clock, timeouts, caps, trustedProxies }: ListenersOptions) {
+  constructor({
+    listen,
+    gateway,
+    clock,
+    connectionListener,
+    timeouts,
+    caps,
+    trustedProxies,
+  }: ListenersOptions) {
     this.#state = {
       gateway,
       clock,
+      connectionListener,
       date: new DateField(),
       timeouts,
+      trustedProxies,
       headBytes: caps.headBytes,
       keepAliveHint: hintOf(timeouts),
       draining: false,
@@ -50,9 +62,11 @@ export class Listeners {
     this.#all = [this.#http];
   }
 
-  /** Applies a reload: timeouts and the cap of heads at once, caps of connections to further ones. */
-  use({ timeouts, caps, trustedProxies }: ListenerLimits): void {
+  /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
+  use({ listen, timeouts, caps, trustedProxies }: ListenerLimits): void {
+    this.#http.use(listen.http);
     this.#state.timeouts = timeouts;
+    this.#state.trustedProxies = trustedProxies;
     this.#state.keepAliveHint = hintOf(timeouts);
     this.#state.headBytes = caps.headBytes;
     this.#caps.use(caps, trustedProxies);

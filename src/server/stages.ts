@@ -5,11 +5,14 @@ import type { Client, ClientConnection } from './client-connection.ts';
 import { Connection } from './http1/index.ts';
 import { FirstBytes, Http2Connection } from './http2/index.ts';
 import type { ListenerState } from './listener-state.ts';
+import { ProxyHeaderStage } from './proxy-header-stage.ts';
 
 /** What the stages of one listener know of it. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
+  /** Counts the connection as one of this address from here on, and refuses it where that has too many. */
+  recount(accepted: Accepted, address: string): void;
 }
 
 // The stages of a connection, in their order. Each function opens its stage where the listener asks for it, or else what the next
@@ -17,7 +20,11 @@ export interface StageTerms {
 
 /** Opens the stage that reads the first byte. `client` is the other end of the socket, over cleartext. */
 export function openFirstStage(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
-  return openSecurity(accepted, client, terms);
+  if (!terms.listener.proxyProtocol) return openSecurity(accepted, client, terms);
+  return new ProxyHeaderStage(accepted, client, terms.state, told => {
+    accepted.become(openSecurity(accepted, told, terms));
+    terms.recount(accepted, told.peer);
+  });
 }
 
 /** Opens what follows the PROXY header: the TLS handshake, or the protocol. */

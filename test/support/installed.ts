@@ -7,6 +7,8 @@ export interface NeededProgram {
   /** With these arguments it says its version and ends well. */
   readonly versionArgs: readonly string[];
   readonly packages: readonly string[];
+  /** A file of it that is in a package of its own. */
+  readonly module?: string;
 }
 
 /**
@@ -35,10 +37,10 @@ function installLine({ packages }: NeededProgram): string {
   return `apt-get update && ${apt} install -y --no-install-recommends ${packages.join(' ')}`;
 }
 
-function isInstalled({ command, versionArgs }: NeededProgram): boolean {
+function isInstalled({ command, versionArgs, module }: NeededProgram): boolean {
   try {
     execFileSync(command, versionArgs, { stdio: 'ignore' });
-    return true;
+    return module === undefined || existsSync(module);
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../src/gateway/index.ts';
+import { AddressSet } from '../../src/http/index.ts';
 import { DateField } from '../../src/server/date-field.ts';
 import type { ListenerState } from '../../src/server/listener-state.ts';
 import { stillClock } from './still-clock.ts';
@@ -9,6 +10,8 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     gateway,
     clock: stillClock,
     date: new DateField(),
+    connectionListener: { proxyHeaderRefused: () => {} },
+    trustedProxies: new AddressSet([]),
     timeouts: { clientHeaderMs: 10_000, clientBodyIdleMs: 10_000, clientReadMs: 10_000, keepAliveMs: 10_000 },
     headBytes,
     keepAliveHint: 'timeout=10',

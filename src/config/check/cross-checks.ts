@@ -4,7 +4,7 @@ import { SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
-import { checkForwardingHeaders, checkTrustedProxies } from './forwarding-checks.ts';
+import { checkForwardingHeaders, checkProxyProtocol, checkTrustedProxies } from './forwarding-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { checkSecrets } from './secret-checks.ts';
 
@@ -20,6 +20,7 @@ export function crossCheck(file: ConfigFile): void {
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkTrustedProxies(file);
+  checkProxyProtocol(file);
   checkForwardingHeaders(file);
   checkIdentity(file);
   checkSecrets(file);

@@ -53,6 +53,8 @@ export interface ListenerModel {
   readonly address: HostPort;
   /** Whether cleartext clients may speak HTTP/2 as well, without a word before (RFC 9113, 3.3). */
   readonly h2c: boolean;
+  /** Each connection comes from a trusted proxy and begins with a header of the PROXY protocol. */
+  readonly proxyProtocol: boolean;
 }
 
 export interface AdminListenerModel {

@@ -23,8 +23,8 @@ interface FixedKey {
 const FIXED: readonly FixedKey[] = [
   {
     key: 'listen.http',
-    value: ({ listen }) => listen.http,
-    written: ({ listen: { http } }) => `${formatHostPort(http.address)}${http.h2c ? ', h2c' : ''}`,
+    value: ({ listen }) => listen.http.address,
+    written: ({ listen }) => formatHostPort(listen.http.address),
   },
   {
     key: 'listen.admin',

@@ -10,6 +10,12 @@ export class ConnectionMemory {
   arrival: Arrival | null = null;
   #proxies: AddressSet | null = null;
   #trusted = false;
+  readonly #peerMayForward: boolean;
+
+  /** @param peerMayForward false: the peer vouches for no forwarding header, even if it is a trusted proxy */
+  constructor(peerMayForward: boolean) {
+    this.#peerMayForward = peerMayForward;
+  }
 
   /**
    * Whether the connection's peer is one of these proxies. Asks once for each set, since the response costs a hundredth of a
@@ -18,7 +24,7 @@ export class ConnectionMemory {
   trusts(peer: string, proxies: AddressSet): boolean {
     if (this.#proxies !== proxies) {
       this.#proxies = proxies;
-      this.#trusted = proxies.has(peer);
+      this.#trusted = this.#peerMayForward && proxies.has(peer);
     }
     return this.#trusted;
   }

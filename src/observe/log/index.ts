@@ -1,4 +1,5 @@
 export { FaultLog } from './access-log.ts';
+export { ConnectionLog } from './connection-log.ts';
 export { IdentityLog } from './identity-log.ts';
 export { LimitLog } from './limit-log.ts';
 export { standardOutput } from './log-output.ts';

@@ -1,3 +1,4 @@
+export { ConnectionMetrics } from './connection-metrics.ts';
 export { IdentityMetrics } from './identity-metrics.ts';
 export { LimitMetrics, type StoreView } from './limit-metrics.ts';
 export { type ConnectionGauges, Metrics } from './metrics.ts';

@@ -36,7 +36,7 @@ const NO_BYTES = Buffer.alloc(0);
 export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
   readonly client: Client;
-  readonly memory = new ConnectionMemory();
+  readonly memory: ConnectionMemory;
   readonly #state: ListenerState;
   readonly #reader = new RequestReader(this);
   #phase: Phase;
@@ -52,6 +52,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   constructor(socket: Socket, client: Client, state: ListenerState) {
     this.socket = socket;
     this.client = client;
+    this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
     this.#progress = new SocketProgress(socket);
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };

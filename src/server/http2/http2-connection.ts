@@ -37,7 +37,7 @@ const GOING_AWAY: Phase = { name: 'going away' };
 export class Http2Connection implements ClientConnection, SessionSide {
   readonly socket: Socket;
   readonly client: Client;
-  readonly memory = new ConnectionMemory();
+  readonly memory: ConnectionMemory;
   readonly #state: ListenerState;
   readonly #session: ServerHttp2Session;
   readonly #heads = new HeadReader();
@@ -49,6 +49,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   constructor(socket: Socket, client: Client, state: ListenerState) {
     this.socket = socket;
     this.client = client;
+    this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
     this.#phase = { name: 'preface', sinceMs: state.clock.monotonicMs() };
     const session = performServerHandshake(socket, sessionOptions(state.headBytes));

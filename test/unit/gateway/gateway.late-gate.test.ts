@@ -66,7 +66,7 @@ function request(responses: number[]): Downstream {
       peer: '192.0.2.1',
       framing: { bodyLength: 0, expectation: 'none', persistent: true },
     },
-    ...{ memory: new ConnectionMemory(), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
+    ...{ memory: new ConnectionMemory(true), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
     ...{ abort: () => responses.push(0), write: () => true },
     body: () => {
       throw new Error('there is no body');

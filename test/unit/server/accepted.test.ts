@@ -23,7 +23,7 @@ class RecordingStage implements ClientConnection {
 
 test('the present stage alone hears what becomes of an accepted socket', () => {
   const [first, second] = [new RecordingStage(), new RecordingStage()];
-  const accepted = new Accepted(new MemorySocket().asSocket);
+  const accepted = new Accepted(new MemorySocket().asSocket, '192.0.2.7');
   accepted.become(first);
   accepted.sweep(1);
   accepted.become(second);
@@ -35,7 +35,7 @@ test('the present stage alone hears what becomes of an accepted socket', () => {
 });
 
 test('a stage that begins while the gateway drains hears so', () => {
-  const accepted = new Accepted(new MemorySocket().asSocket);
+  const accepted = new Accepted(new MemorySocket().asSocket, '192.0.2.7');
   accepted.become(new RecordingStage());
   accepted.drain();
   const next = new RecordingStage();

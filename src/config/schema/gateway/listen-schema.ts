@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { AdminListenerModel, ListenerModel } from '../../model/index.ts';
+import type { AdminListenerModel, HostPort, ListenerModel } from '../../model/index.ts';
 import { mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
 
@@ -13,13 +13,20 @@ const clientKeys = {
   h2c: yesOrNo()
     .prefault(false)
     .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
+  proxy_protocol: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether every connection begins with a header of the PROXY protocol, version 1 or 2. Others are closed, and so are those of peers that trusted_proxies does not list.',
+    ),
 };
+
+const clientMap = z.strictObject(clientKeys);
 
 /** An address alone, or a map of the address and what is spoken there. */
 function listener() {
   return z
-    .union([hostPort(), z.strictObject(clientKeys)], { error: HOST_PORT_EXPECTED })
-    .transform((value): ListenerModel => ('address' in value ? value : { address: value, h2c: false }));
+    .union([hostPort(), clientMap], { error: HOST_PORT_EXPECTED })
+    .transform((value): ListenerModel => listenerModel(value));
 }
 
 function listenerOrOff() {
@@ -35,9 +42,7 @@ export const listenSchema = z.strictObject(
   {
     http: listener()
       .prefault('0.0.0.0:8080')
-      .describe(
-        'Where clients connect: host:port, or a map. A change of the address or of h2c waits for a restart.',
-      ),
+      .describe('Where clients connect: host:port, or a map. A change of the address waits for a restart.'),
     admin: listenerOrOff()
       .prefault('127.0.0.1:9090')
       .describe(
@@ -46,3 +51,9 @@ export const listenSchema = z.strictObject(
   },
   mapSuchAs('{ http: 0.0.0.0:8080 }'),
 );
+
+function listenerModel(value: HostPort | z.output<typeof clientMap>): ListenerModel {
+  if (!('address' in value)) return { address: value, h2c: false, proxyProtocol: false };
+  const { address, h2c, proxy_protocol } = value;
+  return { address, h2c, proxyProtocol: proxy_protocol };
+}

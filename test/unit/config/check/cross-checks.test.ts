@@ -102,6 +102,34 @@ describe('a route that others hide', () => {
   });
 });
 
+describe('a listener for the PROXY protocol', () => {
+  const listening = (listener: string, rest = '') =>
+    diagnosticsIn(
+      `upstreams: {}\nroutes: []\nlisten: { http: { address: "127.0.0.1:0", ${listener} } }\n${rest}`,
+    );
+
+  it.each(['', 'trusted_proxies: []\n'])('needs a trusted proxy (%j)', async trusted => {
+    expect(await listening('proxy_protocol: true', trusted)).toEqual([
+      '3:59: listen.http.proxy_protocol: no proxy is trusted to send its header: list your load balancers under trusted_proxies',
+    ]);
+  });
+
+  it.each([
+    ['proxy_protocol: true', 'trusted_proxies: [10.1.0.0/16]\n'],
+    ['proxy_protocol: false', ''],
+  ])('is sound with one, or when it is off (%s, %j)', async (listener, trusted) => {
+    expect(await listening(listener, trusted)).toEqual([]);
+  });
+
+  it('is for clients alone', async () => {
+    const admin =
+      'upstreams: {}\nroutes: []\nlisten: { admin: { address: "127.0.0.1:0", proxy_protocol: true } }\n';
+    expect(await diagnosticsIn(admin)).toEqual([
+      expect.stringContaining('listen.admin: unknown key "proxy_protocol"'),
+    ]);
+  });
+});
+
 describe('the two listeners', () => {
   const listen = (http: string, admin: string) =>
     diagnosticsIn(

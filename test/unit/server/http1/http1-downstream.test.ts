@@ -24,8 +24,8 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
   const side = { answered: 0 };
   const connection: ConnectionSide = {
     socket: wire.asSocket,
-    client: { peer: '192.0.2.1', scheme: 'http' },
-    memory: new ConnectionMemory(),
+    client: { peer: '192.0.2.1', scheme: 'http', mayForward: true },
+    memory: new ConnectionMemory(true),
     draining,
     keepAliveHint: 'timeout=5',
     date: 'now',

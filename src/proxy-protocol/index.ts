@@ -1,0 +1,2 @@
+export type { ProxyHeader } from './proxy-header.ts';
+export { readProxyHeader } from './read-proxy-header.ts';

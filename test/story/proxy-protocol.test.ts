@@ -1,0 +1,308 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { installBalancers, startHaproxy, startNginxStream } from '../support/balancers.ts';
+import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
+import { expectError } from '../support/error-object.ts';
+import { fastClock } from '../support/fast-clock.ts';
+import {
+  type ConfigPart,
+  type GatewaySettings,
+  type LocalGateway,
+  startGateway,
+} from '../support/gateway.ts';
+import { accessLines } from '../support/identity-gateway.ts';
+import { LOCAL_V2, TCP4, TCP6, v1, v2 } from '../support/proxy-header.ts';
+import { head } from '../support/requests.ts';
+import { type CaptureUpstream, type RawClient, startUpstream, values } from '../support/wire/index.ts';
+
+const INSTALL_MS = 600_000;
+
+const listen = { http: { address: '127.0.0.1:0', proxy_protocol: true }, admin: '127.0.0.1:0' };
+
+interface Front {
+  readonly gateway: LocalGateway;
+  readonly upstream: CaptureUpstream;
+}
+
+/** A gateway that demands a PROXY header from this host. */
+async function front(config: ConfigPart = {}, settings: Partial<GatewaySettings> = {}): Promise<Front> {
+  const upstream = await startUpstream();
+  const log = { level: 'info', access: true };
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    config: { listen, trusted_proxies: ['127.0.0.1'], log, ...config },
+    ...settings,
+  });
+  return { gateway, upstream };
+}
+
+/** The client that the access log names for the last request. */
+function lastClient(gateway: LocalGateway): unknown {
+  return accessLines(gateway).at(-1)?.client;
+}
+
+/** The client that the upstream was told of. */
+function forwardedFor({ requests }: CaptureUpstream): readonly string[] {
+  return values(requests.at(-1)?.fields ?? [], 'x-forwarded-for');
+}
+
+async function faults(gateway: LocalGateway): Promise<Record<string, number>> {
+  return Object.fromEntries(await gateway.metric('weir_proxy_header_faults_total'));
+}
+
+beforeAll(installBalancers, INSTALL_MS);
+
+describe('the client of a relayed connection is the one that its header names', () => {
+  test.each([
+    ['version 1', v1('TCP4 192.0.2.7 198.51.100.1 56324 443'), '192.0.2.7'],
+    ['version 1 over IPv6', v1('TCP6 2001:DB8::7 2001:db8::1 56324 443'), '2001:db8::7'],
+    ['version 2', v2(TCP4('192.0.2.7')), '192.0.2.7'],
+    ['version 2 over IPv6', v2(TCP6('2001:db8::7')), '2001:db8::7'],
+  ])('in the access log and towards the upstream (%s)', async (_, header, client) => {
+    const { gateway, upstream } = await front();
+    const response = await gateway.ask(Buffer.concat([header, Buffer.from(head('GET /a'))]));
+    expect(response.status).toBe(200);
+    expect(forwardedFor(upstream)).toEqual([client]);
+    await expect.poll(() => lastClient(gateway)).toBe(client);
+  });
+
+  test('for every request of the connection, however its bytes are split', async () => {
+    const { gateway, upstream } = await front();
+    const client = await gateway.connect();
+    const bytes = Buffer.concat([v2(TCP4('192.0.2.7')), Buffer.from(head('GET /a'))]);
+    await client.sendSlowly(
+      [...bytes].map(byte => Buffer.from([byte])),
+      1,
+    );
+    expect((await client.answer()).status).toBe(200);
+    expect((await client.ask(head('GET /b'))).status).toBe(200);
+    expect(upstream.requests.map(({ target }) => target)).toEqual(['/a', '/b']);
+    expect(forwardedFor(upstream)).toEqual(['192.0.2.7']);
+  });
+
+  test('in the limits', async () => {
+    const { gateway } = await front();
+    await changeLimits(gateway, { global: { address: '2/60s' } });
+    await serves(gateway, 2);
+    const ask = (client: string) =>
+      gateway.ask(Buffer.concat([v2(TCP4(client)), Buffer.from(head('GET /a'))]));
+    const statuses = [];
+    for (const client of ['192.0.2.7', '192.0.2.7', '192.0.2.7', '192.0.2.8'])
+      statuses.push((await ask(client)).status);
+    expect(statuses).toEqual([200, 200, 429, 200]);
+  });
+});
+
+const HEALTH_CHECK = ['option httpchk', 'http-check send meth GET uri /health ver HTTP/1.1 hdr Host weir'];
+
+describe('a balancer in front', () => {
+  test.each([
+    ['HAProxy, version 1', 'send-proxy'],
+    ['HAProxy, version 2', 'send-proxy-v2'],
+    [
+      'HAProxy, version 2 with TLVs and a checksum',
+      'send-proxy-v2 proxy-v2-options crc32c,unique-id,authority',
+    ],
+  ])('relays its clients (%s)', async (_, options) => {
+    const { gateway, upstream } = await front();
+    await expectRelayed(gateway, upstream, await startHaproxy(gateway.port, options));
+  });
+
+  test('relays its clients (nginx)', async () => {
+    const { gateway, upstream } = await front();
+    await expectRelayed(gateway, upstream, await startNginxStream(gateway.port));
+  });
+
+  test('checks the health of the gateway (HAProxy, LOCAL of version 2)', async () => {
+    const { gateway, upstream } = await front();
+    await startHaproxy(gateway.port, 'send-proxy-v2 check inter 50ms', HEALTH_CHECK);
+    await expect.poll(() => upstream.requests.length).toBeGreaterThan(0);
+    expect(upstream.requests[0]?.target).toBe('/health');
+    expect(forwardedFor(upstream)).toEqual(['127.0.0.1']);
+    expect(await faults(gateway)).toEqual({});
+  });
+});
+
+test('curl relays itself', async () => {
+  const { gateway, upstream } = await front();
+  const url = `http://127.0.0.1:${gateway.port}/a`;
+  const curl = [
+    '-sS',
+    '--haproxy-protocol',
+    '--interface',
+    '127.0.0.9',
+    '-o',
+    '/dev/null',
+    '-w',
+    '%{http_code}',
+    url,
+  ];
+  await changeConfig(gateway, { trusted_proxies: ['127.0.0.9'] });
+  await serves(gateway, 2);
+  const { stdout } = await promisify(execFile)('curl', curl);
+  expect(stdout).toBe('200');
+  expect(forwardedFor(upstream)).toEqual(['127.0.0.9']);
+});
+
+async function expectRelayed(gateway: LocalGateway, upstream: CaptureUpstream, port: number): Promise<void> {
+  // The balancer's own address is 127.0.0.1.
+  const from = ['-sS', '--interface', '127.0.0.42', '-w', '%{http_code}', `http://127.0.0.1:${port}/a`];
+  const { stdout } = await promisify(execFile)('curl', from);
+  expect(stdout).toBe('ok200');
+  expect(forwardedFor(upstream)).toEqual(['127.0.0.42']);
+  await expect.poll(() => lastClient(gateway)).toBe('127.0.0.42');
+}
+
+describe('a connection that is not relayed is its peer', () => {
+  test.each([
+    ['LOCAL of version 2', LOCAL_V2],
+    ['UNKNOWN of version 1', v1('UNKNOWN')],
+    ['an unspecified family of version 2', v2({ family: 0x00, address: Buffer.alloc(0) })],
+  ])('%s', async (_, header) => {
+    const { gateway, upstream } = await front();
+    const response = await gateway.ask(Buffer.concat([header, Buffer.from(head('GET /a'))]));
+    expect(response.status).toBe(200);
+    expect(forwardedFor(upstream)).toEqual(['127.0.0.1']);
+  });
+});
+
+describe('X-Forwarded-For behind a header', () => {
+  const forged = Buffer.from(head('GET /a', 'X-Forwarded-For: 203.0.113.9'));
+
+  test.each([
+    ['a client', v2(TCP4('192.0.2.7')), '192.0.2.7'],
+    ['someone unknown', v1('UNKNOWN'), '127.0.0.1'],
+  ])('is not believed of %s, although the balancer is trusted', async (_, header, client) => {
+    const { gateway, upstream } = await front();
+    await gateway.ask(Buffer.concat([header, forged]));
+    expect(forwardedFor(upstream)).toEqual([client]);
+    await expect.poll(() => lastClient(gateway)).toBe(client);
+  });
+
+  test('is believed of a proxy that is listed itself', async () => {
+    const { gateway, upstream } = await front({ trusted_proxies: ['127.0.0.1', '192.0.2.7'] });
+    await gateway.ask(Buffer.concat([v2(TCP4('192.0.2.7')), forged]));
+    expect(forwardedFor(upstream)).toEqual(['203.0.113.9, 192.0.2.7']);
+    await expect.poll(() => lastClient(gateway)).toBe('203.0.113.9');
+  });
+});
+
+describe('a connection is closed without a word', () => {
+  test.each([
+    ['without a header', head('GET /a'), 'missing'],
+    ['with something else in front', '\r\nGET / HTTP/1.1\r\n', 'missing'],
+    ['with a broken header', 'PROXY TCP4 192.0.2.7 198.51.100.1 56324\r\nGET / HTTP/1.1\r\n\r\n', 'broken'],
+    ['with an endless header', `PROXY UNKNOWN ${'x'.repeat(200)}`, 'broken'],
+    ['that announces too long a header', '\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff', 'broken'],
+  ])('%s', async (_, bytes, reason) => {
+    const { gateway, upstream } = await front();
+    const client = await gateway.connect();
+    await client.send(bytes);
+    await expectSilence(client);
+    expect(await faults(gateway)).toEqual({ [`{reason="${reason}"}`]: 1 });
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  test('that ends inside its header', async () => {
+    const { gateway } = await front();
+    const client = await gateway.connect();
+    await client.send('PROXY TCP4 192.0.2.7');
+    client.endSending();
+    await expectSilence(client);
+    expect(await faults(gateway)).toEqual({ '{reason="broken"}': 1 });
+  });
+
+  test('of a peer that is no trusted proxy, before it sends a byte', async () => {
+    const { gateway } = await front();
+    const client = await gateway.connect({ localAddress: '127.0.0.2' });
+    await expectSilence(client);
+    expect(await faults(gateway)).toEqual({ '{reason="untrusted_peer"}': 1 });
+  });
+
+  test('whose header takes too long, counted from its begin', async () => {
+    const { gateway } = await front({ timeouts: { client_header: '10s' } }, { clock: fastClock(20) });
+    const client = await gateway.connect();
+    await client.sendSlowly('PROXY TCP4 192.0.2.7 198.51.100.1 56324 44'.split(''), 25);
+    await expectSilence(client);
+    expect(await faults(gateway)).toEqual({ '{reason="late"}': 1 });
+  });
+
+  test('and a check that opens and closes it is no fault', async () => {
+    const { gateway } = await front();
+    const client = await gateway.connect();
+    client.endSending();
+    await expectSilence(client);
+    expect(await faults(gateway)).toEqual({});
+  });
+
+  test('with a line in the log for each reason, not for each connection', async () => {
+    const { gateway } = await front();
+    for (let i = 0; i < 5; i++) {
+      const client = await gateway.connect();
+      await client.send('GET / HTTP/1.1\r\n');
+      await expectSilence(client);
+    }
+    const lines = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'proxy');
+    expect(lines).toMatchObject([{ reason: 'missing', address: '127.0.0.1', connections: 1 }]);
+  });
+});
+
+describe('connections are capped by the address that the header names', () => {
+  test('and the balancer has no cap of its own', async () => {
+    const { gateway } = await front({ caps: { connections_per_address: 2 } });
+    const open = async (address: string): Promise<RawClient> => {
+      const client = await gateway.connect();
+      await client.send(v2(TCP4(address)));
+      return client;
+    };
+    const [first] = [await open('192.0.2.7'), await open('192.0.2.7')];
+    for (const address of ['192.0.2.8', '192.0.2.8', '192.0.2.9'])
+      expect((await (await open(address)).ask(head('GET /a'))).status).toBe(200);
+    expectError(await (await open('192.0.2.7')).answer(), 503, 14);
+    // One that ends makes room for another.
+    first.destroy();
+    await expect.poll(async () => (await (await open('192.0.2.7')).ask(head('GET /a'))).status).toBe(200);
+  });
+});
+
+test.each([
+  ['over HTTP/1.1', '--http1.1', 'http1'],
+  ['over HTTP/2', '--http2-prior-knowledge', 'h2'],
+])('a header may stand before either version of HTTP (%s)', async (_, version, protocol) => {
+  const http = { ...listen.http, h2c: true };
+  const { gateway, upstream } = await front({ listen: { ...listen, http } });
+  const url = `http://127.0.0.1:${gateway.port}/a`;
+  const { stdout } = await promisify(execFile)('curl', ['-sS', version, '--haproxy-protocol', url]);
+  expect(stdout).toBe('ok');
+  expect(forwardedFor(upstream)).toEqual(['127.0.0.1']);
+  await expect.poll(() => accessLines(gateway).at(-1)?.protocol).toBe(protocol);
+});
+
+test('a listener follows a reload that asks for a header', async () => {
+  const { gateway } = await front({ listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' } });
+  const old = await gateway.connect();
+  expect((await old.ask(head('GET /a'))).status).toBe(200);
+  await changeConfig(gateway, { listen });
+  await serves(gateway, 2);
+  expect((await old.ask(head('GET /a'))).status).toBe(200);
+  const client = await gateway.connect();
+  await client.send(head('GET /a'));
+  await expectSilence(client);
+  expect(
+    (await gateway.ask(Buffer.concat([v2(TCP4('192.0.2.7')), Buffer.from(head('GET /a'))]))).status,
+  ).toBe(200);
+});
+
+test('while draining, a connection without a header is not waited for', async () => {
+  const { gateway } = await front();
+  const client = await gateway.connect();
+  await expect.poll(async () => [...(await gateway.metric('weir_client_connections')).values()]).toEqual([1]);
+  expect(await gateway.app.drain()).toBe(true);
+  await expectSilence(client);
+});
+
+async function expectSilence(client: RawClient): Promise<void> {
+  await expect.poll(() => client.end).not.toBeNull();
+  expect(client.bytesRead).toBe(0);
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
+import { ensureInstalled } from './installed.ts';
+import { tempFolder } from './temp.ts';
+import { waitFor } from './wait.ts';
+
+const STREAM = '/usr/lib/nginx/modules/ngx_stream_module.so';
+
+/** Once before the tests of a file, with time for a download. */
+export function installBalancers(): void {
+  ensureInstalled({ command: 'haproxy', versionArgs: ['-v'], packages: ['haproxy'] });
+  const packages = ['nginx', 'libnginx-mod-stream'];
+  ensureInstalled({ command: 'nginx', versionArgs: ['-v'], packages, module: STREAM });
+}
+
+/**
+ * Starts an HAProxy that relays TCP to a port of 127.0.0.1; returns its own port.
+ *
+ * @param options of its `server` line
+ */
+export function startHaproxy(to: number, options: string, lines: readonly string[] = []): Promise<number> {
+  return startBalancer(
+    'haproxy',
+    ['-db', '-f'],
+    port => `
+global
+  maxconn 100
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+listen relay
+  bind 127.0.0.1:${port}
+  ${lines.join('\n  ')}
+  server weir 127.0.0.1:${to} ${options}
+`,
+  );
+}
+
+/** Starts an nginx that relays TCP to a port of 127.0.0.1, with a PROXY header in front; returns its own port. */
+export function startNginxStream(to: number): Promise<number> {
+  return startBalancer(
+    'nginx',
+    ['-g', 'daemon off;', '-c'],
+    (port, folder) => `
+load_module ${STREAM};
+pid ${folder}/nginx.pid;
+error_log stderr;
+events {}
+stream {
+  server {
+    listen 127.0.0.1:${port};
+    proxy_pass 127.0.0.1:${to};
+    proxy_protocol on;
+  }
+}
+`,
+  );
+}
+
+type Configuration = (port: number, folder: string) => string;
+
+/** The end of the running test ends it. */
+async function startBalancer(command: string, args: string[], configuration: Configuration): Promise<number> {
+  const [folder, port] = [await tempFolder(), await freePort()];
+  const file = join(folder, 'balancer.conf');
+  await writeFile(file, configuration(port, folder));
+  const balancer = spawn(command, [...args, file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const gone = once(balancer, 'exit');
+  let output = '';
+  balancer.stderr.on('data', text => (output += String(text)));
+  onTestFinished(async () => {
+    balancer.kill('SIGTERM');
+    await gone;
+  });
+  await waitFor(`${command} listens`, () => {
+    if (balancer.exitCode !== null) throw new Error(`${command} ended: ${output}`);
+    return listens(port);
+  });
+  return port;
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const listening = await new Promise<boolean>(resolve => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  });
+  socket.destroy();
+  return listening;
+}
