@@ -23,7 +23,7 @@ Exit code: 0, or 64 when the command line makes no sense.
   async run(args, terminal) {
     const [name = 'gateway'] = readArguments(args, {}, ['[FILE]']).positionals;
     if (!isSchemaName(name)) {
-      throw new UsageError(`there is no schema "${name}"${didYouMean(name, Object.keys(SCHEMAS))}`);
+      throw new UsageError(`unknown schema "${name}"${didYouMean(name, Object.keys(SCHEMAS))}`);
     }
     terminal.out(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
     return ExitCode.ok;

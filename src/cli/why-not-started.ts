@@ -13,7 +13,7 @@ export function whyNotStarted(error: unknown): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there already',
-  EACCES: 'not permitted (ports below 1024 need a privilege)',
+  EADDRINUSE: 'another process already listens there',
+  EACCES: 'permission denied (ports below 1024 need extra privileges)',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

@@ -86,7 +86,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const readings = new Readings();
   const file = await ConfigFile.read(path, options.env, readings, gatewaySecrecy);
   if (holdsLimits(file.value)) {
-    file.add([], 'these are limits: the file to name is the gateway.yaml that has them under "limits"');
+    file.add([], 'this is a limits file: name the gateway.yaml that refers to it under "limits"');
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);

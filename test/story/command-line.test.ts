@@ -121,7 +121,7 @@ describe('weir', () => {
     [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
     [['check', '--config'], "weir check: Option '-c, --config <value>' argument missing"],
     [['explain', 'GET'], 'weir explain: PATH is missing'],
-    [['explain', 'get', '/'], 'weir explain: "get" is no method, did you mean "GET"?'],
+    [['explain', 'get', '/'], 'weir explain: "get" is not a method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
     [
       ['explain', 'GET', '/', '--as', 'usr'],
@@ -139,7 +139,7 @@ describe('weir', () => {
       ['explain', 'GET', '/', '--as', 'address:192.0.2.1', '--address', '192.0.2.1'],
       'weir explain: --as address:IP and --address both give an address: leave out one',
     ],
-    [['schema', 'gatewy'], 'weir schema: there is no schema "gatewy", did you mean "gateway"?'],
+    [['schema', 'gatewy'], 'weir schema: unknown schema "gatewy", did you mean "gateway"?'],
     [['serve', 'now', 'here'], 'weir serve: "here" is one word too many'],
   ])('refuses %j with exit code 64', async (words, message) => {
     const { code, out, err } = await weir(words);

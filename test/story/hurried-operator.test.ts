@@ -195,9 +195,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'allows every origin',
       'origins: [https://app.example.com]',
       'origins: ["*"]',
-      [
-        /expected an origin such as .*, found "\*": for every page write "origins: any", in place of the list$/,
-      ],
+      [/expected an origin such as .*, found "\*": to allow every page, write "origins: any"$/],
     ],
     [
       'forgets the quotes of "*" too',
@@ -221,7 +219,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'writes a time without a unit',
       'client_header: 10s',
       'client_header: 10',
-      [/expected a time such as 250ms, 5s, 10m or 1h, found 10: a time has a unit, such as 10ms or 10s$/],
+      [/expected a time such as 250ms, 5s, 10m or 1h, found 10: add a unit, such as 10ms or 10s$/],
     ],
     [
       'writes a unit of another tool',
@@ -275,7 +273,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'names gateway.yaml itself',
       'limits: limits.yaml',
       'limits: gateway.yaml',
-      [/limits: this is the name of this very file/],
+      [/limits: this names the file itself/],
     ],
     [
       'uses an anchor that there is not',
@@ -293,7 +291,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'copies a colon of another script',
       CLIENT_ID,
       'client_id：gateway',
-      [/this colon \(U\+FF1A\) is not the one of YAML: type ":" and a space$/],
+      [/this colon \(U\+FF1A\) is not an ASCII ":": type ":" and a space$/],
     ],
     [
       'copies a whole file behind it',
@@ -305,7 +303,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'saves a terminal escape',
       CLIENT_ID,
       'client_id: gate\u001bway',
-      [/the character U\+001B does not belong into a text: is this the right file\?$/],
+      [/the character U\+001B does not belong in a text file: is this the right file\?$/],
     ],
   ])('%s', async (_, from, to, expected) => {
     const { code, diagnostics } = await check(edited(GATEWAY, from, to));
@@ -382,7 +380,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'writes a method in lower case',
       LIMIT_ROUTE,
       'post /v1/anonymous/auth: sign-in',
-      /"post" is no method, did you mean "POST"\?$/,
+      /"post" is not a method, did you mean "POST"\?$/,
     ],
     [
       'writes several methods',
@@ -459,7 +457,7 @@ describe('an operator in a hurry who has another file in its place', () => {
     [
       'limits.yaml',
       LIMITS,
-      `gateway.yaml:${lineOf(LIMITS, '\nglobal:') + 1}:1: these are limits: the file to name is the gateway.yaml that has them under "limits"`,
+      `gateway.yaml:${lineOf(LIMITS, '\nglobal:') + 1}:1: this is a limits file: name the gateway.yaml that refers to it under "limits"`,
     ],
     ['a list', '- listen: {}\n', 'gateway.yaml:1:1: expected a map of keys, found a list'],
     [
@@ -480,7 +478,7 @@ describe('an operator in a hurry who has another file in its place', () => {
     [
       'a program',
       Buffer.from('\x7fELF\x02\x01\x01\0\0'),
-      'gateway.yaml:1:1: the character U+007F does not belong into a text: is this the right file?',
+      'gateway.yaml:1:1: the character U+007F does not belong in a text file: is this the right file?',
     ],
     [
       'a log of many megabytes',

@@ -143,7 +143,7 @@ function describeAddress(address: string, snapshot: Snapshot): string {
 
 function checkMethod(method: string): void {
   if (METHODS.includes(method)) return;
-  throw new UsageError(`"${method}" is no method${didYouMean(method, METHODS)}`);
+  throw new UsageError(`"${method}" is not a method${didYouMean(method, METHODS)}`);
 }
 
 /** `as`: bot, user, address or address:IP. */

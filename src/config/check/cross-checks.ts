@@ -69,7 +69,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const lineOf = (position: number) => file.place(pathOf(position)).line;
   for (const [position, pattern] of patterns.entries()) {
     if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
-    file.add(pathOf(position), 'the gateway itself serves this path, to sign users in: remove the route');
+    file.add(pathOf(position), 'the gateway serves this path itself, for sign-in: remove the route');
   }
   for (const [first, second] of findConflicts(patterns)) {
     file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);
@@ -91,7 +91,7 @@ function checkListen(file: ConfigFile, value: unknown): void {
   if (!listen.success || listen.data.admin === null) return;
   const [http, admin] = [listen.data.http.address, listen.data.admin.address];
   if (http.port === 0 || http.port !== admin.port || !overlap(http, admin)) return;
-  file.add(['listen', 'admin'], 'this is where http listens already: take another port');
+  file.add(['listen', 'admin'], 'http already listens on this address: use another port');
 }
 
 /** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
@@ -102,7 +102,7 @@ function checkKeepAlive(file: ConfigFile, value: unknown): void {
   const ms = typeof keep_alive === 'string' ? parseDurationMs(keep_alive) : undefined;
   if (ms === undefined || ms === 0 || ms >= USUAL_PAUSE_MS) return;
   const message =
-    'clients and load balancers that pause for a minute will meet closed connections: 65s or more';
+    'clients and load balancers that pause for a minute would find their connections closed: use 65s or more';
   file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
 }
 

@@ -21,7 +21,8 @@ export function checkForwardingHeaders(file: ConfigFile): void {
   const removed = new Set(remove.map(foldName));
   for (const [index, name] of keep.entries()) {
     const path = ['forwarding_headers', 'keep', index];
-    if (removed.has(foldName(name))) file.add(path, `${file.shown(path)} is listed under "remove", too`);
+    if (removed.has(foldName(name)))
+      file.add(path, `${file.shown(path)} is also listed under "remove": keep one of the two`);
     else if (RULES_BY_DEFAULT.get(name) === undefined)
       file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
   }
@@ -42,7 +43,7 @@ export function checkTrustedProxies(file: ConfigFile): void {
     const listed = new AddressSet([text]);
     if (FAR_APART.filter(address => listed.has(address)).length < 2) continue;
     const message =
-      'strangers are in this network, who could then claim to be any client: list your own proxies alone';
+      'this network includes strangers, who could then claim to be any client: list only your own proxies';
     file.add(['trusted_proxies', index], message, { severity: 'warning' });
   }
 }

@@ -12,11 +12,11 @@ export function checkIdentity(file: ConfigFile): void {
   if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);
   if (provider && !isThere('access_tokens')) {
     const message =
-      'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
+      'missing key "access_tokens" beside it, whose "audience" says which tokens are for this API';
     file.add(['identity_provider'], message, { about: 'key' });
   }
   if (!provider && root.access_tokens !== undefined) {
-    const message = '"access_tokens" has no use without "identity_provider", which issues them';
+    const message = '"access_tokens" has no effect without "identity_provider", which issues the tokens';
     file.add(['access_tokens'], message, { about: 'key' });
   }
   checkIdentityHeaders(file, root);
@@ -29,13 +29,13 @@ function checkRoutes(file: ConfigFile, routes: readonly unknown[], provider: boo
     if (!provider && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
     const closes = asMap(routes[index]).close_at_expiry === true;
     if (closes && kind === 'none') {
-      const message = 'with "authentication: none" no token is looked at, so that none expires';
+      const message = 'has no effect with "authentication: none", which ignores tokens';
       file.add([...path, 'close_at_expiry'], message);
     }
   }
   if (!provider || !file.has(['identity_provider']) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
-  const message = 'every route says "authentication: none", so that no token is ever looked at';
+  const message = '"identity_provider" has no effect: every route says "authentication: none"';
   file.add(['identity_provider'], message, { about: 'key', severity: 'warning' });
 }
 
@@ -45,7 +45,7 @@ function addNeedsProvider(file: ConfigFile, index: number): void {
     file.add(written, 'there is no "identity_provider" to check tokens with: add one, or write none');
   } else {
     const message =
-      'a route requires a token unless it says "authentication: none", and there is no "identity_provider" to check one with';
+      'a route requires a token by default, and there is no "identity_provider" to check it: add one, or write "authentication: none"';
     file.add(['routes', index], message);
   }
 }
@@ -62,11 +62,11 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
     const add = (message: string) => file.add([...path, name], message, { about: 'key' });
     // What proxies in front say of the sender, the gateway may say in their place.
     if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
-      add(`the gateway has a meaning of its own for "${name}": take another name`);
+      add(`the gateway uses "${name}" itself: choose another name`);
     else if (removed?.has(foldName(name)))
-      add(`"${name}" is one of the forwarding_headers, which trusted proxies send: take another name`);
+      add(`"${name}" is listed in forwarding_headers, so trusted proxies may send it: choose another name`);
     else if (kept?.has(foldName(name)))
-      add(`"${name}" is kept by forwarding_headers, so that anyone could send it: take another name`);
+      add(`"${name}" is kept by forwarding_headers, so anyone could send it: choose another name`);
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
 }

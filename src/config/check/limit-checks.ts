@@ -45,7 +45,7 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
   }
   if (bucket.resource !== undefined && bucket.main === undefined) {
     const message =
-      '"resource" adds up what all callers send for one value of the main parameter: name that with "main"';
+      '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
     file.add(['buckets', name, 'resource'], message, { about: 'key' });
   }
 }
@@ -64,13 +64,13 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
     const users = byBucket.get(name) ?? [];
     if (users.length > 1 && !file.has(['buckets', name, 'scope'])) addSharedHint(file, name);
     if (users.length > 0 || !allKnown) continue;
-    const message = `no line of "routes" leads to the bucket "${name}"`;
+    const message = `no line of "routes" uses the bucket "${name}"`;
     file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
   }
 }
 
 function addSharedHint(file: LimitsFiles, name: string): void {
-  const message = `the scope of the bucket "${name}" is "shared", for several routes lead to it; some clients do not read the headers of such a bucket before a 429: write "scope: user" if yours are among them, or "scope: shared" to keep it`;
+  const message = `the scope of the bucket "${name}" is "shared" because several routes use it, and some clients ignore the headers of a shared bucket until a 429: write "scope: user" for those clients, or "scope: shared" to keep it`;
   file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
 }
 

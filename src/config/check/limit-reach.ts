@@ -97,7 +97,7 @@ function checkClasses(
 
 function whyNobody(key: CallerClass, withToken: boolean): string {
   if (key === 'address')
-    return '"address" counts nobody here: the routes of this bucket require a token, and without one only the global limit counts';
-  if (withToken) return '"bot" counts nobody: "access_tokens" of gateway.yaml has no rule for "bots"';
-  return `"${key}" counts nobody here: the routes of this bucket look at no token, every caller is an address`;
+    return '"address" has no effect: the routes of this bucket require a token, and without one only the global limit applies';
+  if (withToken) return '"bot" has no effect: "access_tokens" of gateway.yaml has no rule for "bots"';
+  return `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 }

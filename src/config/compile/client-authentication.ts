@@ -24,7 +24,7 @@ export function clientAuthentication(
   const { client_authentication: kind, private_key_id: keyId } = config;
   for (const key of KEYS) {
     if (config[key] === undefined || USES[kind].includes(key)) continue;
-    file.add([SECTION, key], `"${key}" has no use with client_authentication: ${kind}`, { about: 'key' });
+    file.add([SECTION, key], `"${key}" has no effect with client_authentication: ${kind}`, { about: 'key' });
   }
   switch (kind) {
     case 'client_secret_basic':

@@ -30,7 +30,7 @@ export async function readLimits(gateway: ConfigFile, environment: Environment):
   if (typeof name !== 'string' || name === '') return NOTHING;
   const path = besides(gateway.name, name);
   if (resolve(path) === resolve(gateway.name)) {
-    gateway.add(['limits'], 'this is the name of this very file: limits stand in one of their own');
+    gateway.add(['limits'], 'this names the file itself: put limits into a file of their own');
     return NOTHING;
   }
   const names = await listYamlFiles(path);
@@ -56,7 +56,7 @@ async function readFolder(
   gateway.readings.noteFolder(folder, names);
   await warnOfOthers(gateway, folder);
   if (names.length === 0) {
-    gateway.add(['limits'], 'this folder holds no file whose name ends in .yaml');
+    gateway.add(['limits'], 'this folder contains no *.yaml file');
     return NOTHING;
   }
   const files: ConfigFile[] = [];
@@ -75,7 +75,7 @@ async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> 
   const entries = await readdir(folder).catch((): string[] => []);
   const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
   for (const name of others) {
-    const message = `"${name}" in this folder is not read, for only names that end in .yaml are`;
+    const message = `"${name}" in this folder is ignored: only *.yaml files are read`;
     gateway.add(['limits'], message, { severity: 'warning' });
   }
 }

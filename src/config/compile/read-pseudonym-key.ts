@@ -15,6 +15,9 @@ export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null>
   if (text === null) return null;
   if (text.length >= MIN_CHARACTERS) return Buffer.from(text);
   // A short key can be guessed, and with it who is behind a name.
-  file.add(path, `the key has fewer than ${MIN_CHARACTERS} characters: "openssl rand -base64 32" makes one`);
+  file.add(
+    path,
+    `the key has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
+  );
   return null;
 }

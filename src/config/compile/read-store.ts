@@ -42,7 +42,7 @@ function serversOf(
 ): RedisServers {
   const { mode, nodes, redis } = config;
   const noUse = (key: string): void =>
-    file.add([SECTION, key], `"${key}" has no use with mode: ${mode}`, { about: 'key' });
+    file.add([SECTION, key], `"${key}" has no effect with mode: ${mode}`, { about: 'key' });
   if (mode === 'single' && nodes.length > 0) noUse('nodes');
   if (mode !== 'sentinel')
     for (const key of ['sentinel_user', 'sentinel_password_file'] as const)
@@ -50,7 +50,7 @@ function serversOf(
   if (mode === 'sentinel' && nodes.length === 0)
     file.add([SECTION], 'missing key "nodes": mode: sentinel needs the sentinels');
   if (mode === 'cluster' && redis.database !== 0)
-    file.add([SECTION, 'redis'], 'a Redis Cluster has no database but 0: leave it out');
+    file.add([SECTION, 'redis'], 'a Redis Cluster has only database 0: leave it out');
   const { address, database } = redis;
   if (mode === 'single') return { kind: 'standalone', address, database };
   if (mode === 'cluster') return { kind: 'cluster', nodes: [address, ...nodes] };
@@ -70,7 +70,7 @@ function checkTls(file: ConfigFile, { redis, tls }: RedisStoreConfig): void {
   const keys = ['ca_file', 'certificate_file', 'key_file'] as const;
   for (const key of keys) {
     if (redis.tls || tls[key] === undefined) continue;
-    file.add([SECTION, 'tls', key], `"${key}" has no use without TLS: write rediss://`, { about: 'key' });
+    file.add([SECTION, 'tls', key], `"${key}" has no effect without TLS: write rediss://`, { about: 'key' });
   }
   checkPair(file, SECTION, tls);
 }

@@ -69,8 +69,7 @@ export function chooseSecret(
   if (variable === undefined) return fromFile;
   const [section, key] = path;
   const named = [section, `${key}_file`];
-  if (file.has(named))
-    file.add(named, `"${key}" is there as well: leave out one of the two`, { about: 'key' });
+  if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
   const secret = variable.replace(/[\r\n]+$/, '');
   const mistake = secretMistake(secret);
   // Anything but a variable was reported as such.
@@ -95,20 +94,20 @@ export function checkPair(
 /** A wrong file would otherwise be found out only when the provider or Redis rejects the secret. */
 function secretMistake(text: string): string | undefined {
   if (text === '') return 'the secret is empty';
-  return /[\x00-\x1f\x7f]/.test(text) ? 'a secret is one line without control characters' : undefined;
+  return /[\x00-\x1f\x7f]/.test(text) ? 'a secret must be one line without control characters' : undefined;
 }
 
 /** Checks every certificate: Node passes over those that it cannot read among those to trust, and then trusts nobody. */
 function certificateMistake(text: string): string | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) return 'the file holds no certificate in PEM form';
+  if (blocks.length === 0) return 'the file contains no PEM certificate';
   const unreadable = blocks.findIndex(block => !succeeds(() => new X509Certificate(block)));
   return unreadable === -1 ? undefined : `certificate ${unreadable + 1} of the file cannot be read`;
 }
 
 function keyMistake(text: string): string | undefined {
   if (succeeds(() => createPrivateKey(text))) return undefined;
-  return 'the file holds no private key in PEM form, or an encrypted one';
+  return 'the file contains no PEM private key, or an encrypted one';
 }
 
 function succeeds(read: () => unknown): boolean {

@@ -12,7 +12,7 @@ const VARIABLE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
 
 // What stands in the braces is not repeated unless it is a name: it may be a secret.
-const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may stand in \${ }; write $\${ for a literal \${`;
+const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may be inside \${ }; write $\${ for a literal \${`;
 const NOT_CLOSED = `a "\${" is not closed: write \${NAME}, or $\${ for a literal \${`;
 
 /**

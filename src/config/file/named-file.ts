@@ -16,7 +16,7 @@ function namedFile(file: ConfigFile, name: string): string {
  */
 export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {
-    file.add(at, 'write the path of a file here, not what it holds');
+    file.add(at, 'write the path of the file here, not its content');
     return null;
   }
   const path = namedFile(file, name);

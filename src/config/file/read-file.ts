@@ -70,7 +70,7 @@ function unreadable(file: string, error: unknown): ReadResult {
       return failed(file, 'this is a directory, expected a file');
     case 'EACCES':
     case 'EPERM':
-      return failed(file, 'the file may not be read: permission denied');
+      return failed(file, 'the file cannot be read: permission denied');
     default: {
       const said = error instanceof Error ? error.message : String(error);
       return failed(file, `the file cannot be read: ${said}`, null, `the file cannot be read (${code})`);

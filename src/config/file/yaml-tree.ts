@@ -122,7 +122,7 @@ class TreeBuilder {
     this.mistake(
       place,
       target === null
-        ? 'this alias stands inside of what it stands for'
+        ? 'this alias refers to a value that contains it'
         : 'no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     );
     return { ...leaf(null, '', place, keyPlace), broken: true };
@@ -172,7 +172,7 @@ class TreeBuilder {
     for (const source of sources) {
       if (source.broken) return false;
       if (source.written !== null || Array.isArray(source.value)) {
-        this.mistake(source.place, '"<<" merges maps, and this is none');
+        this.mistake(source.place, '"<<" merges maps, and this is not a map');
         return false;
       }
       // Unlike an alias, a merge copies: it has to stop while it is going on.

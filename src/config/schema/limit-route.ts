@@ -15,7 +15,7 @@ export function parseLimitRoute(line: string): RoutePattern {
   if (method.includes(',')) throw new PatternError('write a line for each method');
   if (/^(\*|any|all)$/i.test(method)) throw new PatternError('write the path alone for every method');
   if (!METHODS.includes(method))
-    throw new PatternError(`"${method}" is no method${didYouMean(method, METHODS)}`);
+    throw new PatternError(`"${method}" is not a method${didYouMean(method, METHODS)}`);
   return withoutName(() => parseRoutePattern(path, [method]), path);
 }
 

@@ -36,11 +36,11 @@ const GUESSES: readonly (readonly [RegExp, Guess])[] = [
   ],
   [
     /^expected a method such as/,
-    text => (/^(\*|any|all)$/i.test(text) ? ': leave out "methods" for every one' : undefined),
+    text => (/^(\*|any|all)$/i.test(text) ? ': leave out "methods" to match every method' : undefined),
   ],
   [
     /^expected the name of a header field/,
-    text => (text === '*' ? ': for all write any, in place of the list' : undefined),
+    text => (text === '*' ? ': to allow all, write any in place of the list' : undefined),
   ],
   [/such as \[/, meantList],
 ];
@@ -58,7 +58,7 @@ function meantTime(text: string): string | undefined {
       text,
     ) ?? [];
   if (number === '') return undefined;
-  if (word === '') return `: a time has a unit, such as ${number}ms or ${number}s`;
+  if (word === '') return `: add a unit, such as ${number}ms or ${number}s`;
   const lower = word.toLowerCase();
   const unit = UNITS[/^(ms|milli)/.test(lower) ? 'ms' : lower.charAt(0)] ?? '';
   const count = Number(number) * (lower.startsWith('d') ? 24 : 1);
@@ -104,8 +104,8 @@ function isHostPort(text: string): boolean {
 }
 
 function meantOrigin(text: string): string | undefined {
-  if (text === '*') return ': for every page write "origins: any", in place of the list';
-  if (text.includes('*')) return ': list each origin, there are no patterns';
+  if (text === '*') return ': to allow every page, write "origins: any"';
+  if (text.includes('*')) return ': list each origin, patterns are not supported';
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
   const isKnown = url !== null && url.origin !== 'null' && /[.:]|^localhost$/.test(url.hostname);
   return isKnown ? didYouMean(url.origin) : undefined;

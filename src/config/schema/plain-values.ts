@@ -33,7 +33,8 @@ export function pathOfFile() {
 /** The name that an operator gives to something, as the key of a map. */
 export function name() {
   return z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
-    error: 'is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+    error:
+      'is not a valid name: use 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or digit',
   });
 }
 

@@ -166,9 +166,9 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
   const rest = /^http:\/\/(.*)$/i.exec(text)?.[1];
   if (rest === undefined) return 'expected a URL that starts with http://, such as http://api.internal:3000';
   if (rest.includes('@'))
-    return 'a URL of an upstream holds no user or password: leave out all up to the "@"';
+    return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
   if (/[/?#]/.test(rest)) {
-    return 'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows';
+    return 'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it';
   }
   return 'expected a URL such as http://api.internal:3000';
 }
@@ -192,7 +192,7 @@ export function limitRoute() {
     .meta({ pattern: LIMIT_ROUTE_PATTERN })
     .superRefine((line, context) => {
       const message = messageOf(PatternError, () => parseLimitRoute(line));
-      if (message !== null) context.addIssue({ code: 'custom', message: `is no route: ${message}` });
+      if (message !== null) context.addIssue({ code: 'custom', message: `is not a route: ${message}` });
     });
 }
 

@@ -18,7 +18,7 @@ export function secret(key: string) {
 
 /** What to write in place of a secret. Next to each secret stands a key for the name of a file. */
 export function secretInFile(key: string): string {
-  return `a secret never stands in this file: write "\${NAME}" for a variable of the environment, or name a file with ${key}_file`;
+  return `this file must not contain secrets: write "\${NAME}" to read an environment variable, or name a file with ${key}_file`;
 }
 
 /** Marks a path or an address: people put a secret in its place, or a password in the address. No message repeats its value. */

@@ -26,7 +26,7 @@ const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^\s*"(?=[^"]*$)/, 'the quote that opens here is not closed: write " at its end'],
   [/^\s*\{(?=[^}]*$)/, 'this "{" is not closed: write "}" at its end'],
   [/^\s*-(?=[^\s-])/, 'write a space after this "-"'],
-  [/^[^:]*?：/, 'this colon (U+FF1A) is not the one of YAML: type ":" and a space'],
+  [/^[^:]*?：/, 'this colon (U+FF1A) is not an ASCII ":": type ":" and a space'],
   [/^[^=]*[^=\s:/]:(?=[^\s/])/, 'write a space after this ":"'],
   [/^\s*[\w.-]+\s*=/, 'write ":" and a space in place of this "="'],
 ];
@@ -46,7 +46,7 @@ export function explainIndent({ lines, at }: Pick<Broken, 'lines' | 'at'>): Expl
 export function explainTopIndent({ lines, line, at }: Broken): Explanation {
   const [depth, first] = [depthOf(line), depthOf(lines.find(isCode) ?? '')];
   if (depth === first) return { ...explainIndent({ lines, at }), outOfStep: true };
-  const message = `this line is indented by ${depth} and the first of the file by ${first}: its keys begin in one column`;
+  const message = `this line is indented by ${depth} and the first line of the file by ${first}: align the top-level keys`;
   return { line: at.line, column: depth + 1, message, outOfStep: true };
 }
 
@@ -54,13 +54,13 @@ function whyIndented(depth: number, amongItems: boolean, line: string): string {
   if (!amongItems)
     return `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
   if (/^\s*-\S/.test(line)) return 'write a space after this "-"';
-  return 'a key stands among list items: write "- " before it, or indent it to belong to the item above';
+  return 'this key is among list items: write "- " before it, or indent it to belong to the item above';
 }
 
 /** A second ":" in one line, or a line further in than the value above it allows. */
 export function explainNesting({ error, lines, line, at }: Broken): Explanation {
   if (/block sequence/.test(error.message))
-    return { ...at, message: 'a list item stands among keys: indent it below the key that it belongs to' };
+    return { ...at, message: 'this list item is among keys: indent it below the key it belongs to' };
   const rest = line.slice(at.column - 1).replace(/\s#.*$/, '');
   if (/:(\s|$)/.test(rest)) return { ...at, message: 'a value with ": " in it must be in quotes' };
   const below = lines.findIndex((other, index) => index >= at.line && isCode(other));

@@ -11,7 +11,7 @@ export function explainUnclosed({ lines, at }: Broken): Explanation {
   const opener = openerBefore(lines, at);
   const line = (lines[opener.line - 1] ?? '').slice(opener.column - 1);
   const [open, close] = line.startsWith('[') ? ['[', ']'] : ['{', '}'];
-  const why = /\s#.*[}\]]/.test(line) ? '; what stands behind " #" is a comment' : '';
+  const why = /\s#.*[}\]]/.test(line) ? '; everything after " #" is a comment' : '';
   return {
     ...opener,
     message: `this "${open}" is not closed: write "${close}" at its end${why}`,
@@ -61,7 +61,7 @@ export function explainUnexpected(broken: Broken): Explanation {
 
 function whyUnexpected(said: string, mark: string): { message: string; outOfStep?: boolean } {
   if (/ in flow /.test(said) && mark === ',')
-    return { message: 'no entry stands before this comma: remove it' };
+    return { message: 'there is no entry before this comma: remove it' };
   if (/ token$/.test(said)) return { message: COMMA, outOfStep: true };
   if (/same line with key$/.test(said))
     return { message: 'a list begins on a line of its own; on this one write it as [a, b]' };

@@ -13,7 +13,7 @@ export function oddCharacterIn(text: string): PlacedMistake[] {
   const before = text.slice(0, found.index).split('\n');
   const message = found[0].startsWith('\r')
     ? 'a carriage return without a line feed: save the file with LF, or CRLF, as line ends'
-    : `the character ${nameOf(found[0])} does not belong into a text: is this the right file?`;
+    : `the character ${nameOf(found[0])} does not belong in a text file: is this the right file?`;
   return [{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message }];
 }
 

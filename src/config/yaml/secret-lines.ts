@@ -37,7 +37,7 @@ export class SecretLines {
   advise(mistake: PlacedMistake): PlacedMistake {
     const key = this.#lines.get(mistake.line);
     if (key === undefined || !/must be in quotes|in quotes$/.test(mistake.message)) return mistake;
-    const message = `this cannot be read, and a secret never stands in this file: write ${key}: "\${NAME}", a variable of the environment`;
+    const message = `this cannot be read, and this file must not contain secrets: write ${key}: "\${NAME}" to read an environment variable`;
     return { ...mistake, message };
   }
 

@@ -101,7 +101,7 @@ describe('config/gateway.yaml', () => {
     const files = { 'gateway.yaml': withEveryKey(gateway), 'limits.yaml': limits };
     expect(files['gateway.yaml']).toMatch(/^ {4}ca_file:/m);
     const diagnostics = diagnosticsOf(await loadFiles(files, { OIDC_CLIENT_SECRET: 'secret' }));
-    expect(diagnostics.join('\n')).toContain('"private_key_file" has no use');
+    expect(diagnostics.join('\n')).toContain('"private_key_file" has no effect');
     expect(diagnostics.join('\n')).not.toMatch(/unknown key|missing key|expected/);
   });
 });

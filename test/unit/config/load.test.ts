@@ -138,7 +138,7 @@ describe('values', () => {
     ],
     [
       'listen: { http: 0.0.0.0:80, admin: 127.0.0.1:80 }',
-      '1:36: listen.admin: this is where http listens already: take another port',
+      '1:36: listen.admin: http already listens on this address: use another port',
     ],
     [
       'trusted_proxies: 10.0.0.0/8',
@@ -162,7 +162,7 @@ describe('values', () => {
       '"::/1"',
     ].map((network): [string, string] => [
       `trusted_proxies: [10.0.0.0/8, "fc00::/7", 172.16.0.0/12, "::1", 192.0.2.7, ${network}]`,
-      '1:76: warning: trusted_proxies[5]: strangers are in this network, who could then claim to be any client: list your own proxies alone',
+      '1:76: warning: trusted_proxies[5]: this network includes strangers, who could then claim to be any client: list only your own proxies',
     ]),
     [
       'forwarding_headers: ["X Real"]',
@@ -170,7 +170,7 @@ describe('values', () => {
     ],
     [
       'forwarding_headers: [X-Mine, X.Request_Id]',
-      '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
+      '1:30: forwarding_headers[1]: the gateway reads this field in every request: remove it from the list',
     ],
     [
       'forwarding_headers: X-Mine',
@@ -189,11 +189,11 @@ describe('values', () => {
       ...['Authorization', 'Content-Length', 'TE', 'X-HTTP-Method-Override', 'X.Original.URL'],
     ].map((name): [string, string] => [
       `forwarding_headers: { keep: [${name}] }`,
-      '1:30: forwarding_headers.keep[0]: the gateway itself writes or removes this field, which cannot be kept: leave it out',
+      '1:30: forwarding_headers.keep[0]: the gateway always writes or removes this field, so it cannot be kept: remove it from the list',
     ]),
     [
       'forwarding_headers: { remove: [X-Mine, X-Host], keep: [X.Host] }',
-      '1:56: forwarding_headers.keep[0]: "X.Host" is listed under "remove", too',
+      '1:56: forwarding_headers.keep[0]: "X.Host" is also listed under "remove": keep one of the two',
     ],
     [
       'forwarding_headers: { keep: [X-Host, X-Mine] }',
@@ -201,11 +201,11 @@ describe('values', () => {
     ],
     [
       'forwarding_headers: [X-Mine, HOST]',
-      '1:30: forwarding_headers[1]: the gateway itself reads this field of every request: leave it out',
+      '1:30: forwarding_headers[1]: the gateway reads this field in every request: remove it from the list',
     ],
     [
       'timeouts: { keep_alive: 75 }',
-      `1:25: timeouts.keep_alive: ${TIME}, found 75: a time has a unit, such as 75ms or 75s`,
+      `1:25: timeouts.keep_alive: ${TIME}, found 75: add a unit, such as 75ms or 75s`,
     ],
     ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s", did you mean 75s?`],
     ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d", did you mean 24h?`],
@@ -248,14 +248,17 @@ describe('values', () => {
       'api:3000',
       'expected a URL that starts with http://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
     ],
-    ['http://user:secret@api', 'a URL of an upstream holds no user or password: leave out all up to the "@"'],
+    [
+      'http://user:secret@api',
+      'the URL of an upstream cannot contain a user or password: remove everything up to the "@"',
+    ],
     [
       'http://api:3000/',
-      'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows',
+      'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it',
     ],
     [
       'http://api?x',
-      'a URL of an upstream ends with its port: requests keep the path they came with, leave out the "/" and what follows',
+      'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it',
     ],
     ['http://', `${URL}, found "http://"`],
     ['http://api:70000', `${URL}, found "http://api:70000"`],
@@ -295,7 +298,7 @@ describe('values', () => {
   it('are refused as the name of an upstream', async () => {
     const text = 'upstreams:\n  "a b": { url: "http://a" }\nroutes: []\n';
     expect(await diagnosticsIn(text)).toContain(
-      '2:3: upstreams: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+      '2:3: upstreams: "a b" is not a valid name: use 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or digit',
     );
   });
 
@@ -330,9 +333,9 @@ describe('values', () => {
     ],
     [
       'authentication: none, methods: []',
-      '1:69: routes[0].methods: an empty list takes no request: leave out "methods" for every method',
+      '1:69: routes[0].methods: an empty list matches no request: leave out "methods" to match every method',
     ],
-    ['authentication: none, methods: [GET, GET]', '1:69: routes[0].methods: a method is named twice'],
+    ['authentication: none, methods: [GET, GET]', '1:69: routes[0].methods: a method is listed twice'],
     [
       'authentication: none, methods: [GET, post]',
       '1:75: routes[0].methods[1]: expected a method such as GET or POST, in upper case, found "post", did you mean "POST"?',
@@ -343,7 +346,7 @@ describe('values', () => {
     ],
     [
       'authentication: none, timeouts: { first_byte: 1 }',
-      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1: a time has a unit, such as 1ms or 1s`,
+      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1: add a unit, such as 1ms or 1s`,
     ],
   ])('are refused in a route: %s', async (keys, diagnostic) => {
     expect(await diagnosticsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([diagnostic]);
@@ -421,7 +424,7 @@ caps: { fields: many }
     expect(await diagnosticsIn(text)).toEqual([
       '2:3: listen: unknown key "htp", did you mean "http"?',
       '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
-      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5: a time has a unit, such as 5ms or 5s`,
+      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5: add a unit, such as 5ms or 5s`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
       '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
       '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',

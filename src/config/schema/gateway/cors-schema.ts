@@ -20,7 +20,7 @@ const rules = z
       .union(
         [
           z.literal('any'),
-          z.array(origin()).min(1, { error: 'an empty list lets nobody in: leave out "cors" for that' }),
+          z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' }),
         ],
         { error: 'expected any, or a list of origins such as [https://app.example.com]' },
       )
@@ -47,7 +47,7 @@ const rules = z
     path: ['credentials'],
     // Any page that a visitor opens could act for them.
     error:
-      'with credentials list the origins: "any" would let every web page act in the name of its visitors',
+      'list the origins when credentials is true: with "any", every web page could act on behalf of its visitors',
   });
 
 /** `cors` of gateway.yaml. */

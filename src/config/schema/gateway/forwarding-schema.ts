@@ -21,7 +21,7 @@ const READ_OF_EVERY_REQUEST = new Set([
 /** The name of a field that only trusted proxies may send. */
 function removed() {
   return token(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
-    error: 'the gateway itself reads this field of every request: leave it out',
+    error: 'the gateway reads this field in every request: remove it from the list',
   });
 }
 
@@ -33,7 +33,7 @@ function kept() {
   return token(NAME).refine(
     name => [undefined, 'origin', 'forwarded', 'caller'].includes(RULES_BY_DEFAULT.get(name)),
     {
-      error: 'the gateway itself writes or removes this field, which cannot be kept: leave it out',
+      error: 'the gateway always writes or removes this field, so it cannot be kept: remove it from the list',
     },
   );
 }

@@ -9,17 +9,17 @@ import { secret, unshown } from '../secrecy.ts';
 
 /** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
-  unshown(text(error)).regex(/^\S*$/, { error: 'must not hold blanks or line ends' });
+  unshown(text(error)).regex(/^\S*$/, { error: 'must not contain spaces or line breaks' });
 const address = () => withoutBlanks('write an address such as https://id.example.com/token');
 const QUOTES = 'in quotes if it is a number';
 const claim = () => text('expected the name of a claim such as sub');
 const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
-    .min(1, { error: 'an empty list tells nobody from anybody: name at least one claim' })
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is named twice' })
+    .min(1, { error: 'an empty list cannot tell callers apart: name at least one claim' })
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
     .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
-      error: `${[...OF_ONE_TOKEN].join(', ')} are of one token alone: its caller would be another with the next one`,
+      error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
 /** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
@@ -29,12 +29,12 @@ const redirectUri = () => {
   const error = 'expected an absolute URI such as https://app.example.com/callback';
   return text(error)
     .refine(uri => URL.canParse(uri), { error, abort: true })
-    .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, section 3.1.2)' });
+    .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
 
 /** Scopes as RFC 6749 section 3.3 has them. */
 const scopes = () => {
-  const error = 'expected scopes separated by one blank, such as "openid profile"';
+  const error = 'expected scopes separated by single spaces, such as "openid profile"';
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
 };
 
@@ -142,20 +142,20 @@ export const accessTokensSchema = z.strictObject({
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
   identity_headers: z
-    .record(token('is no name: write letters, digits and "-", such as X-Auth-Subject'), claim())
+    .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
     .describe(
       'Header fields by which upstreams learn who calls, each with its claim. A client cannot send them.',
     ),
   schemes: z
-    .array(token('expected a word such as Bearer or Bot'), {
-      error: 'expected a list of words such as [Bearer, Bot]',
+    .array(token('expected a scheme such as Bearer or Bot'), {
+      error: 'expected a list of schemes such as [Bearer, Bot]',
     })
     .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
       error: 'Bearer must be among them: it is the scheme of every standard client',
     })
     .refine(list => new Set(list.map(word => word.toLowerCase())).size === list.length, {
-      error: 'a word is there twice (letter case makes no difference)',
+      error: 'a scheme is listed twice (case does not matter)',
     })
     .prefault(['Bearer'])
     .describe(

@@ -11,8 +11,8 @@ export const routeKeys = {
   ),
   methods: z
     .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
-    .min(1, { error: 'an empty list takes no request: leave out "methods" for every method' })
-    .refine(list => new Set(list).size === list.length, { error: 'a method is named twice' })
+    .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
+    .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
     .optional()
     .describe('Which methods; left out: every one. GET takes HEAD along.'),
   upstream: z

@@ -28,7 +28,7 @@ function redisUrl() {
     }
     if (match?.[2]?.includes(':') === true) {
       const message =
-        'a password never stands in an address: leave out all from the ":" to the "@", and name a file with password_file';
+        'an address must not contain a password: remove the ":" and the password before the "@", and use password_file';
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     }

@@ -135,7 +135,7 @@ describe('the two listeners', () => {
     diagnosticsIn(
       `${UPSTREAMS.replace('routes:\n', 'routes: []\n')}listen: { http: "${http}", admin: "${admin}" }\n`,
     );
-  const TAKEN = expect.stringContaining('listen.admin: this is where http listens already');
+  const TAKEN = expect.stringContaining('listen.admin: http already listens on this address');
 
   it.each([
     ['127.0.0.1:80', '127.0.0.1:80'],
@@ -157,7 +157,7 @@ describe('the two listeners', () => {
 
   it('are compared by their defaults too', async () => {
     expect(await diagnosticsIn('upstreams: {}\nroutes: []\nlisten: { http: 0.0.0.0:9090 }\n')).toEqual([
-      '3:9: listen.admin: this is where http listens already: take another port',
+      '3:9: listen.admin: http already listens on this address: use another port',
     ]);
   });
 });
@@ -167,7 +167,7 @@ describe('the keep-alive of clients', () => {
 
   it('is warned of where it is shorter than the pauses of clients', async () => {
     expect(await withKeepAlive('64s')).toEqual([
-      '3:25: warning: timeouts.keep_alive: clients and load balancers that pause for a minute will meet closed connections: 65s or more',
+      '3:25: warning: timeouts.keep_alive: clients and load balancers that pause for a minute would find their connections closed: use 65s or more',
     ]);
   });
 

@@ -11,7 +11,7 @@ const routeWith = (keys = '') => `routes: [{ path: /**, upstream: api${keys} }]\
 describe('a route without an identity provider', () => {
   it('has to say that it requires no token', async () => {
     expect(await diagnosticsIn(routeWith())).toEqual([
-      '1:10: routes[0]: a route requires a token unless it says "authentication: none", and there is no "identity_provider" to check one with',
+      '1:10: routes[0]: a route requires a token by default, and there is no "identity_provider" to check it: add one, or write "authentication: none"',
     ]);
   });
 
@@ -31,19 +31,19 @@ describe('a route without an identity provider', () => {
 describe('the two sections about tokens', () => {
   it('go together: a provider needs access_tokens', async () => {
     expect(await diagnosticsIn(PROVIDER + routeWith())).toEqual([
-      '1:1: missing key "access_tokens" beside it: its "audience" says which tokens are for this API',
+      '1:1: missing key "access_tokens" beside it, whose "audience" says which tokens are for this API',
     ]);
   });
 
   it('go together: access_tokens need a provider', async () => {
     expect(await diagnosticsIn(TOKENS + routeWith(', authentication: none'))).toEqual([
-      '1:1: "access_tokens" has no use without "identity_provider", which issues them',
+      '1:1: "access_tokens" has no effect without "identity_provider", which issues the tokens',
     ]);
   });
 
   it('are of use to some route, else there is a warning', async () => {
     expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
-      '1:1: warning: every route says "authentication: none", so that no token is ever looked at',
+      '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',
     ]);
   });
 });
@@ -52,7 +52,7 @@ describe('a route where no token is looked at', () => {
   it('cannot be closed when one expires', async () => {
     const route = routeWith(', authentication: none, close_at_expiry: true');
     expect(await diagnosticsIn(route)).toEqual([
-      '1:77: routes[0].close_at_expiry: with "authentication: none" no token is looked at, so that none expires',
+      '1:77: routes[0].close_at_expiry: has no effect with "authentication: none", which ignores tokens',
     ]);
   });
 });
@@ -61,7 +61,7 @@ describe('the two paths of the sign-in', () => {
   it.each(['/v1/anonymous/auth', '/V1/Anonymous/authorize-url/'])("are nobody else's: %s", async path => {
     const text = PROVIDER + TOKENS + routeWith(', methods: [PATCH]').replace('/**', path);
     expect(await diagnosticsIn(text)).toEqual([
-      '3:18: routes[0].path: the gateway itself serves this path, to sign users in: remove the route',
+      '3:18: routes[0].path: the gateway serves this path itself, for sign-in: remove the route',
     ]);
   });
 
@@ -81,13 +81,13 @@ describe('an identity header', () => {
     ...['X-Forwarded-User', 'X-Original-URL', 'x_real_ip'],
   ])('cannot be %s', async name => {
     expect(await diagnosticsOfHeaders(`${name}: sub`)).toEqual([
-      `1:53: access_tokens.identity_headers: the gateway has a meaning of its own for "${name}": take another name`,
+      `1:53: access_tokens.identity_headers: the gateway uses "${name}" itself: choose another name`,
     ]);
   });
 
   it('cannot be one that trusted proxies may send', async () => {
     expect(await diagnosticsOfHeaders('X-Edge: sub', 'forwarding_headers: [x-edge]\n')).toEqual([
-      '1:53: access_tokens.identity_headers: "X-Edge" is one of the forwarding_headers, which trusted proxies send: take another name',
+      '1:53: access_tokens.identity_headers: "X-Edge" is listed in forwarding_headers, so trusted proxies may send it: choose another name',
     ]);
   });
 
@@ -95,7 +95,7 @@ describe('an identity header', () => {
     expect(
       await diagnosticsOfHeaders('X-Remote-User: sub', 'forwarding_headers: { keep: [x_remote_user] }\n'),
     ).toEqual([
-      '1:53: access_tokens.identity_headers: "X-Remote-User" is kept by forwarding_headers, so that anyone could send it: take another name',
+      '1:53: access_tokens.identity_headers: "X-Remote-User" is kept by forwarding_headers, so anyone could send it: choose another name',
     ]);
   });
 

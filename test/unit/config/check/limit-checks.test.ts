@@ -108,7 +108,7 @@ describe('a value of limits.yaml', () => {
 
   it('a bucket without a proper name is a mistake', async () => {
     expect(await diagnosticsIn('buckets: { "a b": { user: 5/5s } }\nroutes: { /: "a b" }\n')).toEqual([
-      '1:12: buckets: "a b" is no name: write 1 to 63 letters, digits, ".", "_" or "-", a letter or digit first',
+      '1:12: buckets: "a b" is not a valid name: use 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or digit',
     ]);
   });
 
@@ -119,7 +119,7 @@ describe('a value of limits.yaml', () => {
       '1:16: global.bot: expected off, or a number and a period such as 1000/1m, found 5',
       '3:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
       '6:3: routes: "/a" has no {id}, by which the bucket "b" counts',
-      '7:3: routes: "get /b" is no route: "get" is no method, did you mean "GET"?',
+      '7:3: routes: "get /b" is not a route: "get" is not a method, did you mean "GET"?',
       '7:11: routes.get /b: no bucket is named "other"',
     ]);
   });
@@ -127,19 +127,19 @@ describe('a value of limits.yaml', () => {
 
 describe('a line of routes', () => {
   it.each([
-    ['v1/a', 'is no route: a path starts with "/": write "/v1/a"'],
-    ['GET v1/a', 'is no route: a path starts with "/": write "/v1/a"'],
-    ['GET,POST /v1/a', 'is no route: write a line for each method'],
-    ['GTE /v1/a', 'is no route: "GTE" is no method, did you mean "GET"?'],
+    ['v1/a', 'is not a route: a path starts with "/": write "/v1/a"'],
+    ['GET v1/a', 'is not a route: a path starts with "/": write "/v1/a"'],
+    ['GET,POST /v1/a', 'is not a route: write a line for each method'],
+    ['GTE /v1/a', 'is not a route: "GTE" is not a method, did you mean "GET"?'],
     [
       'TRACE /v1/a',
-      'is no route: method "TRACE" is none that the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method',
+      'is not a route: method "TRACE" is none that the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method',
     ],
-    ['GET /v1/a b', 'is no route: write METHOD /path, or /path alone'],
-    ['GET', 'is no route: the path is missing: write METHOD /path'],
-    ['ANY /v1', 'is no route: write the path alone for every method'],
-    ['* /v1', 'is no route: write the path alone for every method'],
-    ['GET /v1/{a}/{a}', 'is no route: two parameters are named "a": give each a name of its own'],
+    ['GET /v1/a b', 'is not a route: write METHOD /path, or /path alone'],
+    ['GET', 'is not a route: the path is missing: write METHOD /path'],
+    ['ANY /v1', 'is not a route: write the path alone for every method'],
+    ['* /v1', 'is not a route: write the path alone for every method'],
+    ['GET /v1/{a}/{a}', 'is not a route: two parameters are named "a": give each a name of its own'],
   ])('"%s" is a mistake', async (line, diagnostic) => {
     expect(await diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
       `3:3: routes: "${line}" ${diagnostic}`,
@@ -178,7 +178,7 @@ describe('a bucket', () => {
   it('that no line leads to is worth a warning', async () => {
     expect(
       await diagnosticsIn('buckets: { b: { user: 5/5s }, c: { user: 5/5s } }\nroutes: { /: b }\n'),
-    ).toEqual(['1:31: warning: buckets: no line of "routes" leads to the bucket "c"']);
+    ).toEqual(['1:31: warning: buckets: no line of "routes" uses the bucket "c"']);
   });
 
   it('that limits nobody is a mistake', async () => {
@@ -189,7 +189,7 @@ describe('a bucket', () => {
 
   it('with a resource limit needs a main parameter', async () => {
     expect(await diagnosticsOfBucket('resource: 5/5s', ['/'])).toEqual([
-      '2:8: buckets.b: "resource" adds up what all callers send for one value of the main parameter: name that with "main"',
+      '2:8: buckets.b: "resource" limits all callers together for each value of the main parameter: name that parameter with "main"',
     ]);
   });
 
@@ -254,9 +254,9 @@ describe('a quota for a class that nobody can have', () => {
   const REQUIRED = 'path: /a/**, authentication: required';
   const NONE = 'path: /b/**, authentication: none';
   const BY_TOKEN =
-    '"address" counts nobody here: the routes of this bucket require a token, and without one only the global limit counts';
+    '"address" has no effect: the routes of this bucket require a token, and without one only the global limit applies';
   const BY_ADDRESS = (key: string) =>
-    `"${key}" counts nobody here: the routes of this bucket look at no token, every caller is an address`;
+    `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 
   it.each([
     ['address: 1/1s, user: 5/5s', ['/a/x'], [BY_TOKEN]],
@@ -280,7 +280,7 @@ describe('a quota for a class that nobody can have', () => {
   it('is told of bots where no caller is one', async () => {
     const identity = IDENTITY.replace(', bots: { claim: client_id }', '');
     expect(await hintsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
-      '2:20: buckets.b: "bot" counts nobody: "access_tokens" of gateway.yaml has no rule for "bots"',
+      '2:20: buckets.b: "bot" has no effect: "access_tokens" of gateway.yaml has no rule for "bots"',
     ]);
   });
 

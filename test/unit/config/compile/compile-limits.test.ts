@@ -206,6 +206,6 @@ describe('window_slack', () => {
 it('is another file than the one that names it', async () => {
   const files = { 'gateway.yaml': `${NEEDED}limits: ./gateway.yaml\n` };
   expect(diagnosticsOf(await loadFiles(files))).toEqual([
-    'gateway.yaml:3:9: limits: this is the name of this very file: limits stand in one of their own',
+    'gateway.yaml:3:9: limits: this names the file itself: put limits into a file of their own',
   ]);
 });

@@ -74,13 +74,17 @@ describe('the secret of the gateway', () => {
   it('is in one place only', async () => {
     expect(
       await diagnosticsWith('client_secret_file: oidc, client_secret: "$' + '{SECRET}"', { oidc: SECRET }),
-    ).toEqual(['22: "client_secret" is there as well: leave out one of the two']);
+    ).toEqual(['22: "client_secret" is given as well: remove one of the two']);
   });
 
   it.each([
     ['is missing', {}, 'no such file (looked for in '],
     ['is empty', { oidc: '\n' }, 'the file is empty'],
-    ['has several lines', { oidc: 'hunter2\nhunter2' }, 'a secret is one line without control characters'],
+    [
+      'has several lines',
+      { oidc: 'hunter2\nhunter2' },
+      'a secret must be one line without control characters',
+    ],
     ['is not text', { oidc: Buffer.from([0xff, 0xfe]) }, 'the file is not UTF-8 text'],
     ['is a folder', { 'oidc/x': '' }, 'this is a directory, expected a file'],
     [
@@ -105,11 +109,11 @@ describe('a way to authenticate', () => {
   it.each([
     [
       'client_authentication: none, client_secret: "$' + '{SECRET}"',
-      '51: "client_secret" has no use with client_authentication: none',
+      '51: "client_secret" has no effect with client_authentication: none',
     ],
     [
       'client_secret: "$' + '{SECRET}", private_key_id: gateway-2026',
-      '50: "private_key_id" has no use with client_authentication: client_secret_basic',
+      '50: "private_key_id" has no effect with client_authentication: client_secret_basic',
     ],
     [
       'client_authentication: private_key_jwt',
@@ -135,7 +139,7 @@ describe('a way to authenticate', () => {
   });
 
   it.each([
-    ['nonsense', 'the file holds no private key in PEM form, or an encrypted one'],
+    ['nonsense', 'the file contains no PEM private key, or an encrypted one'],
     [ed25519, 'cannot be used: a key of type ed25519 cannot sign client assertions: use RSA or EC'],
   ])('is refused with a key that cannot sign', async (key, why) => {
     const keys = 'private_key_file: key.pem, client_authentication: private_key_jwt';
@@ -145,7 +149,7 @@ describe('a way to authenticate', () => {
   it('does not show a key that is put in the place of its file', async () => {
     const keys = `private_key_file: ${JSON.stringify(rsa)}, client_authentication: private_key_jwt`;
     const diagnostics = await diagnosticsWith(keys);
-    expect(diagnostics).toEqual(['40: private_key_file: write the path of a file here, not what it holds']);
+    expect(diagnostics).toEqual(['40: private_key_file: write the path of the file here, not its content']);
   });
 });
 
@@ -179,9 +183,9 @@ describe('the files for https', () => {
   it('are refused where they hold something else', async () => {
     const tls = 'tls: { ca_file: x, certificate_file: x, key_file: x }';
     expect(await diagnosticsWith(NONE + tls, { x: SECRET })).toEqual([
-      '67: tls.ca_file: the file holds no certificate in PEM form',
-      '88: tls.certificate_file: the file holds no certificate in PEM form',
-      '101: tls.key_file: the file holds no private key in PEM form, or an encrypted one',
+      '67: tls.ca_file: the file contains no PEM certificate',
+      '88: tls.certificate_file: the file contains no PEM certificate',
+      '101: tls.key_file: the file contains no PEM private key, or an encrypted one',
     ]);
   });
 

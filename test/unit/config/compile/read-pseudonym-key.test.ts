@@ -19,7 +19,7 @@ test('the key of the names in the log is the text of its file', async () => {
 
 test('a key that can be guessed is a mistake, which does not show it', async () => {
   expect(diagnosticsOf(await load(KEY.slice(1)))).toEqual([
-    'gateway.yaml:1:28: log.pseudonym_key_file: the key has fewer than 32 characters: "openssl rand -base64 32" makes one',
+    'gateway.yaml:1:28: log.pseudonym_key_file: the key has fewer than 32 characters: generate one with "openssl rand -base64 32"',
   ]);
 });
 
@@ -35,6 +35,6 @@ test('a key that cannot be read is a mistake', async () => {
 test('a key in the place of its file is a mistake, which does not show it', async () => {
   const gateway = `log: { pseudonym_key_file: "-----BEGIN KEY" }\n${NEEDED}`;
   expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': gateway }))).toEqual([
-    'gateway.yaml:1:28: log.pseudonym_key_file: write the path of a file here, not what it holds',
+    'gateway.yaml:1:28: log.pseudonym_key_file: write the path of the file here, not its content',
   ]);
 });

@@ -4,7 +4,7 @@ import { resolveVariables } from '../../../../src/config/file/environment.ts';
 const ENV = { HOST: 'api', PORT_2: '3000', EMPTY: '', NESTED: `\${HOST}`, _x: 'y' };
 
 // Nothing of what stands in the braces is repeated: it may be a secret.
-const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may stand in \${ }; write $\${ for a literal \${`;
+const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may be inside \${ }; write $\${ for a literal \${`;
 const NOT_CLOSED = `a "\${" is not closed: write \${NAME}, or $\${ for a literal \${`;
 
 describe('resolveVariables', () => {

@@ -51,7 +51,7 @@ describe('a folder of limits', () => {
   it('warns of a name that people take for one that counts', async () => {
     const { warnings } = await loaded({ 'limits/a.yaml': 'global: off\n', 'limits/b.yml': 'nonsense' });
     expect(warnings.map(({ message }) => message)).toEqual([
-      'limits: "b.yml" in this folder is not read, for only names that end in .yaml are',
+      'limits: "b.yml" in this folder is ignored: only *.yaml files are read',
     ]);
   });
 
@@ -99,7 +99,7 @@ describe('a folder of limits', () => {
 
   it('may not be empty, or of folders', async () => {
     expect(await mistakes({ 'limits/.keep': '' })).toEqual([
-      'gateway.yaml:3:9: limits: this folder holds no file whose name ends in .yaml',
+      'gateway.yaml:3:9: limits: this folder contains no *.yaml file',
     ]);
     expect(await mistakes({ 'limits/a.yaml/b.yaml': 'global: off\n' })).toEqual([
       'a.yaml: this is a directory, expected a file',

@@ -89,10 +89,14 @@ describe('a YAML tree', () => {
       'a: *b\n',
       '1:4: no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     ],
-    ['an alias within itself', 'a: &a [*a]\n', '1:8: this alias stands inside of what it stands for'],
-    ['a merge of itself', 'a: &a { <<: *a }\n', '1:13: this alias stands inside of what it stands for'],
-    ['a merge of a list of numbers', 'a: &a [1]\nb: { <<: *a }\n', '1:8: "<<" merges maps, and this is none'],
-    ['a merge of a word', 'b: { <<: a }\n', '1:10: "<<" merges maps, and this is none'],
+    ['an alias within itself', 'a: &a [*a]\n', '1:8: this alias refers to a value that contains it'],
+    ['a merge of itself', 'a: &a { <<: *a }\n', '1:13: this alias refers to a value that contains it'],
+    [
+      'a merge of a list of numbers',
+      'a: &a [1]\nb: { <<: *a }\n',
+      '1:8: "<<" merges maps, and this is not a map',
+    ],
+    ['a merge of a word', 'b: { <<: a }\n', '1:10: "<<" merges maps, and this is not a map'],
     [
       'a tag of its own',
       'a: !secret x\n',

@@ -220,9 +220,7 @@ describe('a bad file', () => {
     expect(await room.refuses(1)).toEqual([
       'limits.yaml:1:1: unknown key "globl", did you mean "global"?',
       expect.stringMatching(/^limits.yaml:2:12: .*the bucket "a" limits nobody/),
-      expect.stringMatching(
-        /^limits.yaml:2:12: warning: buckets: no line of "routes" leads to the bucket "a"/,
-      ),
+      expect.stringMatching(/^limits.yaml:2:12: warning: buckets: no line of "routes" uses the bucket "a"/),
     ]);
     await room.replace('limits.yaml', 'globl: {}\nbuckets: { a: {} }\n');
     await room.quiet();

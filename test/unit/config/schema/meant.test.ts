@@ -59,18 +59,22 @@ describe('a value that is not what was expected is told with what was meant', ()
   });
 
   it.each([
-    [TIME, '10', ': a time has a unit, such as 10ms or 10s'],
+    [TIME, '10', ': add a unit, such as 10ms or 10s'],
     [COUNT, '"100"', ': write 100 without quotes'],
     [TRUTH, '"false"', ': write false without quotes'],
-    [ORIGIN, '"*"', ': for every page write "origins: any", in place of the list'],
-    [ORIGIN, '"https://*.example.com"', ': list each origin, there are no patterns'],
-    ['cors: { origins: any, allow_headers: [VALUE] }', '"*"', ': for all write any, in place of the list'],
+    [ORIGIN, '"*"', ': to allow every page, write "origins: any"'],
+    [ORIGIN, '"https://*.example.com"', ': list each origin, patterns are not supported'],
+    [
+      'cors: { origins: any, allow_headers: [VALUE] }',
+      '"*"',
+      ': to allow all, write any in place of the list',
+    ],
     ['trusted_proxies: [VALUE]', '"*"', ': list the networks themselves'],
     ['trusted_proxies: [VALUE]', 'lb.internal', ': names are not looked up, write the address'],
     [
       `${API.replace('path: /**', 'path: /**, methods: [VALUE]').replace(/VALUE }$/, '{ url: "http://a" } }')}`,
       '"*"',
-      ': leave out "methods" for every one',
+      ': leave out "methods" to match every method',
     ],
   ])('%s with %s: %s', async (line, value, advice) => {
     const [diagnostic, ...others] = await diagnosticsIn(withValue(line, value));

@@ -99,7 +99,7 @@ describe('a secret in the place of any value', () => {
     async value => {
       for (const path of ['identity_provider.client_secret', 'store.password']) {
         const diagnostics = await printGateway(path.split('.'), value);
-        expect(diagnostics.join('\n')).toContain('a secret never stands in this file');
+        expect(diagnostics.join('\n')).toContain('this file must not contain secrets');
         expect(diagnostics.join('\n')).not.toMatch(/hunter2|12345/);
       }
     },

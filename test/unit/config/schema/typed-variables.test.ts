@@ -37,7 +37,7 @@ describe('a variable where a number, true or false has to be', () => {
     const text = NEEDED.replace(/routes:.*\n/, routes);
     expect(await diagnosticsIn(text, { CLOSE: 'false' })).toEqual([]);
     expect(await diagnosticsIn(text, { CLOSE: 'true' })).toEqual([
-      expect.stringContaining('with "authentication: none" no token is looked at'),
+      expect.stringContaining('has no effect with "authentication: none"'),
     ]);
   });
 

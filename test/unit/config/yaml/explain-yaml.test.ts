@@ -19,7 +19,7 @@ const FURTHER = (line: number) =>
 const INDENTED = (depth: number) =>
   `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
 const KEY_AMONG_ITEMS =
-  'a key stands among list items: write "- " before it, or indent it to belong to the item above';
+  'this key is among list items: write "- " before it, or indent it to belong to the item above';
 
 describe('what breaks YAML is told by what to write instead', () => {
   it.each<[string, string, string[]]>([
@@ -35,18 +35,18 @@ describe('what breaks YAML is told by what to write instead', () => {
     [
       'a list item among keys',
       'a:\n  c: 2\n  - b: 1\n',
-      ['3:1: a list item stands among keys: indent it below the key that it belongs to'],
+      ['3:1: this list item is among keys: indent it below the key it belongs to'],
     ],
     ['a "-" without a space', 'a:\n  - b: 1\n  -c: 2\n', ['3:3: write a space after this "-"']],
     [
       'a key further out than the first of the file',
       '   a:\n  b: x\n  c: y\nd: 1\n',
-      ['2:3: this line is indented by 2 and the first of the file by 3: its keys begin in one column'],
+      ['2:3: this line is indented by 2 and the first line of the file by 3: align the top-level keys'],
     ],
     [
       'a list further out than its first item',
       '# c\n  - a\n- b\n',
-      ['3:1: this line is indented by 0 and the first of the file by 2: its keys begin in one column'],
+      ['3:1: this line is indented by 0 and the first line of the file by 2: align the top-level keys'],
     ],
     // Tabs.
     ['a tab', 'a:\n\tb: 1\n\tc: 1\n', [`2:1: ${TAB}`, `3:1: ${TAB}`]],
@@ -69,7 +69,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     [
       'a full-width colon',
       'a: 1\nb：2\nc: 3\n',
-      ['2:2: this colon (U+FF1A) is not the one of YAML: type ":" and a space'],
+      ['2:2: this colon (U+FF1A) is not an ASCII ":": type ":" and a space'],
     ],
     [
       'a no-break space',
@@ -134,7 +134,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     [
       'a brace whose end is a comment',
       'a: { b: 1 #}\nc: 2\n',
-      ['1:4: this "{" is not closed: write "}" at its end; what stands behind " #" is a comment'],
+      ['1:4: this "{" is not closed: write "}" at its end; everything after " #" is a comment'],
     ],
     ['a bracket without an end', 'a: [1\nc: 2\n', ['1:4: this "[" is not closed: write "]" at its end']],
     [
@@ -147,7 +147,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     ['a missing comma', 'a: { b: "1" c: 2 }\n', [`1:9: ${COMMA}`]],
     ['a semicolon for a comma', 'a: { b: 1; c: 2 }\n', [`1:9: ${COMMA}`]],
     ['a missing comma in a list', 'a: ["x" "y"]\n', [`1:9: ${COMMA}`]],
-    ['a comma too much', 'a: { b: 1,, c: 2 }\n', ['1:11: no entry stands before this comma: remove it']],
+    ['a comma too much', 'a: { b: 1,, c: 2 }\n', ['1:11: there is no entry before this comma: remove it']],
     [
       'text behind a bracket',
       'a: [::]:80\n',
@@ -168,11 +168,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     ],
     ['"&"', 'a: & b\n', ['1:4: a value that starts with "&" must be in quotes']],
     ['">"', 'a: > x\nb: 1\n', ['1:6: a value that starts with "|" or ">" must be in quotes']],
-    [
-      '"%" in the first line',
-      '%a: 1\n',
-      ['1:1: a line that starts with "%" is for the YAML reader: remove it'],
-    ],
+    ['"%" in the first line', '%a: 1\n', ['1:1: a line that starts with "%" is a YAML directive: remove it']],
     [
       'a key of more than 1024 characters',
       `${'a'.repeat(1100)}: 1\n`,
@@ -187,17 +183,17 @@ describe('what breaks YAML is told by what to write instead', () => {
     [
       'a zero byte',
       'a: 1\nb: x\0y\n',
-      ['2:5: the character U+0000 does not belong into a text: is this the right file?'],
+      ['2:5: the character U+0000 does not belong in a text file: is this the right file?'],
     ],
     [
       'an escape of a terminal',
       'a: "\u001b[31m"\n',
-      ['1:5: the character U+001B does not belong into a text: is this the right file?'],
+      ['1:5: the character U+001B does not belong in a text file: is this the right file?'],
     ],
     [
       'a byte order mark in the middle',
       'a: 1\n\ufeffb: 2\n',
-      ['2:1: the character U+FEFF does not belong into a text: is this the right file?'],
+      ['2:1: the character U+FEFF does not belong in a text file: is this the right file?'],
     ],
     // Keys that come twice.
     ['a doubled key', 'a: 1\nb:\n  c: 1\n  d: 1\n  c: 2\n', ['5:3: the key "c" is already there, in line 3']],

@@ -43,7 +43,7 @@ describe('parseYamlText', () => {
     [
       'an unknown version of YAML',
       '%YAML 1.9\n---\na: 1\n',
-      '1:7: a line that starts with "%" is for the YAML reader: remove it',
+      '1:7: a line that starts with "%" is a YAML directive: remove it',
     ],
     ['lists a thousand deep', `a: ${'['.repeat(5000)}`, expect.stringMatching(/^1:\d+: nested too deeply$/)],
   ])('places %s', (_, text, mistake) => {
@@ -52,7 +52,7 @@ describe('parseYamlText', () => {
 
   it('tells one mistake a line, since what follows in the line is out of step', () => {
     expect(mistakesIn('- a\nb: 1\n')).toEqual([
-      '2:1: a key stands among list items: write "- " before it, or indent it to belong to the item above',
+      '2:1: this key is among list items: write "- " before it, or indent it to belong to the item above',
     ]);
   });
 

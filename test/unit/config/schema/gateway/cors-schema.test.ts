@@ -44,7 +44,7 @@ test.each([
     '1:7: cors: missing key "origins": expected any, or a list of origins such as [https://app.example.com]',
   ],
   ['on', '1:7: cors: expected off, or a map such as { origins: [https://app.example.com] }, found "on"'],
-  ['{ origins: [] }', '1:18: cors.origins: an empty list lets nobody in: leave out "cors" for that'],
+  ['{ origins: [] }', '1:18: cors.origins: an empty list allows no page: leave out "cors" instead'],
   [
     '{ origins: [app.example.com] }',
     `1:19: cors.origins[0]: ${ORIGIN}, found "app.example.com", did you mean https://app.example.com?`,
@@ -60,11 +60,11 @@ test.each([
   ['{ origins: ["null"] }', `1:19: cors.origins[0]: ${ORIGIN}, found "null"`],
   [
     '{ origins: ["*"] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "*": for every page write "origins: any", in place of the list`,
+    `1:19: cors.origins[0]: ${ORIGIN}, found "*": to allow every page, write "origins: any"`,
   ],
   [
     '{ origins: ["https://*.example.com"] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "https://*.example.com": list each origin, there are no patterns`,
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://*.example.com": list each origin, patterns are not supported`,
   ],
   [
     '{ origins: ["https://a:443"] }',
@@ -76,7 +76,7 @@ test.each([
   ],
   [
     '{ origins: any, credentials: true }',
-    '1:36: cors.credentials: with credentials list the origins: "any" would let every web page act in the name of its visitors',
+    '1:36: cors.credentials: list the origins when credentials is true: with "any", every web page could act on behalf of its visitors',
   ],
   [
     '{ origins: any, allow_header: [X-A] }',

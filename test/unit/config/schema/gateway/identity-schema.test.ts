@@ -22,8 +22,8 @@ const HTTP = 'is plain http and not on loopback: use https, or set allow_http: t
 const MOMENT = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
 const CLAIM = 'expected the name of a claim such as sub';
 const SECRET =
-  'a secret never stands in this file: write "$' +
-  '{NAME}" for a variable of the environment, or name a file with client_secret_file';
+  'this file must not contain secrets: write "$' +
+  '{NAME}" to read an environment variable, or name a file with client_secret_file';
 
 /** The diagnostics of `identity_provider` in line 1, with this key before those that are needed, from column 22 on. */
 function diagnosticsOfProvider(written: string): Promise<string[]> {
@@ -60,8 +60,8 @@ describe('a value of identity_provider', () => {
     ['issuer: "https://u:hunter2@id"', '30: issuer: must not hold a user name or password'],
     ['issuer: "https://id?a=b"', '30: issuer: must not have a query'],
     ['issuer: "https://id#a"', '30: issuer: must not have a fragment'],
-    ['issuer: "https://id.example.com "', '30: issuer: must not hold blanks or line ends'],
-    ['issuer: "$' + '{BLANK}"', '30: issuer: must not hold blanks or line ends'],
+    ['issuer: "https://id.example.com "', '30: issuer: must not contain spaces or line breaks'],
+    ['issuer: "$' + '{BLANK}"', '30: issuer: must not contain spaces or line breaks'],
     ['discovery_url: ""', '22: discovery_url: write an address such as https://id.example.com/token'],
     ['discovery_url: id', '37: discovery_url: has no scheme: write https:// before it'],
     ['discovery_url: "http://id.svc"', `37: discovery_url: ${HTTP}`],
@@ -78,7 +78,7 @@ describe('a value of identity_provider', () => {
     ['allow_http: yes', '34: allow_http: expected true or false, found "yes", did you mean true?'],
     [
       'timeout: 5',
-      '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5: a time has a unit, such as 5ms or 5s',
+      '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5: add a unit, such as 5ms or 5s',
     ],
     ['timeout: 0s', '31: timeout: expected a time from 1ms to 24h, found "0s"'],
     [
@@ -96,18 +96,18 @@ describe('a value of identity_provider', () => {
     ['client_secret: "hunter2$' + '{SECRET}"', `37: client_secret: ${SECRET}`],
     ['client_secret: "$' + '{GONE:-hunter2hunter2}"', `37: client_secret: ${SECRET}`],
     ['client_secret: "$' + '{EMPTY}"', '37: client_secret: the secret is empty'],
-    ['client_secret: "$' + '{LINES}"', '37: client_secret: a secret is one line without control characters'],
+    [
+      'client_secret: "$' + '{LINES}"',
+      '37: client_secret: a secret must be one line without control characters',
+    ],
     ['client_secret: "$' + '{NOPE}"', '37: the environment variable NOPE is not set'],
     ['redirect_uri: /cb', `36: redirect_uri: ${URI}, found "/cb"`],
-    [
-      'redirect_uri: "https://app/#a"',
-      '36: redirect_uri: must not have a fragment (RFC 6749, section 3.1.2)',
-    ],
+    ['redirect_uri: "https://app/#a"', '36: redirect_uri: must not have a fragment (RFC 6749, 3.1.2)'],
     ['redirect_uris: none', '37: redirect_uris: expected any, or a list of redirect URIs, found "none"'],
     ['redirect_uris: [app, any]', `38: redirect_uris[0]: ${URI}, found "app"`],
     [
       'scope: "openid  profile"',
-      '29: scope: expected scopes separated by one blank, such as "openid profile", found "openid  profile"',
+      '29: scope: expected scopes separated by single spaces, such as "openid profile", found "openid  profile"',
     ],
     ['max_in_flight: 0', '37: max_in_flight: expected a whole number from 1 to 1000000, found 0'],
   ])('is refused: %s', async (written, diagnostic) => {
@@ -157,11 +157,11 @@ describe('a value of access_tokens', () => {
       'principal: sub',
       '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
     ],
-    ['principal: []', '29: principal: an empty list tells nobody from anybody: name at least one claim'],
-    ['principal: [sub, sub]', '29: principal: a claim is named twice'],
+    ['principal: []', '29: principal: an empty list cannot tell callers apart: name at least one claim'],
+    ['principal: [sub, sub]', '29: principal: a claim is listed twice'],
     [
       'principal: [sub, jti]',
-      '29: principal: exp, nbf, iat, jti are of one token alone: its caller would be another with the next one',
+      '29: principal: exp, nbf, iat, jti change with every token: use claims that stay the same for a caller',
     ],
     ['principal: [7]', `30: principal[0]: ${CLAIM}, found 7`],
     ['bots: all', '24: bots: expected none, or a map such as { claim: client_id }, found "all"'],
@@ -173,21 +173,21 @@ describe('a value of access_tokens', () => {
     ],
     [
       'bots: { claim: x, principal: [] }',
-      '47: bots.principal: an empty list tells nobody from anybody: name at least one claim',
+      '47: bots.principal: an empty list cannot tell callers apart: name at least one claim',
     ],
     ['identity_headers: [X-A]', '36: identity_headers: expected a map of keys, found a list'],
     ['identity_headers: { X-A: 7 }', `43: identity_headers.X-A: ${CLAIM}, found 7`],
     [
       'identity_headers: { "X A": sub }',
-      '38: identity_headers: "X A" is no name: write letters, digits and "-", such as X-Auth-Subject',
+      '38: identity_headers: "X A" is not a header field name: use letters, digits and "-", such as X-Auth-Subject',
     ],
     [
       'schemes: Bearer',
-      '27: schemes: expected a list of words such as [Bearer, Bot], found "Bearer", did you mean [Bearer]?',
+      '27: schemes: expected a list of schemes such as [Bearer, Bot], found "Bearer", did you mean [Bearer]?',
     ],
     ['schemes: [Bot]', '27: schemes: Bearer must be among them: it is the scheme of every standard client'],
-    ['schemes: [Bearer, bearer]', '27: schemes: a word is there twice (letter case makes no difference)'],
-    ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a word such as Bearer or Bot, found "a b"'],
+    ['schemes: [Bearer, bearer]', '27: schemes: a scheme is listed twice (case does not matter)'],
+    ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a scheme such as Bearer or Bot, found "a b"'],
     ['leeway: 11m', '26: leeway: expected a time from 0s to 10m, found "11m"'],
     ['not_before: yesterday', `30: not_before: ${MOMENT}, found "yesterday"`],
     ['not_before: 2026-02-30T00:00:00Z', `30: not_before: ${MOMENT}, found "2026-02-30T00:00:00Z"`],
