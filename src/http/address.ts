@@ -2,8 +2,8 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { hexGroups, ipv6Groups, ipv6Text, mappedIpv4 } from './ipv6.ts';
 
 /**
- * The one spelling of an IP address: dotted IPv4, also where it came mapped into IPv6, or IPv6 as in RFC 5952. Takes what
- * sockets report and what proxies write into `X-Forwarded-For`: brackets, a port and a zone are cut off. Null for anything
+ * Writes an IP address in its one canonical form: IPv4 with dots, even if it came mapped into IPv6, and IPv6 as in RFC 5952.
+ * Accepts what sockets report and what proxies write into `X-Forwarded-For`; drops brackets, port and zone. Null for anything
  * else.
  */
 export function normalizeAddress(text: string): string | null {
@@ -11,14 +11,14 @@ export function normalizeAddress(text: string): string | null {
   return isIPv6(text) ? normalizeIpv6(text) : withoutPort(text);
 }
 
-/** What a normalized address counts as: IPv4 as itself, IPv6 as its /64, since a single host may have all of that. */
+/** The key that a normalized address is counted under: IPv4 as it is, IPv6 as its /64, all of which one host may own. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;
   const network = FIRST_FOUR_GROUPS.exec(address)?.[0] ?? `${hexGroups(ipv6Groups(address).slice(0, 4))}:`;
   return `${network}:${NETWORK}`;
 }
 
-/** The address that stands for a key when a set of networks is asked: IPv4 itself, of IPv6 that of the network. */
+/** Turns a key back into an address that an `AddressSet` can look up: the IPv4 address itself, or the IPv6 network's first. */
 export function addressOfKey(key: string): string {
   return key.endsWith(NETWORK) ? key.slice(0, -NETWORK.length) : key;
 }
@@ -26,21 +26,21 @@ export function addressOfKey(key: string): string {
 const NETWORK = '/64';
 
 /**
- * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families are kept apart: no IPv4
- * address is in an IPv6 network, not even in `::/0`.
+ * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families stay apart: no IPv4 address
+ * is in an IPv6 network, not even in `::/0`.
  */
 export class AddressSet {
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
 
-  /** Throws an Error for an entry that is no address and no network; it says what to write instead. */
+  /** Throws an Error for an entry that is neither an address nor a network; the message says what to write instead. */
   constructor(entries: readonly string[]) {
     for (const entry of entries) this.#add(entry);
     this.#empty = entries.length === 0;
   }
 
-  /** `address`: as `normalizeAddress` gives it. */
+  /** `address`: as returned by `normalizeAddress`. */
   has(address: string): boolean {
     if (this.#empty) return false;
     return address.includes(':') ? this.#ipv6.check(address, 'ipv6') : this.#ipv4.check(address, 'ipv4');
@@ -51,7 +51,9 @@ export class AddressSet {
     const bits = isIPv4(address) ? 32 : 128;
     const prefix = digits === undefined ? bits : Number(digits);
     if (isIP(address) === 0 || prefix > bits) {
-      throw new Error(`"${entry}" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`);
+      throw new Error(
+        `"${entry}" is not an address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`,
+      );
     }
     const mapped = bits === 128 ? mappedIpv4(ipv6Groups(address)) : null;
     if (bits === 32) this.#ipv4.addSubnet(address, prefix, 'ipv4');
@@ -61,20 +63,20 @@ export class AddressSet {
   }
 }
 
-/** A client as proxies tell of it, and what it says itself. */
+/** The client as trusted proxies report it, and what it claims about itself. */
 export interface ForwardedClient {
   readonly address: string;
-  /** What stands left of it in `X-Forwarded-For`, for which nobody vouches but this address; null: nothing. */
+  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; null: none. */
   readonly claim: string | null;
 }
 
 /**
- * The address that a request counts as coming from where its peer is a trusted proxy: the right-most address of
- * `X-Forwarded-For` that is not one (each proxy adds the address that it saw on the right). Where all are trusted it is the
- * left-most, and where an entry is no address the last valid one before it, from the right; the peer's where there is none.
+ * Finds the client behind a trusted proxy: the right-most address in `X-Forwarded-For` that is not itself a trusted proxy
+ * (each proxy appends the address it saw). If all are trusted, that is the left-most one. An entry that is not an address ends
+ * the search at the entry to its right, or at the peer.
  *
- * @param forwardedFor the values of all its lines in order. They are read from the right and no further than needed, so what
- *   a client puts in front of its own address costs nothing.
+ * @param forwardedFor the values of all lines, in order. Read from the right, no further than needed, so whatever a client
+ *   puts in front of its own address costs nothing.
  */
 export function forwardedClient(
   peer: string,
@@ -99,8 +101,8 @@ export function forwardedClient(
 }
 
 /**
- * The address that a forwarding field's last element names, which is the one that its sender saw; null: none. `value`: of the
- * field's last line, whose end alone is looked at. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
+ * The address in a forwarding field's last element, which is the one that the sender of the field saw; null: none. `value`: the
+ * field's last line, of which only the end is read. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
  */
 export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: string): string | null {
   const end = value.slice(-MAX_ELEMENT);
@@ -112,13 +114,13 @@ export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: 
 
 const MAX_ELEMENT = 256;
 
-/** Eight groups, none zero, in canonical spelling: what most hosts have, and not worth taking apart. */
+/** Eight groups without zeros, already canonical. Most hosts have such an address, so skip parsing it. */
 const USUAL_IPV6 = /^(?:[1-9a-f][0-9a-f]{0,3}:){7}[1-9a-f][0-9a-f]{0,3}$/;
 
 const FIRST_FOUR_GROUPS = /^(?:[0-9a-f]+:){4}/;
 
 function normalizeIpv6(text: string): string {
-  // What a socket that listens on both families reports of an IPv4 client.
+  // A dual-stack socket reports IPv4 clients this way.
   if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
   const groups = ipv6Groups(text.replace(/%.*/s, ''));
   return mappedIpv4(groups) ?? ipv6Text(groups);

@@ -4,13 +4,13 @@ import { type Fields, firstValue } from '../core/index.ts';
 export interface CorsRules {
   /** Origins as browsers write them; null: any. */
   readonly origins: ReadonlySet<string> | null;
-  /** Request fields that may be sent beside the simple ones; null: those that the preflight asks for. */
+  /** Request fields that may be sent besides the simple ones; null: those that the preflight asks for. */
   readonly allowHeaders: readonly string[] | null;
   readonly credentials: boolean;
   readonly maxAgeS: number;
 }
 
-/** What scripts may read of a response beside the simple fields: all that the gateway says about limits, and its request id. */
+/** What scripts may read besides the simple fields: everything that the gateway says about limits, and its request id. */
 const EXPOSED = [
   ...[
     'X-RateLimit-Limit',
@@ -23,13 +23,13 @@ const EXPOSED = [
 ].join(', ');
 
 const NOTHING: Fields = [];
-/** Caches must not give the response for one origin to another. */
+/** Caches must not serve one origin's response to another. */
 const VARY: Fields = ['Vary', 'Origin'];
 
-/** Names of fields (RFC 9110, 5.6.2: tokens), with commas and blanks between them. What is echoed holds nothing else. */
+/** Field names (tokens, RFC 9110, 5.6.2) separated by commas and blanks. Nothing else is echoed. */
 const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 
-/** The fields that let a script of this origin read a response. Without an origin, or with one that may not, there are none but `Vary`. */
+/** The fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed. */
 export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
@@ -37,8 +37,8 @@ export function corsFields(rules: CorsRules, origin: string | undefined): Fields
 }
 
 /**
- * The method that a browser would send if it may, where an OPTIONS with these fields is a preflight: one that names its
- * origin as well. Null for any other request. https://fetch.spec.whatwg.org/#cors-preflight-request
+ * The method that a preflight asks for. Null unless an OPTIONS with these fields is a preflight: it names both a method and an
+ * origin. https://fetch.spec.whatwg.org/#cors-preflight-request
  */
 export function askedMethod(fields: Fields): string | null {
   const origin = firstValue(fields, 'origin') ?? '';
@@ -47,8 +47,8 @@ export function askedMethod(fields: Fields): string | null {
 }
 
 /**
- * The response's fields to a preflight that asks for this method; null: one that is not served. None of them says yes to that,
- * to an origin that may not use the gateway, or to fields whose names are none.
+ * The fields that answer a preflight for this method; null: a method that is not served. Only `Vary` if the method is not
+ * served, the origin is not allowed, or the field names asked for are not valid.
  */
 export function preflightFields(rules: CorsRules, fields: Fields, method: string | null): Fields {
   const origin = firstValue(fields, 'origin') ?? '';
@@ -71,7 +71,7 @@ function mayUse({ origins }: CorsRules, origin: string): boolean {
   return origins === null || origins.has(origin);
 }
 
-/** With credentials the wildcard is not allowed, so the origin itself is named. */
+/** Names the origin itself with credentials, where the Fetch standard forbids the wildcard. */
 function originFields({ origins, credentials }: CorsRules, origin: string): string[] {
   const named = origins === null && !credentials ? '*' : origin;
   return [

@@ -1,9 +1,9 @@
 import { CALLER_CLAIMS, ORIGIN_CLAIMS, OVERRIDES } from './guarded-names.ts';
 import { NameTable } from './name-table.ts';
 
-/** What becomes of a request's header field. */
+/** What happens to a header field of a request. */
 export type FieldRule =
-  /** Read by the gateway, and written anew where the upstream needs it. */
+  /** The gateway reads it and writes its own if the upstream needs one. */
   | 'host'
   | 'connection'
   | 'authorization'
@@ -15,14 +15,14 @@ export type FieldRule =
   | 'forwarded'
   /** Never forwarded. */
   | 'drop'
-  /** Forwarded only when a trusted proxy sent it: it says where the request came from. */
+  /** Says where the request came from: forwarded only from a trusted proxy. */
   | 'origin'
-  /** The same: it says who sends, as `identity_headers` may do instead. */
+  /** Says who sent it: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
   | 'caller'
-  /** Would be one of the two, and is forwarded from anyone. */
+  /** Would be one of these two, but the operator lets anyone send it. */
   | 'keep';
 
-/** Fields that end at this hop (RFC 9110, 7.6.1) beside those below, and one that starts HTTP/2 by another way. */
+/** Fields that end at this hop (RFC 9110, 7.6.1) besides those below, and the one that asks for an upgrade to HTTP/2. */
 const HOP_BY_HOP = [
   'keep-alive',
   'proxy-connection',
@@ -33,7 +33,7 @@ const HOP_BY_HOP = [
   'http2-settings',
 ];
 
-/** Read by the listener, which hands on what they mean, and written anew. */
+/** The listener reads these and hands on what they mean; the gateway writes its own. */
 const FRAMING = ['content-length', 'transfer-encoding', 'expect'];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
@@ -47,25 +47,25 @@ const READ: readonly (readonly [string, FieldRule])[] = [
   ['x-forwarded-host', 'forwarded-host'],
 ];
 
-/** Names of header fields, in any letter case. */
+/** Header field names, in any letter case. */
 export interface ForwardingOptions {
-  /** Further ones that only trusted proxies may send. */
+  /** Further fields that only trusted proxies may send. */
   readonly remove?: readonly string[];
-  /** Ones of the lists that anyone may send: an application owns them. What the gateway writes or drops cannot be one. */
+  /** Guarded fields that anyone may send because an application owns them. No effect on fields the gateway writes or drops. */
   readonly keep?: readonly string[];
-  /** Ones that the gateway alone writes: a client's are dropped. */
+  /** Fields that only the gateway writes: a client's are dropped. */
   readonly own?: readonly string[];
 }
 
-/** Which request fields the gateway reads, drops or believes; compiled once for a configuration. */
+/** Which request fields the gateway reads, drops or believes; compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
   constructor({ remove = [], keep = [], own = [] }: ForwardingOptions = {}) {
-    // The last one counts: what the gateway writes or drops can be neither kept nor believed.
+    // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
       ...withRule(ORIGIN_CLAIMS, 'origin'),
-      // Like those, and looked at: who sends it without being trusted may be a proxy that should be.
+      // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
       ['forwarded', 'forwarded'],
       ...withRule(CALLER_CLAIMS, 'caller'),
       ...withRule(remove, 'origin'),

@@ -1,4 +1,4 @@
-/** The eight 16-bit groups of an IPv6 address; `text`: one that `net.isIPv6` accepts, without a zone. */
+/** The eight 16-bit groups of an IPv6 address. `text` must satisfy `net.isIPv6` and have no zone. */
 export function ipv6Groups(text: string): number[] {
   const [head = '', tail] = withoutDots(text).split('::');
   const first = groupsOf(head);
@@ -36,7 +36,7 @@ export function hexGroups(groups: readonly number[]): string {
   return groups.map(group => group.toString(16)).join(':');
 }
 
-/** `::192.0.2.7` with its last 32 bits as two groups. */
+/** Rewrites the dotted last 32 bits of `::192.0.2.7` as two groups. */
 function withoutDots(text: string): string {
   if (!text.includes('.')) return text;
   const start = text.lastIndexOf(':') + 1;

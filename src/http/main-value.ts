@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 
 import { decodeSegment } from './target.ts';
 
-/** A longer value is kept as its hash: keys are bounded, segments are not. */
+/** Longer values are replaced by their hash, since clients choose the length of a segment and keys must be bounded. */
 const MAX_LENGTH = 64;
 
 /**
- * The value of a main parameter, from the segment as it stands in the canonical path: decoded, and without what some services
- * cut off behind a semicolon, so that no other spelling is another key. Null: its bytes are not UTF-8.
+ * The value of a main parameter, from its segment of the canonical path: decoded, and cut at the first semicolon as some
+ * services do, so that no second spelling of a value gets a second key. Null: its bytes are not UTF-8.
  */
 export function mainValue(segment: string): string | null {
   const end = segment.search(/;|%3B/);

@@ -1,13 +1,13 @@
 import type { Fields } from '../core/index.ts';
 import type { Rejection } from '../http1/index.ts';
 
-/** What goes on of a larger number: RFC 9110, 7.6.2 lets a recipient have a maximum of its own. */
+/** Larger numbers are lowered to this: RFC 9110, 7.6.2 lets a recipient set its own maximum. */
 const MAX = 2 ** 31 - 1;
 const NAME = 'max-forwards';
 
 /**
- * How often a request with these fields may still be forwarded (RFC 9110, 7.6.2). null: nothing is said about that. Refused is
- * what two readers could take for two numbers.
+ * How often a request with these fields may still be forwarded (RFC 9110, 7.6.2); null: as often as needed. Rejects fields that
+ * two servers could read as two different numbers.
  */
 export function readMaxForwards(fields: Fields): number | null | Rejection {
   let value: string | null = null;
@@ -20,7 +20,7 @@ export function readMaxForwards(fields: Fields): number | null | Rejection {
   return /^\d+$/.test(value) ? Math.min(Number(value), MAX) : NO_NUMBER;
 }
 
-/** Says how often the request may be forwarded from here on, in the place of what came; at the end if that is not there. */
+/** Replaces the first `Max-Forwards`, or appends one. */
 export function writeMaxForwards(fields: string[], maxForwards: number): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     if (!isMaxForwards(fields[i] as string)) continue;
@@ -30,8 +30,8 @@ export function writeMaxForwards(fields: string[], maxForwards: number): void {
   fields.push('Max-Forwards', String(maxForwards));
 }
 
-const TWICE: Rejection = { refused: 'the header field "max-forwards" came twice' };
-const NO_NUMBER: Rejection = { refused: 'Max-Forwards is not a plain number' };
+const TWICE: Rejection = { rejected: 'the header field "max-forwards" came twice' };
+const NO_NUMBER: Rejection = { rejected: 'Max-Forwards is not a plain number' };
 
 function isMaxForwards(name: string): boolean {
   return name.length === NAME.length && name.toLowerCase() === NAME;

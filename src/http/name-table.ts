@@ -1,19 +1,19 @@
 /**
- * Looks header names up as the most careless server behind would: regardless of letter case, and with every character that
- * is no letter or digit taken for a hyphen. RFC 3875, 4.1.18 turns `-` into `_`; lighttpd does so with all of them, PHP with
- * the dot, and `X.Forwarded~For` and `X-Forwarded-For` become one variable.
+ * Looks header names up as the most careless backend would: ignoring letter case, and treating every character that is not a
+ * letter or digit as a hyphen. CGI turns `-` into `_` (RFC 3875, 4.1.18), PHP dots as well, and lighttpd everything, so that
+ * `X.Forwarded~For` and `X-Forwarded-For` become one variable.
  *
- * Nearly every name of a request is one that nobody asks for. Its first and third character tell most of those apart, the
- * characters in between the others, and no lower-case copy is made of any.
+ * Nearly all names in a request are in no table. Comparing the first and third character rules most of them out, and no
+ * lower-case copy is made of any.
  */
 export class NameTable<T> {
-  /** 1 for the slots that hold an entry: a look at it costs less than one at an empty list. */
+  /** 1 for the slots that hold an entry: cheaper to read than an empty list. */
   readonly #taken = new Uint8Array(SLOTS);
   readonly #slots: NameEntry<T>[][] = Array.from({ length: SLOTS }, () => []);
 
   /**
-   * `entries`: names with what is found for them, the last one where two are the same; a trailing `*` stands for any further
-   * characters. A whole name counts before a prefix, an earlier prefix before a later one.
+   * `entries`: names and their values; of two equal names the last wins. A trailing `*` matches any further characters. Whole
+   * names go before prefixes, and earlier prefixes before later ones.
    */
   constructor(entries: Iterable<readonly [string, T]>) {
     const byName = new Map<string, NameEntry<T>>();
@@ -29,12 +29,12 @@ export class NameTable<T> {
     }
   }
 
-  /** What was entered for this name in any spelling, or undefined. */
+  /** The value of this name in any spelling, or undefined. */
   get(name: string): T | undefined {
     return this.find(name)?.value;
   }
 
-  /** The same with the name as it was entered. */
+  /** The same, with the name as it was entered. */
   find(name: string): NameEntry<T> | undefined {
     const slot = slotOf(name);
     if (this.#taken[slot] === 0) return undefined;
@@ -44,7 +44,7 @@ export class NameTable<T> {
 
 /** One name of a table, or all names that begin with it. */
 export class NameEntry<T> {
-  /** Of a prefix without its `*`. */
+  /** Without the `*` of a prefix. */
   readonly name: string;
   readonly isPrefix: boolean;
   readonly value: T;
@@ -53,10 +53,11 @@ export class NameEntry<T> {
     this.isPrefix = name.endsWith('*');
     this.name = this.isPrefix ? name.slice(0, -1) : name;
     this.value = value;
-    if (this.isPrefix && this.name.length < SHORTEST_PREFIX) throw new Error(`"${name}" says too little`);
+    if (this.isPrefix && this.name.length < SHORTEST_PREFIX)
+      throw new Error(`"${name}" is too short for a prefix`);
   }
 
-  /** Whether `name` is this one in some spelling. */
+  /** Whether `name` is a spelling of this entry's name, or begins with one of its prefix. */
   isFor(name: string): boolean {
     const entered = this.name;
     if (this.isPrefix ? name.length < entered.length : name.length !== entered.length) return false;
@@ -66,7 +67,7 @@ export class NameEntry<T> {
     return true;
   }
 
-  /** Whether `name`, which this entry is for, is spelt as it was entered, in any letter case; with hyphens behind a prefix. */
+  /** Whether a `name` that matches this entry is spelt as it was entered, letter case aside, with hyphens after a prefix. */
   spells(name: string): boolean {
     for (let i = 0; i < name.length; i++) {
       const code = name.charCodeAt(i);
@@ -77,17 +78,17 @@ export class NameEntry<T> {
   }
 }
 
-/** A name as servers that fold it see it: in lower case, with a hyphen for each character that is no letter or digit. */
+/** Folds a name as careless servers do: to lower case, with a hyphen for each character that is not a letter or digit. */
 export function foldName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
 const HYPHEN = 0x2d;
-/** So many characters `slotOf` looks at. */
+/** `slotOf` reads this many characters. */
 const SHORTEST_PREFIX = 3;
 const SLOTS = 1_024;
 
-/** By the code of a character what it counts as. */
+/** Maps a character code to the code it is folded to. */
 const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
   foldName(String.fromCharCode(code)).charCodeAt(0),
 );

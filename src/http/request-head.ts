@@ -3,16 +3,16 @@ import { hopFieldNames } from '../http1/index.ts';
 import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
 
 /**
- * What one pass over a request's header fields finds: the fields that the gateway itself reads, and `kept`, those that
- * go to the upstream as they came.
+ * The result of one pass over a request's header fields: those that the gateway reads, and `kept`, those that go to the
+ * upstream unchanged.
  */
 export class RequestHead {
   /** Value of `Host`; null when absent. */
   host: string | null = null;
   authorization: string | null = null;
-  /** `Connection` names Authorization: it is for the gateway, and what the client sent goes no further. */
+  /** `Connection` names Authorization: the client means it for the gateway only, so it is not forwarded. */
   authorizationForHop = false;
-  /** `X-Request-Id` of a trusted proxy; empty where several came, of which none is the one. */
+  /** `X-Request-Id` of a trusted proxy; empty if several came, since none of them can be trusted more than the others. */
   requestId: string | null = null;
   /** `TE` says that the client takes trailers (RFC 9110, 10.1.4). */
   takesTrailers = false;
@@ -20,11 +20,11 @@ export class RequestHead {
   forwardedFor: string[] | null = null;
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
-  /** A field that may come once came twice; its name in lower case. */
+  /** A field that may come only once came twice. */
   doubled: FieldRule | null = null;
-  /** An untrusted peer sent fields that only trusted proxies may send. */
+  /** An untrusted peer sent fields that are reserved for trusted proxies. */
   untrustedClaims = false;
-  /** The last line of each of the two in which proxies name the client, where an untrusted peer sent it. */
+  /** The last line of the two fields in which proxies name the client, when an untrusted peer sent it. */
   claimedFor: string | null = null;
   claimedForwarded: string | null = null;
   #kept: string[] = [];
@@ -38,7 +38,7 @@ export class RequestHead {
       const value = fields[i + 1] as string;
       const entry = table.find(name);
       if (entry === undefined || entry.value === 'keep') kept.push(name, value);
-      // `Content_Length`, `X.Real.IP` and their like are not what they may be taken for further on: dropped, not read.
+      // `Content_Length` and `X.Real.IP` are not the fields that a backend may take them for: drop them unread.
       else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }
     if (this.#named !== null) this.#dropNamed(this.#named);
@@ -94,8 +94,8 @@ export class RequestHead {
   }
 
   /**
-   * RFC 9110, 7.6.1: a field that `Connection` names is meant for this hop only. Names are added in place: a copy for each
-   * of the thousand such fields that a small head can hold would cost a thousand times what the sender paid.
+   * Notes the fields that end at this hop (RFC 9110, 7.6.1). Adds to one set: a small head can hold a thousand `Connection`
+   * lines, and copying the set for each would cost us a thousand times what it cost the sender.
    */
   #connection(value: string): void {
     for (const token of hopFieldNames(value)) {

@@ -2,18 +2,18 @@ import type { Fields } from '../core/index.ts';
 import { hopFieldNames } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
-/** What becomes of a field of an upstream's response. */
+/** What happens to a header field of an upstream's response. */
 type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'cors';
 
 const RULES = new NameTable<ResponseRule>([
-  // Hop-by-hop, RFC 9110, 7.6.1. Framing towards the client is written anew.
+  // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
   ['keep-alive', 'drop'],
   ['proxy-connection', 'drop'],
   ['proxy-authenticate', 'drop'],
   ['transfer-encoding', 'drop'],
   ['te', 'drop'],
   ['upgrade', 'drop'],
-  // Written by the gateway on every response.
+  // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],
   ['access-control-*', 'cors'],
@@ -22,22 +22,22 @@ const RULES = new NameTable<ResponseRule>([
   ['trailer', 'trailer'],
 ]);
 
-/** What of an upstream's response may pass. */
+/** Decides which fields of an upstream's response may pass. */
 export interface ResponsePolicy {
   /**
-   * A 204 and an interim response have no `Content-Length` (RFC 9110, 8.6); one that a server sends all the same would make
-   * a careless client read the next response as a body.
+   * A 204 or interim response must not have a `Content-Length` (RFC 9110, 8.6). If a server sends one anyway, a careless client
+   * would read the next response as a body.
    */
   readonly status: number;
-  /** Whether the body goes out chunked: only then can trailers follow, and may be announced. */
+  /** Whether the body goes out chunked. Only then can trailers follow and be announced. */
   readonly chunked: boolean;
-  /** Whether the upstream's own `X-RateLimit-*` stand for themselves. */
+  /** Whether the upstream's own `X-RateLimit-*` go to the client. */
   readonly rateLimits: boolean;
-  /** Whether the upstream answers to browsers of other origins itself. */
+  /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
 }
 
-/** The fields of an upstream's response that go to the client, in a new array to which the gateway's own are added. */
+/** The fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
 export function keepResponseFields(
   fields: Fields,
   { status, chunked, rateLimits, cors }: ResponsePolicy,
@@ -67,8 +67,8 @@ export function keepResponseFields(
 }
 
 /**
- * Fields that may not stand in a trailer section (RFC 9110, 6.5.1) because they say how the message is framed, handled or
- * secured, or that this gateway answers for: a client that merges trailers into the head would believe them.
+ * Fields that are not allowed in a trailer section because they frame, route or secure the message (RFC 9110, 6.5.1), or because
+ * the gateway writes them itself: a client that merges trailers into the head would believe them.
  */
 const NEVER_TRAILERS = new NameTable<true>(
   [
@@ -92,8 +92,8 @@ export function keepTrailerFields(fields: Fields): Fields {
 }
 
 /**
- * `Content-Length` stays though it is named: RFC 9110, 7.6.1 lets nobody name it, and where it went, the client would see
- * no end of the body and take the next answer for more of it.
+ * Drops the fields that `Connection` names, but keeps `Content-Length`: naming it is not allowed (RFC 9110, 7.6.1), and without
+ * it the client would read the next response as part of this body.
  */
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
   const kept: string[] = [];

@@ -3,26 +3,24 @@ import { writeMaxForwards } from './max-forwards.ts';
 import type { RequestHead } from './request-head.ts';
 import { addTrace, type HttpVersion } from './trace-fields.ts';
 
-/** What the gateway says of a request to the upstream, beside the client's own fields. */
+/** What the gateway tells the upstream about a request, besides the client's own fields. */
 export interface Provenance {
   /** Value of `Host`. */
   readonly host: string;
-  /** Address of the connection's other end. */
+  /** Address of the client's connection. */
   readonly peer: string;
   readonly scheme: 'http' | 'https';
   readonly version: HttpVersion;
   readonly requestId: string;
   /** Value of `Authorization`; null: none. */
   readonly authorization: string | null;
-  /** Fields that tell who calls. */
+  /** Fields that identify the caller. */
   readonly identity: Fields;
-  /** Value of `Max-Forwards` in place of the one that came; null: that stays. */
+  /** Replaces the client's `Max-Forwards`; null: leaves it as it is. */
   readonly maxForwards: number | null;
 }
 
-/**
- * The fields that go to the upstream: the client's that pass, then those that the gateway answers for.
- */
+/** The fields that go to the upstream: the client's that may pass, then the gateway's own. */
 export function upstreamFields(head: RequestHead, provenance: Provenance): Fields {
   const fields = head.kept.slice();
   if (provenance.maxForwards !== null) writeMaxForwards(fields, provenance.maxForwards);

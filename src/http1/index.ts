@@ -4,6 +4,7 @@ export {
   type IncomingHead,
   mayAnswerTwice,
   OtherVersion,
+  type OutgoingRequest,
   OversizedHead,
   type Rejection,
   RequestBody,
@@ -15,6 +16,5 @@ export {
   type RequestWriterOwner,
   requestFraming,
   requestHead,
-  type UpstreamRequest,
 } from './request/index.ts';
 export { interimResponse, ResponseReader, type ResponseSink, responseHead } from './response/index.ts';

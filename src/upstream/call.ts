@@ -1,4 +1,4 @@
-import type { UpstreamRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../http1/index.ts';
 import type { CallSink, TransportCall } from './transport.ts';
 
 /** The connection that carries a call. It ignores calls that are over. */
@@ -9,11 +9,11 @@ export interface CallCarrier {
 
 /** A request in flight. */
 export class Call implements TransportCall {
-  readonly request: UpstreamRequest;
+  readonly request: OutgoingRequest;
   readonly sink: CallSink;
   readonly #carrier: CallCarrier;
 
-  constructor(carrier: CallCarrier, request: UpstreamRequest, sink: CallSink) {
+  constructor(carrier: CallCarrier, request: OutgoingRequest, sink: CallSink) {
     this.#carrier = carrier;
     this.request = request;
     this.sink = sink;

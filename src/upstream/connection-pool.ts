@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../core/index.ts';
-import type { UpstreamRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectTcp } from './connect.ts';
 import { Connection, type ConnectionShare } from './connection.ts';
 import type { UpstreamOptions } from './options.ts';
@@ -46,7 +46,7 @@ export class ConnectionPool implements Transport, ConnectionShare {
     return open;
   }
 
-  send(request: UpstreamRequest, sink: CallSink): TransportCall {
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
     return (this.#idle.pop() ?? this.#open()).carry(request, sink);
   }
 

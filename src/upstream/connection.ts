@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { type Clock, StallTimer } from '../core/index.ts';
 import {
   mayAnswerTwice,
+  type OutgoingRequest,
   RequestWriter,
   type RequestWriterOwner,
   ResponseReader,
   requestHead,
-  type UpstreamRequest,
 } from '../http1/index.ts';
 import { Call, type CallCarrier } from './call.ts';
 import type { Connect } from './connect.ts';
@@ -100,7 +100,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   }
 
   /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
-  carry(request: UpstreamRequest, sink: CallSink): TransportCall {
+  carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new Call(this, request, sink);
     this.#call = call;
     if (this.#phase === 'idle') this.#send(call);

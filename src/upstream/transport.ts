@@ -1,4 +1,4 @@
-import type { ResponseSink, UpstreamRequest } from '../http1/index.ts';
+import type { OutgoingRequest, ResponseSink } from '../http1/index.ts';
 
 /** Why a request got no response, or not a whole one. */
 export interface UpstreamFailure {
@@ -37,7 +37,7 @@ export interface TransportCall {
 
 /** Carries requests to one upstream. The forwarder knows nothing else of sockets and pools. */
 export interface Transport {
-  send(request: UpstreamRequest, sink: CallSink): TransportCall;
+  send(request: OutgoingRequest, sink: CallSink): TransportCall;
   /** Connections open now. */
   readonly connections: number;
   /**

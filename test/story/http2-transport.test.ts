@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { Transport, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
@@ -10,18 +10,18 @@ async function front(answer?: (request: H2Request) => unknown, options: Partial<
   return { upstream, pool: sessionsTo(upstream.port, options) };
 }
 
-const GET: UpstreamRequest = {
+const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
   ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
-function send(pool: Transport, request: Partial<UpstreamRequest> = {}) {
+function send(pool: Transport, request: Partial<OutgoingRequest> = {}) {
   const sink = new CollectingSink();
   const call: TransportCall = pool.send({ ...GET, ...request }, sink);
   return { sink, call };
 }
 
-async function ask(pool: Transport, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
+async function ask(pool: Transport, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
   const { sink } = send(pool, request);
   await sink.over;
   return sink;

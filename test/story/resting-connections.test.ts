@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
@@ -152,7 +152,7 @@ async function pooled(script: Script) {
   return { upstream, pool: poolTo(upstream.port) };
 }
 
-async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
+async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
   const sink = new CollectingSink();
   pool.send(
     {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type BodySource, systemClock } from '../../src/core/index.ts';
-import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
@@ -45,14 +45,14 @@ class ReadyBody implements BodySource {
   resume(): void {}
 }
 
-async function send(transport: Transport, request: UpstreamRequest): Promise<CollectingSink> {
+async function send(transport: Transport, request: OutgoingRequest): Promise<CollectingSink> {
   const sink = new CollectingSink();
   transport.send(request, sink);
   await sink.over;
   return sink;
 }
 
-function requestOf(number: number): UpstreamRequest {
+function requestOf(number: number): OutgoingRequest {
   const random = new Random(fuzzSeed + number);
   const method = random.pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
   const pieces = Array.from({ length: random.below(4) }, () => random.bytes(1 + random.below(40_000)));

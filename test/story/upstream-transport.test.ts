@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { UpstreamRequest } from '../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { connectTcp } from '../../src/upstream/connect.ts';
 import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -21,18 +21,18 @@ async function front(script: Script = responseOk, options: Partial<UpstreamOptio
   return { upstream, pool: poolTo(upstream.port, options) };
 }
 
-const GET: UpstreamRequest = {
+const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
   ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
-function send(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}) {
+function send(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}) {
   const sink = new CollectingSink();
   const call: TransportCall = pool.send({ ...GET, ...request }, sink);
   return { sink, call };
 }
 
-async function ask(pool: ConnectionPool, request: Partial<UpstreamRequest> = {}): Promise<CollectingSink> {
+async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
   const { sink } = send(pool, request);
   await sink.over;
   return sink;

@@ -7,7 +7,7 @@ import type { ExplainedFact } from './fact.ts';
 /** The target as the gateway reads it, from a client that says in `Host` what an absolute form says as well. */
 export function readTarget(method: string, sent: string): Target | Rejection {
   const host = authorityOf(sent);
-  if (host !== null && !isPlainHost(host)) return { refused: `"${host}" is no plain host` };
+  if (host !== null && !isPlainHost(host)) return { rejected: `"${host}" is no plain host` };
   return parseTarget(sent, host ?? '', method);
 }
 

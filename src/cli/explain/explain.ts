@@ -86,7 +86,7 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
     return refused('431, the request line alone is longer than "head" of "caps"');
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
-  if ('refused' in target) return refused(`400, ${target.refused}`);
+  if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const facts = describeTarget(sent, target);
   if (target.path === '*') return { facts: [...facts, ...describeServerWide(config)], taken: true };
   const match = snapshot.routes.find(method, target.path);

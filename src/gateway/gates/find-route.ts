@@ -9,7 +9,7 @@ import type { GateResult } from './gate.ts';
 export function findRoute(exchange: Exchange): GateResult {
   const { downstream, head, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
-  if ('refused' in target) return badRequest(target.refused);
+  if ('rejected' in target) return badRequest(target.rejected);
   if (target.path === '*') {
     exchange.destination = THE_GATEWAY;
     return null;

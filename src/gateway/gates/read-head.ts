@@ -7,7 +7,7 @@ import type { GateResult } from './gate.ts';
 export function readHead(exchange: Exchange): GateResult {
   const { fields, framing, memory } = exchange.downstream;
   if (fields.length > exchange.snapshot.caps.fields * 2) return headTooLarge();
-  if (typeof framing.bodyLength === 'object') return badRequest(framing.bodyLength.refused);
+  if (typeof framing.bodyLength === 'object') return badRequest(framing.bodyLength.rejected);
   if (framing.expectation === 'unknown') return expectationNotMet();
   if (memory.arrival === exchange.arrival) return null;
   const result = judgeFields(exchange);

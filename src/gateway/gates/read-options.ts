@@ -8,7 +8,7 @@ export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
   // Of all fields that came: a client could switch it off by naming it in `Connection`, which nobody may (RFC 9110, 7.6.1).
   const maxForwards = readMaxForwards(exchange.downstream.fields);
-  if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.refused);
+  if (typeof maxForwards === 'object' && maxForwards !== null) return badRequest(maxForwards.rejected);
   exchange.maxForwards = maxForwards;
   return null;
 }

@@ -1,7 +1,7 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
 import { keepResponseFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
-import type { UpstreamRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
@@ -79,7 +79,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   repeated = false;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
-  readonly #request: UpstreamRequest;
+  readonly #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #clock: Clock;
   #call: TransportCall | null = null;
@@ -88,7 +88,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Takes the response in this one's place: it is a 429, which may not pass unread. */
   #refusal: UpstreamRefusal | null = null;
 
-  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: UpstreamRequest) {
+  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
     this.#exchange = exchange;
     this.#route = route;
     this.#request = request;

@@ -7,10 +7,10 @@ export type PieceTaker = (bytes: Uint8Array, from: number, to: number) => void;
 export interface BodyDecoder {
   /** The body is complete. */
   readonly done: boolean;
-  /** The fields behind the body. */
+  /** The fields after the body. */
   readonly trailers: Fields;
   /**
-   * Takes the body's bytes from `at` up to `end`. Returns the position behind them: `end`, unless the body is done. Throws
+   * Takes the body's bytes from `at` up to `end`. Returns the position after them: `end`, unless the body is done. Throws
    * MalformedMessage.
    */
   decode(bytes: Uint8Array, at: number, end: number): number;

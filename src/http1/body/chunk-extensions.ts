@@ -19,7 +19,7 @@ const QUOTED_END = 6;
 const END = 7;
 const WRONG = 8;
 
-/** The place behind a byte, at `place * 256 + byte`. */
+/** The place that a byte leads to, at `place * 256 + byte`. */
 const STEPS = new Uint8Array(END * 256).fill(WRONG);
 for (let byte = 0; byte < 256; byte++) {
   if (TOKEN[byte] === 1) {
@@ -49,14 +49,14 @@ export class ChunkExtensions {
     this.#maxBodyBytes = maxBodyBytes;
   }
 
-  /** The extensions of the present chunk have been read, with the CR behind them. */
+  /** The extensions of the present chunk have been read, including the CR after them. */
   get over(): boolean {
     return this.#place === END;
   }
 
   /**
-   * Reads a chunk's extensions from behind their first semicolon; once they are over, those of the next chunk. Returns the
-   * position behind them. Throws MalformedMessage.
+   * Reads a chunk's extensions after their first semicolon; once they are over, those of the next chunk. Returns the
+   * position after them. Throws MalformedMessage.
    */
   read(bytes: Uint8Array, at: number, end: number): number {
     if (this.over) {

@@ -11,7 +11,7 @@ const MAX_SIZE_DIGITS = 12;
 type Place =
   /** In the digits of a chunk's size. */
   | 'size'
-  /** In the extensions behind the size. */
+  /** In the extensions after the size. */
   | 'extensions'
   /** At the LF that ends the size line. */
   | 'size LF'
@@ -31,7 +31,7 @@ export class ChunkedBody implements BodyDecoder {
   readonly #maxExtensionBytes: number;
   #place: Place = 'size';
   #digits = 0;
-  /** The size as far as its digits were read; then the bytes left of the chunk. */
+  /** The size read so far; then the bytes left of the chunk. */
   #size = 0;
   /** Null until one comes: they are rare. */
   #extensions: ChunkExtensions | null = null;
@@ -57,7 +57,7 @@ export class ChunkedBody implements BodyDecoder {
           at = this.#readExtensions(bytes, at, end);
           break;
         case 'size LF':
-          // The last chunk has no data: behind its size line stand the trailers.
+          // The last chunk has no data: trailers follow its size line.
           this.#expect(bytes[at++], LF, this.#size === 0 ? 'trailers' : 'data');
           break;
         case 'data':
@@ -93,7 +93,7 @@ export class ChunkedBody implements BodyDecoder {
     return at;
   }
 
-  /** A size needs a digit; behind it comes the end of the line or an extension. */
+  /** A size needs a digit; after it comes the end of the line or an extension. */
   #endSize(byte: number | undefined): void {
     if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
       throw new MalformedMessage('a malformed chunk size');
@@ -122,7 +122,7 @@ export class ChunkedBody implements BodyDecoder {
   }
 
   #readTrailers(bytes: Uint8Array, at: number, end: number): number {
-    // Mostly there are none.
+    // Usually there are none.
     if (this.#trailers === null && bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF) {
       this.#place = 'done';
       return at + 2;

@@ -1,12 +1,12 @@
-/** Up to so many bytes are moved one by one, which is cheaper than a call. */
+/** Up to this many bytes are moved one by one, which is cheaper than a call. */
 const FEW_BYTES = 32;
 
 /**
- * Joins the data of all chunks that one read brought, overwriting what framed them. A chunk may hold a single byte: handed
- * on one by one, each six bytes of a sender would cost a write.
+ * Joins the data of all chunks in one read, overwriting the framing between them. A chunk may hold a single byte: passed on one
+ * by one, every six bytes from a sender would cost a write.
  */
 export class JoinedPieces {
-  /** Where the joined data stands in the bytes at hand. */
+  /** Where the joined data begins and ends in the bytes at hand. */
   from = 0;
   to = 0;
 
@@ -20,7 +20,7 @@ export class JoinedPieces {
     this.to = 0;
   }
 
-  /** Adds the bytes from `from` up to `to`, which stand behind those already found. */
+  /** Adds the bytes from `from` up to `to`, which come after those already found. */
   add(bytes: Uint8Array, from: number, to: number): void {
     if (this.isEmpty) {
       this.from = from;

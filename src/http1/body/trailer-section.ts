@@ -5,12 +5,12 @@ const MAX_BYTES = 8_192;
 const MAX_FIELDS = 500;
 
 /**
- * Framing fields behind the body that they would have framed (RFC 9110, 6.5.1) are an error or an attack. Leaving out other
- * fields that must not be trailers is up to the gateway.
+ * A framing field after the body it would have framed (RFC 9110, 6.5.1) is an error or an attack. The gateway drops the other
+ * fields that are not allowed as trailers.
  */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-/** Reads the fields behind the last chunk of a body, however they are split. */
+/** Reads the fields after the last chunk of a body, in however many pieces they arrive. */
 export class TrailerSection {
   /** Null until the whole section has been read. */
   fields: Fields | null = null;
@@ -18,7 +18,7 @@ export class TrailerSection {
   readonly #joined = new GrowingBytes(MAX_BYTES);
   readonly #pieces = new PartialHead();
 
-  /** Returns the position behind the section's bytes. Throws MalformedMessage. */
+  /** Returns the position after the section's bytes. Throws MalformedMessage. */
   read(bytes: Uint8Array, at: number, end: number): number {
     const before = this.#bytes.length;
     const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));

@@ -5,8 +5,8 @@ import { MalformedMessage } from './malformed-message.ts';
 export const INCOMPLETE = -1;
 
 /**
- * Reads header or trailer fields from `at` up to the empty line behind them and adds each name and value to `fields`.
- * Returns the position behind the empty line, or `INCOMPLETE`: then `fields` holds a part and must be thrown away. Throws
+ * Reads header or trailer fields from `at` up to the empty line after them and adds each name and value to `fields`.
+ * Returns the position after the empty line, or `INCOMPLETE`: then `fields` holds a part and must be thrown away. Throws
  * MalformedMessage at the first byte that no section can have.
  *
  * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
@@ -46,8 +46,8 @@ export function readFields(
 }
 
 /**
- * The position behind the CRLF at `at`. RFC 9112, 2.2 lets a recipient accept a bare LF. Parsers that do disagree with
- * those that do not, so it is rejected, and so is a CR without LF.
+ * The position after the CRLF at `at`. Rejects a bare LF, which RFC 9112, 2.2 lets a recipient accept: parsers that do disagree
+ * with those that do not. Rejects a CR without LF for the same reason.
  */
 export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   if (at < end && bytes[at] !== CR)

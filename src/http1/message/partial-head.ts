@@ -2,15 +2,15 @@
 const SHORT_BYTES = 1_024;
 const SECTION_END = Buffer.from('\r\n\r\n');
 
-/** The position behind the first empty line from `at` on, or `end` if that comes first or there is none. */
+/** The position after the first empty line from `at` on, or `end` if that comes first or there is none. */
 export function sectionEnd(bytes: Buffer, at: number, end: number): number {
   const found = bytes.indexOf(SECTION_END, at);
   return found < 0 ? end : Math.min(end, found + SECTION_END.length);
 }
 
 /**
- * Decides when to read again a head or trailer section that comes in pieces; each reading begins at its first byte. That is
- * when it may be complete, or is twice as long as last time: reading on each piece, one byte could cost a look at a megabyte.
+ * Decides when to parse a head or trailer section again that arrives in pieces, since each parse begins at its first byte: when
+ * it may be complete, or has doubled in length. Parsing on each piece would let one byte cost a pass over a megabyte.
  */
 export class PartialHead {
   /** Bytes of the head when it was last read. */
@@ -18,7 +18,7 @@ export class PartialHead {
   /** Bytes of it that were searched for its end. */
   #searched = 0;
 
-  /** Whether reading these bytes may come to another result than last time. A head of `maxBytes` without an end is too long. */
+  /** Whether parsing these bytes may give a new result. A head of `maxBytes` without an end does: it is too long. */
   worthReading(bytes: Buffer, maxBytes: number): boolean {
     const { length } = bytes;
     if (length < SHORT_BYTES || length >= 2 * this.#bytes || length >= maxBytes) return true;

@@ -49,8 +49,8 @@ export function readIncomingHead(
   const methodEnd = at;
   if (methodEnd > MAX_METHOD_BYTES) throw new MalformedMessage('an unknown method');
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
-  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line without a space behind its method');
-  // What a target may hold is checked by the parser of targets, with an error message that helps.
+  if (bytes[at++] !== SPACE) throw new MalformedMessage('a request line without a space after its method');
+  // The parser of targets checks what a target may hold, with a more helpful error message.
   const target = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
   const targetEnd = at;
@@ -103,7 +103,7 @@ function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolea
 export class OtherVersion extends MalformedMessage {}
 
 /**
- * Skips empty lines before a request (RFC 9112, 2.2): some clients send them behind a body. Only CRLF is an empty line: a
+ * Skips empty lines before a request (RFC 9112, 2.2): some clients send them after a body. Only CRLF is an empty line: a
  * parser in front may take a bare CR or LF for something else.
  */
 export function withoutEmptyLines(bytes: Buffer): Buffer {
@@ -127,10 +127,10 @@ const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;
 const DIGIT_9 = 0x39;
-/** Up to so many bytes are made a string as they are; of more, only the head, since a body may follow. */
+/** Up to this many bytes become a string as they are. Of more, only the head does, since the rest may be a body. */
 const WHOLE_TEXT_BYTES = 4_096;
 
-/** The position behind the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
+/** The position after the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
 function readVersion(bytes: Buffer, at: number, end: number): number {
   for (let i = 0; i < VERSION.length; i++, at++) {
     if (at === end) return INCOMPLETE;

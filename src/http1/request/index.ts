@@ -1,5 +1,5 @@
 export { type IncomingHead, OtherVersion } from './incoming-head.ts';
-export type { UpstreamRequest } from './outgoing-request.ts';
+export type { OutgoingRequest } from './outgoing-request.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
 export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';
 export { mayAnswerTwice, requestHead } from './request-head-text.ts';

@@ -1,14 +1,14 @@
 import type { BodyLength, BodySource, Fields } from '../../core/index.ts';
 
-/** A request as it goes upstream. */
-export interface UpstreamRequest {
+/** A request to be written to an upstream. */
+export interface OutgoingRequest {
   readonly method: string;
   /** Origin-form: path and query. */
   readonly target: string;
   /**
-   * Every field but the framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the transport writes.
-   * They go out as they are. A value that was not parsed from a field must hold no control byte and no character above 0xff:
-   * latin-1 would turn U+010A into a line feed.
+   * Every field except framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the writer adds. They go out as
+   * they are, so a value that did not come from a parsed field must not contain control bytes or characters above 0xff: latin-1
+   * would turn U+010A into a line feed.
    */
   readonly fields: Fields;
   /** The client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Goes upstream over HTTP/2 only, where gRPC asks for it. */

@@ -11,7 +11,7 @@ import {
 /** Terms for the rest of an unwanted body, read so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
-/** Of all chunks of a body together. They mean nothing here, so they are only work that a client makes. */
+/** For all chunks of a body together. Extensions mean nothing here, so a client can only send them to make work. */
 const MAX_EXTENSION_BYTES = 16_384;
 
 export interface RequestBodyOwner {
@@ -19,7 +19,7 @@ export interface RequestBodyOwner {
   bodyStarted(): void;
   /** The body began or ceased to flow. */
   bodyFlowChanged(): void;
-  /** The body outgrew its terms, though its framing had not said so. */
+  /** The body is larger than its terms allow, which its framing did not show. */
   bodyTooLarge(): void;
 }
 
@@ -68,7 +68,7 @@ export class RequestBody implements BodySource {
     return this;
   }
 
-  /** Takes the body's bytes from the beginning; returns the position behind them. Throws MalformedMessage. */
+  /** Takes the body's bytes from the beginning; returns the position after them. Throws MalformedMessage. */
   read(bytes: Buffer): number {
     this.#found.reset();
     const at = this.#decoder.decode(bytes, 0, bytes.length);

@@ -1,12 +1,12 @@
 import type { BodyLength, Fields } from '../../core/index.ts';
 import { hasOption } from '../message/index.ts';
 
-/** Why something of a request cannot be trusted: a sentence for the client, in ASCII. */
+/** Why a part of a request cannot be trusted: a phrase for the client, in ASCII. */
 export interface Rejection {
-  readonly refused: string;
+  readonly rejected: string;
 }
 
-/** What a request says about the bytes behind its head. The only reading of it: everyone else is handed this. */
+/** What a request says about the bytes after its head. Read here only; everyone else is handed the result. */
 export interface RequestFraming {
   /** How long the body is, or why that is ambiguous. */
   readonly bodyLength: BodyLength | Rejection;
@@ -85,17 +85,17 @@ class FramingFields {
  */
 function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Rejection {
   const { contentLength, transferEncoding, doubled } = read;
-  if (doubled !== null) return { refused: `the header field "${doubled}" came twice` };
+  if (doubled !== null) return { rejected: `the header field "${doubled}" came twice` };
   if (transferEncoding !== null) {
-    if (contentLength !== null) return { refused: 'both Content-Length and Transfer-Encoding' };
-    if (httpMinor === 0) return { refused: 'Transfer-Encoding in an HTTP/1.0 request' };
+    if (contentLength !== null) return { rejected: 'both Content-Length and Transfer-Encoding' };
+    if (httpMinor === 0) return { rejected: 'Transfer-Encoding in an HTTP/1.0 request' };
     if (transferEncoding.toLowerCase() !== 'chunked')
-      return { refused: 'the only transfer coding accepted is chunked' };
+      return { rejected: 'the only transfer coding accepted is chunked' };
     return 'chunked';
   }
   if (contentLength === null || contentLength === '0') return 0;
   // At most 15 digits: exact as a number.
-  if (!/^[1-9]\d{0,14}$/.test(contentLength)) return { refused: 'Content-Length is not a plain number' };
+  if (!/^[1-9]\d{0,14}$/.test(contentLength)) return { rejected: 'Content-Length is not a plain number' };
   return Number(contentLength);
 }
 

@@ -3,7 +3,7 @@ import { MalformedMessage, PartialHead } from '../message/index.ts';
 import { type IncomingHead, readIncomingHead, withoutEmptyLines } from './incoming-head.ts';
 import { RequestBody, type RequestBodyOwner } from './request-body.ts';
 
-/** Reading stops while so many bytes wait behind a request. Below this it goes on: it is the only way to notice a disconnect. */
+/** Reading stops while this much waits behind a request. Below it, keep reading: it is the only way to notice a disconnect. */
 const MAX_WAITING_BYTES = 65_536;
 
 const NO_BYTES = Buffer.alloc(0);
@@ -27,7 +27,7 @@ type Phase =
   /** Nowhere: nothing more is read. */
   | 'over';
 
-/** Reads the requests of one connection, each when the one before was answered. Knows nothing of sockets. */
+/** Reads the requests of one connection, each once the previous one is answered. Knows nothing of sockets. */
 export class RequestReader {
   readonly #owner: RequestReaderOwner;
   #phase: Phase = 'head';
@@ -59,13 +59,13 @@ export class RequestReader {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
 
-  /** Whether further bytes are wanted. A head may grow up to its own cap; what comes behind the end is thrown away. */
+  /** Whether further bytes are wanted. A head may grow up to its own cap; bytes after the end are thrown away. */
   get wantsMore(): boolean {
     if (this.#phase === 'head' || this.#phase === 'over' || this.#body?.flows === true) return true;
     return this.#waiting.length < MAX_WAITING_BYTES;
   }
 
-  /** So many bytes wait behind a request that reading has stopped. */
+  /** Reading has stopped because too many bytes wait behind a request. */
   get isFull(): boolean {
     return this.#phase === 'behind' && this.#waiting.length >= MAX_WAITING_BYTES;
   }
@@ -79,7 +79,7 @@ export class RequestReader {
     return this.#before !== null;
   }
 
-  /** What it means if no further byte comes. `unread`: unknown until the waiting bytes are read, and requests answered. */
+  /** Where the connection stands if no further byte comes. `unread`: unknown until the waiting bytes are read. */
   get atEnd(): 'between requests' | 'inside a request' | 'unread' {
     const waits = this.#waiting.length > 0;
     if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';

@@ -1,7 +1,7 @@
 import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
 import { chunkSize, LAST_CHUNK } from '../body/index.ts';
 import type { Wire } from '../message/index.ts';
-import type { UpstreamRequest } from './outgoing-request.ts';
+import type { OutgoingRequest } from './outgoing-request.ts';
 import { requestHead } from './request-head-text.ts';
 
 /** Pieces up to this size are written as a string together with their framing: one write, one system call. */
@@ -26,7 +26,7 @@ export class RequestWriter implements BodySink {
   #blocked = false;
   #over = false;
 
-  constructor(wire: Wire, request: UpstreamRequest, source: BodySource, owner: RequestWriterOwner) {
+  constructor(wire: Wire, request: OutgoingRequest, source: BodySource, owner: RequestWriterOwner) {
     this.#wire = wire;
     this.#source = source;
     this.#length = request.bodyLength;

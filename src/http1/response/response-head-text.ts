@@ -4,7 +4,7 @@ import type { Fields } from '../../core/index.ts';
 export interface ResponseTerms {
   /** Value of `Date` where the response has none. */
   readonly date: string;
-  /** Value of `Keep-Alive`; null: the connection closes behind the response. */
+  /** Value of `Keep-Alive`; null: the connection closes after the response. */
   readonly keepAliveHint: string | null;
   /** Whether the body goes out in chunks. */
   readonly chunked: boolean;

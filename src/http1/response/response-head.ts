@@ -15,10 +15,10 @@ export interface ResponseHead {
 }
 
 const VERSION = Buffer.from('HTTP/1.');
-/** Fields of a head. A server that sends more only makes work. */
+/** Most fields in one head; no real server sends more. */
 const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
-/** `HTTP/1.1 200` and the byte behind it. */
+/** Bytes of `HTTP/1.1 200`. */
 const STATUS_END = 12;
 
 /**

@@ -1,30 +1,23 @@
-import { GrowingBytes, type LendingBytes, type Release } from '../../core/index.ts';
-import {
-  type BodyDecoder,
-  ChunkedBody,
-  JoinedPieces,
-  LengthBody,
-  type PieceTaker,
-  UntilCloseBody,
-} from '../body/index.ts';
-import { MalformedMessage, PartialHead, sectionEnd } from '../message/index.ts';
+import type { LendingBytes, Release } from '../../core/index.ts';
+import { type BodyDecoder, JoinedPieces, type PieceTaker, UntilCloseBody } from '../body/index.ts';
+import { MalformedMessage, sectionEnd } from '../message/index.ts';
+import { checkInterim } from './interim-response.ts';
+import { responseBody } from './response-body.ts';
 import { responseFraming } from './response-framing.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
 import type { ResponseSink } from './response-sink.ts';
+import { UnfinishedHead } from './unfinished-head.ts';
 
 /** A response up to this size, head included, is handed on whole when it comes in one read. */
 const WHOLE_MAX_BYTES = 16_384;
 /** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
-/** Interim responses before the final one; a server that sends more is at fault. */
-const MAX_INTERIM = 16;
-const NO_BYTES = Buffer.alloc(0);
 
 /** Where in a response the next byte belongs. */
 type Phase =
-  /** In the head of an interim or final response. */
+  /** In the head of an interim or the final response. */
   | 'head'
-  /** In a body, whose head the sink has. */
+  /** In a body. */
   | 'body'
   /** Nowhere: the response is complete, or was given up. */
   | 'over';
@@ -35,18 +28,15 @@ export class ResponseReader {
   #phase: Phase = 'over';
   #method = '';
   #sink: ResponseSink | null = null;
-  /** The beginning of a head that is not complete. */
-  #headBytes: Buffer = NO_BYTES;
-  readonly #headJoined = new GrowingBytes();
-  readonly #partialHead = new PartialHead();
+  readonly #unfinishedHead = new UnfinishedHead();
   #interim = 0;
   #body: BodyDecoder | null = null;
   /** The body's part of the bytes at hand. */
   readonly #found = new JoinedPieces();
-  /** While a response may still be handed on whole: its bytes as a string, and its body as far as it was found. */
+  /** While a response may still be handed on whole: its bytes as a string, and the body found so far. */
   #text: string | null = null;
   #gathered = '';
-  /** The slab that is being read; null for bytes of our own, which are not overwritten. */
+  /** The slab being read; null for bytes of our own, which are not overwritten. */
   #slab: LendingBytes | null = null;
   #wantsMore = true;
   #begun = false;
@@ -83,12 +73,12 @@ export class ResponseReader {
     return this.#close;
   }
 
-  /** How long the server keeps the connection, as its last response said. */
+  /** How long the server keeps the connection, according to its last response. */
   get keepAliveMs(): number | null {
     return this.#keepAliveMs;
   }
 
-  /** Of the last response. */
+  /** Status of the last response. */
   get status(): number {
     return this.#status;
   }
@@ -103,7 +93,7 @@ export class ResponseReader {
     this.#phase = 'head';
     this.#method = method;
     this.#sink = sink;
-    this.#forgetHead();
+    this.#unfinishedHead.forget();
     this.#interim = 0;
     this.#begun = false;
     this.#close = false;
@@ -117,8 +107,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads the first `end` bytes of the slab. False: the sink has enough for now. Throws MalformedMessage and leaves it to the
-   * caller to tell the sink.
+   * Reads the first `end` bytes of the slab. False: the sink has enough for now. Throws MalformedMessage; the caller reports it
+   * to the sink.
    */
   read(slab: LendingBytes, end: number): boolean {
     this.#begun = true;
@@ -129,7 +119,7 @@ export class ResponseReader {
     return this.#wantsMore;
   }
 
-  /** The connection has ended. True: that completed the response. */
+  /** The connection has ended. True if that completed the response. */
   ended(): boolean {
     if (!(this.#body instanceof UntilCloseBody) || this.#sink === null) return false;
     const sink = this.#sink;
@@ -138,22 +128,23 @@ export class ResponseReader {
     return true;
   }
 
-  /** Interim responses, if any, and the head of the final one. */
+  /** Reads interim responses, if any, and the head of the final one. */
   #readHeads(bytes: Buffer, end: number): void {
-    if (this.#headBytes.length > 0) {
-      bytes = this.#headJoined.join(this.#headBytes, bytes.subarray(0, end));
-      end = bytes.length;
+    if (!this.#unfinishedHead.isEmpty) {
+      const joined = this.#unfinishedHead.add(bytes.subarray(0, end), this.#maxHeadBytes);
+      if (joined === null) return;
+      bytes = joined;
+      end = joined.length;
       this.#slab = null;
-      this.#headBytes = bytes;
-      if (!this.#partialHead.worthReading(bytes, this.#maxHeadBytes)) return;
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
-      // Larger responses are not handed on whole: only the head of those is needed as a string.
+      // Larger responses are not handed on whole, so only their heads are needed as strings.
       const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
       const head = readResponseHead(bytes, headEnd, text);
       if (head === null) {
-        this.#keepHead(bytes, end);
+        if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
+        this.#unfinishedHead.keep(bytes.subarray(0, end), this.#slab !== null);
         return;
       }
       if (head.status >= 200) {
@@ -169,28 +160,10 @@ export class ResponseReader {
     }
   }
 
-  #keepHead(bytes: Buffer, end: number): void {
-    if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
-    this.#partialHead.incomplete(end);
-    // A slab is about to be filled again, so its bytes are copied; others are our own already.
-    const head = bytes.subarray(0, end);
-    this.#headBytes = this.#slab === null ? head : this.#headJoined.join(NO_BYTES, head);
-  }
-
-  #forgetHead(): void {
-    this.#headBytes = NO_BYTES;
-    this.#headJoined.forget();
-    this.#partialHead.complete();
-  }
-
   /** RFC 9110, 15.2: any number of interim responses may come before the final one, asked for or not. */
   #passInterim(head: ResponseHead): void {
-    // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
-    if (head.status === 101) throw new MalformedMessage('an upgrade that was not asked for');
-    // RFC 9110, 15.2: HTTP/1.0 knows no interim responses.
-    if (head.httpMinor === 0) throw new MalformedMessage('an interim response in HTTP/1.0');
-    if (++this.#interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
-    this.#forgetHead();
+    checkInterim(head, ++this.#interim);
+    this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#close = true;
     // A 100 asks for a body that is already on its way, or comes when the client sends it.
@@ -198,15 +171,15 @@ export class ResponseReader {
     this.#sink?.info(head.status, fields);
   }
 
-  /** The final response: whole, if its body is here as well. */
+  /** Hands on the final response: whole if its body is here as well. */
   #begin(head: ResponseHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = responseFraming(this.#method, head);
-    this.#forgetHead();
+    this.#unfinishedHead.forget();
     if (close) this.#close = true;
     this.#keepAliveMs = keepAliveMs;
     this.#status = head.status;
     this.#bodiless = true;
-    const body = decoderOf(length, this.#takePiece);
+    const body = responseBody(length, this.#takePiece);
     this.#body = body;
     this.#phase = 'body';
     const bodyLength = typeof length === 'number' ? length : null;
@@ -233,14 +206,14 @@ export class ResponseReader {
   #readBody(bytes: Buffer, at: number, end: number): void {
     if (this.#body === null) return;
     this.#found.reset();
-    let behind = end;
+    let bodyEnd = end;
     try {
-      behind = this.#body.decode(bytes, at, end);
+      bodyEnd = this.#body.decode(bytes, at, end);
     } finally {
       // Hands on even what came before a mistake.
       if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
     }
-    this.#endIfDone(behind, end);
+    this.#endIfDone(bodyEnd, end);
   }
 
   #endIfDone(at: number, end: number): void {
@@ -249,7 +222,7 @@ export class ResponseReader {
     this.#finish(at, end)?.end(trailers);
   }
 
-  /** The response is complete. Bytes behind it answer no request (RFC 9112, 9.2). */
+  /** The response is complete. Bytes after it belong to no request (RFC 9112, 9.2). */
   #finish(at: number, end: number): ResponseSink | null {
     const sink = this.#sink;
     if (at < end) this.#close = true;
@@ -270,13 +243,7 @@ export class ResponseReader {
     else this.#give(this.#slab.lend(from, to), this.#slab.release);
   }
 
-  #give(piece: Buffer, taken: Release | null): void {
-    if (this.#sink?.data(piece, taken) === false) this.#wantsMore = false;
+  #give(piece: Buffer, release: Release | null): void {
+    if (this.#sink?.data(piece, release) === false) this.#wantsMore = false;
   }
-}
-
-function decoderOf(length: number | 'chunked' | 'until close', take: PieceTaker): BodyDecoder {
-  // A service may sign every chunk, of a body of any length.
-  if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY);
-  return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
 }

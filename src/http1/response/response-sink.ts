@@ -11,13 +11,13 @@ export interface ResponseSink {
   info(status: number, fields: Fields): void;
   /** A small response that came in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
-  /** The start of a response whose body follows; `bodyLength` is null where only its end will show it. */
+  /** The start of a response whose body follows; `bodyLength` is null if unknown until its end. */
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;
   /**
    * One piece of the body. False: the sink has enough until it calls `resume` on the call.
    *
-   * With `taken` the bytes are lent: they stay as they are until it is called.
+   * With `release` the bytes are lent: they stay as they are until it is called.
    */
-  data(chunk: Buffer, taken: Release | null): boolean;
+  data(chunk: Buffer, release: Release | null): boolean;
   end(trailers: Fields): void;
 }

@@ -1,4 +1,4 @@
-import type { UpstreamRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
 
 /** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
@@ -7,7 +7,7 @@ const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
  * The header section of a request, names and values in turn (RFC 9113, 8.3.1). Node turns names into lower case and puts
  * its own name of the upstream in the place of an authority that is missing.
  */
-export function requestHeaders(request: UpstreamRequest, scheme: 'http' | 'https'): string[] {
+export function requestHeaders(request: OutgoingRequest, scheme: 'http' | 'https'): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
   const headers = [':method', method, ':scheme', scheme, ':path', target];
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../core/index.ts';
-import type { UpstreamRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
 import { type Connect, connectTcp } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
 import type { CallSink, Transport, TransportCall } from '../transport.ts';
@@ -42,7 +42,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
     return open;
   }
 
-  send(request: UpstreamRequest, sink: CallSink): TransportCall {
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new StreamCall(request, sink, this);
     const session = this.#leastBusy();
     if (session === null) this.#queue.add(call);

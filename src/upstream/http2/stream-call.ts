@@ -1,6 +1,6 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
 import { StallTimer } from '../../core/index.ts';
-import { MalformedMessage, type UpstreamRequest } from '../../http1/index.ts';
+import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { onEndStream } from './end-stream.ts';
@@ -36,7 +36,7 @@ type Phase =
 
 /** A request and its response on a stream of HTTP/2. */
 export class StreamCall implements TransportCall, BodyWriterOwner {
-  readonly request: UpstreamRequest;
+  readonly request: OutgoingRequest;
   readonly #sink: CallSink;
   #holder: CallHolder;
   #phase: Phase = 'queued';
@@ -58,7 +58,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   /** Bytes that had left, and interim responses that had come, at the last sweep. */
   #progress = 0;
 
-  constructor(request: UpstreamRequest, sink: CallSink, queue: CallHolder) {
+  constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder) {
     this.request = request;
     this.#sink = sink;
     this.#holder = queue;

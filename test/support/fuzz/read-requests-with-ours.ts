@@ -68,7 +68,7 @@ function whyRefused(bytes: Buffer): string {
   let why = 'nothing';
   const reader = new RequestReader({
     requestBegun({ framing: { bodyLength } }) {
-      if (typeof bodyLength === 'object') why = bodyLength.refused;
+      if (typeof bodyLength === 'object') why = bodyLength.rejected;
       else reader.next();
     },
     bodyStarted() {},

@@ -1,6 +1,6 @@
 import type { Client, Dispatcher } from 'undici';
 import { type Fields, firstValue } from '../../../src/core/index.ts';
-import type { UpstreamRequest } from '../../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../../../src/upstream/transport.ts';
 import { BodyStream } from './body-stream.ts';
 
@@ -29,7 +29,7 @@ type Phase =
 
 /** One exchange on undici's dispatch: its handler events become calls on an `CallSink`. */
 export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
-  readonly #request: UpstreamRequest;
+  readonly #request: OutgoingRequest;
   readonly #sink: CallSink;
   readonly #onReused: boolean;
   readonly #over: () => void;
@@ -44,7 +44,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
   #interim = 0;
   #responseBegun = false;
 
-  constructor(request: UpstreamRequest, sink: CallSink, onReused: boolean, over: () => void) {
+  constructor(request: OutgoingRequest, sink: CallSink, onReused: boolean, over: () => void) {
     this.#request = request;
     this.#sink = sink;
     this.#onReused = onReused;

@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 import type { Clock } from '../../../src/core/index.ts';
-import type { UpstreamRequest } from '../../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/options.ts';
 import type { CallSink, TransportCall } from '../../../src/upstream/transport.ts';
 import { UndiciCall } from './undici-call.ts';
@@ -56,7 +56,7 @@ export class Lane {
     return this.#clock.monotonicMs() - this.#bornAt > this.#maxAgeMs;
   }
 
-  send(request: UpstreamRequest, sink: CallSink): TransportCall {
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
     this.#busy = true;
     const call = new UndiciCall(request, sink, this.#connected && this.#carried > 0, () => this.#onOver());
     this.#carried++;

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../../src/core/index.ts';
-import type { UpstreamRequest } from '../../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/options.ts';
 import type { CallSink, Transport, TransportCall } from '../../../src/upstream/transport.ts';
 import { Lane } from './undici-lane.ts';
@@ -31,7 +31,7 @@ export class UndiciTransport implements Transport {
     return connected;
   }
 
-  send(request: UpstreamRequest, sink: CallSink): TransportCall {
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
     const lane = this.#idle.pop() ?? this.#open();
     return lane.send(request, sink);
   }

@@ -150,7 +150,7 @@ describe('values', () => {
     ],
     [
       'trusted_proxies: [10.0.0.0/33]',
-      '1:19: trusted_proxies[0]: "10.0.0.0/33" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32',
+      '1:19: trusted_proxies[0]: "10.0.0.0/33" is not an address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32',
     ],
     ...[
       '0.0.0.0/0',

@@ -218,7 +218,7 @@ describe('a set of addresses', () => {
     ...['10.1.0.0/255.255.0.0', '::/129', '::1%eth0', '[::1]', '10.1.0.0:80', ' 10.1.0.0'],
   ])('refuses %j and says what to write', entry => {
     expect(() => new AddressSet(['10.0.0.0/8', entry])).toThrow(
-      `"${entry}" is no address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`,
+      `"${entry}" is not an address or network: write 192.0.2.7, 10.1.0.0/16 or 2001:db8::/32`,
     );
   });
 

@@ -16,12 +16,12 @@ describe('Max-Forwards', () => {
   test.each(['', '-1', '+1', '1.0', '1e3', '0x1', '1, 2', '\u0661', 'one'])(
     'is refused when it is none: %j',
     value => {
-      expect(readMaxForwards(['Max-Forwards', value])).toHaveProperty('refused');
+      expect(readMaxForwards(['Max-Forwards', value])).toHaveProperty('rejected');
     },
   );
 
   test('is refused when it came twice, and missed when it did not come', () => {
-    expect(readMaxForwards(['Max-Forwards', '1', 'max-forwards', '1'])).toHaveProperty('refused');
+    expect(readMaxForwards(['Max-Forwards', '1', 'max-forwards', '1'])).toHaveProperty('rejected');
     expect(readMaxForwards(['Max-Forward', '1', 'Max_Forwards', '1', 'X', 'Max-Forwards'])).toBeNull();
   });
 

@@ -50,7 +50,7 @@ test('of two entries for one name the last counts, and a whole name before a pre
 });
 
 test('a prefix that says next to nothing is refused', () => {
-  expect(() => new NameTable([['x-*', true]])).toThrow('"x-*" says too little');
+  expect(() => new NameTable([['x-*', true]])).toThrow('"x-*" is too short for a prefix');
 });
 
 test('a prefix finds every longer name, of any length', () => {

@@ -6,7 +6,7 @@ const HOST = 'api.example.com';
 
 function pathOf(target: string): string | null {
   const parsed = parseTarget(target, HOST);
-  return 'refused' in parsed ? null : parsed.path;
+  return 'rejected' in parsed ? null : parsed.path;
 }
 
 /** The rules of paths, once more and the slow way; null where it refuses. */
@@ -101,7 +101,7 @@ describe('a request target', () => {
     fc.assert(
       fc.property(target, target => {
         const parsed = parseTarget(target, HOST);
-        fc.pre(!('refused' in parsed));
+        fc.pre(!('rejected' in parsed));
         const { path, query, semicolon } = parsed;
         expect(parseTarget(path + query, HOST)).toEqual(parsed);
         expect(decodedBytes(path) + query).toBe(
@@ -177,7 +177,7 @@ describe('a request target', () => {
       'http://',
     ],
   ])('%j is refused', target => {
-    expect(parseTarget(target, HOST)).toHaveProperty('refused');
+    expect(parseTarget(target, HOST)).toHaveProperty('rejected');
   });
 
   test.each(['/%E9', '/%FF%80', '/%C0x', '/%E0%A4%B9', '/%F0%9F%98%80', '/%80'])(
@@ -195,7 +195,7 @@ describe('a request target', () => {
   test.each(['?a b', '?a\r', '?\x00', '?\x7f', '?\u00e9', '?\u20ac', '?a#b'])(
     'refuses the query %j',
     query => {
-      expect(parseTarget(`/v1/x${query}`, HOST)).toHaveProperty('refused');
+      expect(parseTarget(`/v1/x${query}`, HOST)).toHaveProperty('rejected');
     },
   );
 
@@ -225,25 +225,25 @@ describe('a request target', () => {
     'http://api.example.com#x',
     'http://api.example.com\n/',
   ])('%j in absolute form is refused', target => {
-    expect(parseTarget(target, HOST)).toHaveProperty('refused');
+    expect(parseTarget(target, HOST)).toHaveProperty('rejected');
   });
 
   test('in asterisk-form is for OPTIONS alone, as is the absolute form that proxies turn into it', () => {
     const serverWide = { path: '*', query: '', semicolon: false };
     expect(parseTarget('*', HOST, 'OPTIONS')).toEqual(serverWide);
     expect(parseTarget('http://api.example.com', HOST, 'OPTIONS')).toEqual(serverWide);
-    expect(parseTarget('http://other.example.com', HOST, 'OPTIONS')).toHaveProperty('refused');
+    expect(parseTarget('http://other.example.com', HOST, 'OPTIONS')).toHaveProperty('rejected');
     expect(parseTarget('http://api.example.com/', HOST, 'OPTIONS')).toMatchObject({ path: '/' });
     expect(parseTarget('http://api.example.com?', HOST, 'OPTIONS')).toMatchObject({ path: '/', query: '?' });
     for (const method of ['GET', 'HEAD', 'POST', 'options', ''])
-      expect(parseTarget('*', HOST, method)).toHaveProperty('refused');
+      expect(parseTarget('*', HOST, method)).toHaveProperty('rejected');
     for (const target of ['**', '*/', '*?a', '%2A', '', '?', '*a'])
-      expect(parseTarget(target, HOST, 'OPTIONS')).toHaveProperty('refused');
+      expect(parseTarget(target, HOST, 'OPTIONS')).toHaveProperty('rejected');
     expect(parseTarget('/*', HOST, 'OPTIONS')).toMatchObject({ path: '/*' });
   });
 
   test('of a host that was not named is refused in absolute form', () => {
-    expect(parseTarget('http:///x', '')).toHaveProperty('refused');
+    expect(parseTarget('http:///x', '')).toHaveProperty('rejected');
   });
 
   test('of sixteen thousand characters is read like any other', () => {

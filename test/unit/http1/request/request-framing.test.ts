@@ -71,25 +71,25 @@ describe('the length of a body (RFC 9112, 6.3)', () => {
     ['another coding', ['Transfer-Encoding', 'gzip, chunked']],
     ['an expectation twice', ['Expect', '100-continue', 'expect', '100-continue']],
   ])('is rejected with %s', (_, fields) => {
-    expect(framingOf(1, ...fields).bodyLength).toHaveProperty('refused');
+    expect(framingOf(1, ...fields).bodyLength).toHaveProperty('rejected');
   });
 
   test('is rejected with chunks in HTTP/1.0 (RFC 9112, 6.1)', () => {
-    expect(framingOf(0, ...CHUNKED).bodyLength).toHaveProperty('refused');
+    expect(framingOf(0, ...CHUNKED).bodyLength).toHaveProperty('rejected');
     expect(framingOf(0, ...LENGTH).bodyLength).toBe(5);
   });
 
   test.each(['010', '00', '+5', '-1', '5, 5', '0x5', '5 ', '', '1000000000000000', '٣'])(
     'Content-Length "%s" is rejected',
     value => {
-      expect(framingOf(1, 'Content-Length', value).bodyLength).toHaveProperty('refused');
+      expect(framingOf(1, 'Content-Length', value).bodyLength).toHaveProperty('rejected');
     },
   );
 
   test.each([',chunked', 'gzip, chunked', 'chunked;x', 'identity', 'chunked, chunked', ''])(
     'Transfer-Encoding "%s" is rejected',
     value => {
-      expect(framingOf(1, 'Transfer-Encoding', value).bodyLength).toHaveProperty('refused');
+      expect(framingOf(1, 'Transfer-Encoding', value).bodyLength).toHaveProperty('rejected');
     },
   );
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamRequest } from '../../../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../../../src/http1/index.ts';
 import { requestHead } from '../../../../src/http1/request/request-head-text.ts';
 
-function headOf(request: Partial<UpstreamRequest>): string {
+function headOf(request: Partial<OutgoingRequest>): string {
   return requestHead({
     ...{
       method: 'GET',

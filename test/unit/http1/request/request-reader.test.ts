@@ -124,7 +124,7 @@ describe('a request', () => {
 
   test('with an ambiguous body has none, and nothing behind it is read', () => {
     const bytes = new Bytes('waits').come(POST.replace('5', '05') + GET);
-    expect(bytes.heads[0]?.framing.bodyLength).toHaveProperty('refused');
+    expect(bytes.heads[0]?.framing.bodyLength).toHaveProperty('rejected');
     expect(bytes.body).toBeNull();
     expect(bytes.targets).toEqual(['/b']);
   });
