@@ -7,22 +7,22 @@ import { UsageError } from './command.ts';
 /** The configuration when the command line names none, in the working directory. */
 const DEFAULT_CONFIG = 'gateway.yaml';
 
-/** The option that all commands share which read the configuration. */
+/** The option shared by all commands that read the configuration. */
 export const configOption = { config: { type: 'string', short: 'c' } } as const;
 
-/** What the help of those commands says of it. */
+/** Describes it in the help of those commands. */
 export const CONFIG_HELP = `the configuration (./${DEFAULT_CONFIG}); also as --config FILE, -c FILE`;
 
 /**
- * The configuration that the command line names: by a word, by --config, or by neither. Throws a UsageError where it names two,
- * or none and there is no default.
+ * Returns the configuration file: the word, --config or the default. Throws a UsageError if both are given, or if neither is
+ * and there is no default file.
  */
 export async function configFile(word: string | undefined, option: string | undefined): Promise<string> {
   if (word !== undefined && option !== undefined)
     throw new UsageError(`"${word}" and --config both name the configuration: leave out one`);
   const named = word ?? option;
   if (named === '')
-    throw new UsageError('the name of the configuration is empty: is a variable of the shell not set?');
+    throw new UsageError('the name of the configuration is empty: is a shell variable unset?');
   if (named !== undefined) return named;
   const exists = await access(DEFAULT_CONFIG).then(
     () => true,
@@ -35,9 +35,9 @@ export async function configFile(word: string | undefined, option: string | unde
 }
 
 /**
- * Reads the options and words after a command's name. Throws a UsageError for what the command does not know.
+ * Reads the options and words after a command's name. Throws a UsageError for anything that the command does not take.
  *
- * @param words names of the words that may follow, for messages; those in brackets may be left out.
+ * @param words names of the words, for messages; those in brackets are optional.
  */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
@@ -47,13 +47,13 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   refuseUnknownAndDoubled(args, options);
   const parsed = parseStrictly({ args: [...args], options, strict: true, allowPositionals: true });
   const missing = words.slice(parsed.positionals.length).find(word => !word.startsWith('['));
-  if (missing !== undefined) throw new UsageError(`${missing} is missing`);
+  if (missing !== undefined) throw new UsageError(`missing ${missing}`);
   const extra = parsed.positionals[words.length];
-  if (extra !== undefined) throw new UsageError(`"${extra}" is one word too many`);
+  if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"`);
   return parsed;
 }
 
-/** The message of the strict parser knows no suggestions, and of doubled options it takes the last without a word. */
+/** Adds what the strict parser lacks: suggestions for unknown options, and an error for an option given twice. */
 function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOptionsConfig): void {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const seen = new Set<string>();

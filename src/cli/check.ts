@@ -89,7 +89,7 @@ function describeLimits({ routes }: LoadedLimits): string {
   return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}`;
 }
 
-/** Buckets in use. */
+/** Counts the buckets in use. */
 function bucketsOf(routes: LoadedLimits['routes']): number {
   return new Set(routes.map(({ value }) => value.bucket)).size;
 }

@@ -1,25 +1,25 @@
-/** What a command may touch of the world outside. */
+/** A command's access to the outside world. */
 export interface CommandOutput {
-  /** Variables of the environment. */
+  /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Writes a text, line ends included, to standard output. */
+  /** Writes text to standard output as it is, without adding a line feed. */
   out(text: string): void;
-  /** The same, to standard error. */
+  /** Writes text to standard error. */
   err(text: string): void;
 }
 
 /** One word after `weir`. */
 export interface Command {
   readonly name: string;
-  /** For the list of commands: a few words. */
+  /** A few words for the list of commands. */
   readonly summary: string;
   /** What `--help` prints. */
   readonly help: string;
-  /** Resolves to the exit code. Throws a UsageError for a command line that makes no sense. */
+  /** Resolves to the exit code. Throws a UsageError for a wrong command line. */
   run(args: readonly string[], terminal: CommandOutput): Promise<number>;
 }
 
-/** A command line that makes no sense; the message says what to write instead. */
+/** A wrong command line. The message says what to write instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

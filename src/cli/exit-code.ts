@@ -1,15 +1,15 @@
-/** What a `weir` command ends with. The numbers above 2 are those of sysexits.h and of shells. */
+/** Exit codes of `weir`. Those above 2 follow sysexits.h and shells. */
 export const ExitCode = {
   ok: 0,
-  /** What was asked for failed, or the response is no. */
+  /** The command failed, or its result is negative. */
   failure: 1,
-  /** The command line makes no sense. */
+  /** Wrong command line. */
   usage: 64,
-  /** Time ran out before all requests were finished. */
+  /** Stopped before all requests had finished. */
   drainTimeout: 75,
-  /** The configuration has mistakes. */
+  /** The configuration has errors. */
   configuration: 78,
-  /** Ended at once by a second SIGINT or SIGTERM. */
+  /** Stopped immediately by a second SIGINT or SIGTERM. */
   interrupted: 130,
   terminated: 143,
 } as const;

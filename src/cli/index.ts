@@ -17,10 +17,10 @@ weir COMMAND [OPTIONS]
 
 ${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join('\n')}
 
-"weir COMMAND --help" tells more of one, "weir --version" which version this is.
+Run "weir COMMAND --help" for one command, "weir --version" for the version.
 `;
 
-/** Runs `weir` with the words that follow it on the command line. Resolves to the exit code. */
+/** Runs `weir` with its command-line arguments. Resolves to the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: CommandOutput): Promise<number> {
   const [word, ...rest] = args;
   if (word === '--help' || word === '-h') {
@@ -47,7 +47,7 @@ export async function runCommandLine(args: readonly string[], terminal: CommandO
 
 function whyNoCommand(word: string | undefined): string {
   const names = COMMANDS.map(({ name }) => name);
-  if (word === undefined) return `a command is missing: ${names.join(', ')}`;
+  if (word === undefined) return `missing command: use ${names.join(', ')}`;
   if (!word.startsWith('-')) return `unknown command "${word}"${didYouMean(word, names)}`;
   const suggestion = didYouMean(word, ['--help', '--version']);
   return `unknown option "${word}"${suggestion === '' ? ': options follow the command' : suggestion}`;
@@ -59,6 +59,6 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 function misused(terminal: CommandOutput, program: string, message: string): number {
-  terminal.err(`${program}: ${message}\n"${program} --help" says how it is used.\n`);
+  terminal.err(`${program}: ${message}\nRun "${program} --help" for usage.\n`);
   return ExitCode.usage;
 }

@@ -9,9 +9,9 @@ import { readVersion } from './version.ts';
 import { whyNotStarted } from './why-not-started.ts';
 
 /**
- * Runs a gateway from its start to the end of its drain.
+ * Runs a gateway until its drain has ended.
  *
- * @param file the name of its configuration, for the log.
+ * @param file the configuration's name, for the log.
  * @returns the exit code.
  */
 export async function runGateway(
@@ -26,7 +26,7 @@ export async function runGateway(
     log.warn({ warning: formatDiagnostic(warning) }, 'the configuration has a warning');
   const stop = listenForStop(() => output.flush());
   let app: App | null = null;
-  // From the beginning: unheard, this signal would end the process.
+  // Registered before the start: an unhandled SIGHUP would end the process.
   process.on('SIGHUP', () => void app?.reload());
   try {
     const source = { path: file, env: terminal.env, loaded };
@@ -38,7 +38,7 @@ export async function runGateway(
   }
   logAddresses(log, app, file, snapshot.hash);
   await output.flush();
-  // Not awaited: an awaiting call keeps its variables, and what the load left would stay in memory for good.
+  // Not awaited here: a waiting call would keep the loaded configuration in memory for good.
   return untilStopped(app, stop, log, output);
 }
 

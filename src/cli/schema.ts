@@ -8,17 +8,17 @@ const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema } as cons
 export const schema: Command = {
   name: 'schema',
   summary: 'print the JSON Schema of a configuration file',
-  help: `Prints the JSON Schema (draft 7) of a configuration file. Editors complete and explain keys with it: put it into
-a file and name that at the top of the configuration,
+  help: `Prints the JSON Schema (draft 7) of a configuration file. Editors use it to complete and explain keys: save it as
+a file, and name that file at the top of the configuration:
 
   # yaml-language-server: $schema=gateway.schema.json
 
 weir schema [FILE]
 
-  FILE      which file: gateway or limits (gateway)
-  --help    this text
+  FILE      gateway or limits (gateway)
+  --help    show this text
 
-Exit code: 0, or 64 when the command line makes no sense.
+Exit code: 0, or 64 for a wrong command line.
 `,
   async run(args, terminal) {
     const [name = 'gateway'] = readArguments(args, {}, ['[FILE]']).positionals;

@@ -6,25 +6,25 @@ import { ExitCode } from './exit-code.ts';
 export const serve: Command = {
   name: 'serve',
   summary: 'run the gateway',
-  help: `Runs the gateway until SIGTERM or SIGINT. Then it finishes the requests in flight, for as long as "shutdown" in the
-configuration allows; a second signal ends it at once. It logs to standard output, one JSON object a line.
+  help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"
+in the configuration allows; a second signal stops it immediately. It logs to standard output, one JSON object per line.
 
-When a file of the configuration changes, and at SIGHUP, it reads all of them again: without mistakes they serve from then on,
-with mistakes these are logged and nothing changes. A change of these keys waits for a restart, and "/status" on the admin
-listener shows it: ${RESTART_KEYS.join(', ')}.
+It reads the configuration again when a file changes and on SIGHUP. A valid configuration takes effect at once; errors
+are logged and change nothing. Changes of these keys take effect after a restart, and "/status" on the admin listener lists
+them until then: ${RESTART_KEYS.join(', ')}.
 
 weir serve [FILE] [OPTIONS]
 
   FILE      ${CONFIG_HELP}
-  --help    this text
+  --help    show this text
 
 Exit code:
-  0         all requests were finished
-  1         it could not start, for example because a port is in use
-  64        the command line makes no sense
-  75        time ran out before all requests were finished
-  78        the configuration has mistakes; they are on standard error
-  130, 143  ended at once by a second SIGINT or SIGTERM
+  0         stopped after all requests had finished
+  1         could not start, for example because a port is in use
+  64        wrong command line
+  75        stopped before all requests had finished, when the drain time was over
+  78        the configuration has errors; they are on standard error
+  130, 143  stopped immediately by a second SIGINT or SIGTERM
 `,
   async run(args, terminal) {
     const { values, positionals } = readArguments(args, configOption, ['[FILE]']);
@@ -34,7 +34,7 @@ Exit code:
       for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;
     }
-    // The other commands need nothing of the data plane, and start faster without it.
+    // Loaded here only: the other commands do not need the data plane and start faster without it.
     const { runGateway } = await import('./run-gateway.ts');
     return runGateway(file, config, terminal);
   },

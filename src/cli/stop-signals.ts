@@ -3,10 +3,9 @@ import { ExitCode } from './exit-code.ts';
 type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /**
- * Resolves to the first SIGINT or SIGTERM from now on. A second one ends the process at once: whoever sends it does not
- * want to wait.
+ * Resolves to the first SIGINT or SIGTERM from now on. A second one ends the process immediately.
  *
- * @param beforeExit what still has to be done then; it must not take long.
+ * @param beforeExit runs before that immediate exit; it must be quick.
  */
 export function listenForStop(beforeExit: () => Promise<void>): Promise<StopSignal> {
   return new Promise(resolve => {

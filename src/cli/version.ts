@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** The version of this package, as its manifest says. */
+/** Reads the version of this package from its manifest. */
 export function readVersion(): string {
-  // This file is one folder deep in src/ and, compiled, in dist/: the manifest is two up from both.
+  // Two folders up from src/cli/ and, when compiled, from dist/cli/.
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   if (typeof manifest === 'object' && manifest !== null && 'version' in manifest)
     return String(manifest.version);

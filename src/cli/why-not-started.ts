@@ -1,4 +1,4 @@
-/** What kept the gateway from starting, for the operator: most often an address that cannot be listened on. */
+/** Explains to the operator why the gateway could not start; usually it cannot listen on an address. */
 export function whyNotStarted(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall, address, port, hostname } = error as NodeJS.ErrnoException & {

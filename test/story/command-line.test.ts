@@ -99,18 +99,15 @@ describe('weir', () => {
   });
 
   it.each<[string[], string]>([
-    [[], 'weir: a command is missing: serve, check, explain, schema'],
+    [[], 'weir: missing command: use serve, check, explain, schema'],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],
     [['--config', 'x', 'check'], 'weir: unknown option "--config": options follow the command'],
     [['check', '--confg', 'x'], 'weir check: unknown option "--confg", did you mean "--config"?'],
     [['check', '-x'], 'weir check: unknown option "-x"'],
-    [
-      ['check', ''],
-      'weir check: the name of the configuration is empty: is a variable of the shell not set?',
-    ],
-    [['check', 'x', 'y'], 'weir check: "y" is one word too many'],
+    [['check', ''], 'weir check: the name of the configuration is empty: is a shell variable unset?'],
+    [['check', 'x', 'y'], 'weir check: unexpected argument "y"'],
     [['check', 'x', '-c', 'y'], 'weir check: "x" and --config both name the configuration: leave out one'],
     [['check', '-c', 'x', '--config', 'y'], 'weir check: --config is given twice'],
     [
@@ -120,7 +117,7 @@ describe('weir', () => {
     [['check', '--strict', '--strict'], 'weir check: --strict is given twice'],
     [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
     [['check', '--config'], "weir check: Option '-c, --config <value>' argument missing"],
-    [['explain', 'GET'], 'weir explain: PATH is missing'],
+    [['explain', 'GET'], 'weir explain: missing PATH'],
     [['explain', 'get', '/'], 'weir explain: "get" is not a method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
     [
@@ -140,13 +137,13 @@ describe('weir', () => {
       'weir explain: --as address:IP and --address both give an address: leave out one',
     ],
     [['schema', 'gatewy'], 'weir schema: unknown schema "gatewy", did you mean "gateway"?'],
-    [['serve', 'now', 'here'], 'weir serve: "here" is one word too many'],
+    [['serve', 'now', 'here'], 'weir serve: unexpected argument "here"'],
   ])('refuses %j with exit code 64', async (words, message) => {
     const { code, out, err } = await weir(words);
     expect({ code, out }).toEqual({ code: 64, out: '' });
     const [first, second] = err.split('\n');
     expect(first).toBe(message);
-    expect(second).toMatch(/^"weir( \w+)? --help" says how it is used\.$/);
+    expect(second).toMatch(/^Run "weir( \w+)? --help" for usage\.$/);
   });
 
   it('tells an older Node.js apart before it reads anything that one could not', async () => {
@@ -349,20 +346,20 @@ describe('weir explain', () => {
         'route: GET,PATCH /v1/users/{user_id} (line 9)',
         'parameters: user_id = 7',
         'upstream: users, http://users:3000',
-        'authentication: none: everyone may use it',
-        'Authorization: passed on as it came',
+        'authentication: none: open to everyone',
+        'Authorization: passed on unchanged',
         "Host: the client's own",
-        'body: of any size; below 240B/s on average 408',
+        'body: any size; at least 240B/s on average, else 408',
         'semicolons: refused with 400',
-        'upstream 429: rewritten, unless clients of the gateway understand it',
+        'upstream 429: rewritten unless clients of the gateway understand it',
         'timeouts: connect 2s, first byte 90s, idle 1m',
-        'caps: 1024 requests to the upstream in flight, 256 of one caller',
-        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'caps: 1024 requests in flight to the upstream, 256 per caller',
+        'bucket: none: no line of "routes" in limits.yaml matches',
         'as an address: global limit: 50 in 1s (the default)',
-        'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
-        'CORS: off: a preflight is a request like any other',
+        'restrictions: the address for 10m, after more than 10000 of its requests in 10m ended with 401, 403 or 429 (the default)',
+        'CORS: off: preflights are ordinary requests',
         'also matches: /v1/** (line 6): less specific',
-        '/v1/users/{user_id} (line 13): the same path, but the route above names the method',
+        '/v1/users/{user_id} (line 13): same path, but the route above names the method',
       ],
     });
   });
@@ -374,7 +371,7 @@ describe('weir explain', () => {
         'upstream: files, http://files:80',
         'Authorization: removed',
         'Host: files',
-        'body: up to 10MiB, beyond it 413; below 240B/s on average 408',
+        'body: at most 10MiB, else 413; at least 240B/s on average, else 408',
         'semicolons: passed on',
         'timeouts: connect 2s, first byte 1m, idle 1500ms',
       ]),
@@ -384,7 +381,7 @@ describe('weir explain', () => {
   it('shows the canonical path where it is another than the one sent', async () => {
     const { code, facts } = await explain('GET', '/v1/%75sers/%c3%bc');
     expect(code).toBe(0);
-    expect(facts[0]).toBe('canonical path: /v1/users/%C3%BC, by which it is routed and sent on');
+    expect(facts[0]).toBe('canonical path: /v1/users/%C3%BC, used for routing and sent upstream');
     expect(facts[2]).toBe('parameters: user_id = %C3%BC');
   });
 
@@ -400,7 +397,7 @@ describe('weir explain', () => {
       code: 1,
       facts: [
         'route: GET,PATCH /v1/users/{user_id} (line 9)',
-        'refused: 400, a path with a semicolon passes only where the route says "semicolons: pass"',
+        'refused: 400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
       ],
     });
   });
@@ -408,9 +405,9 @@ describe('weir explain', () => {
   it('says that no route matches, and which do for other methods', async () => {
     expect(await explain('GET', '/v2/things')).toEqual({
       code: 1,
-      facts: ['refused: 404, no route takes it', 'also matches: POST /v2/things (line 23): only for POST'],
+      facts: ['refused: 404, no route matches', 'also matches: POST /v2/things (line 23): only for POST'],
     });
-    expect(await explain('GET', '/v3')).toEqual({ code: 1, facts: ['refused: 404, no route takes it'] });
+    expect(await explain('GET', '/v3')).toEqual({ code: 1, facts: ['refused: 404, no route matches'] });
   });
 
   it('says that a route for everything does not lead under the prefix of the sign-in', async () => {
@@ -418,8 +415,8 @@ describe('weir explain', () => {
     expect({ code, facts }).toEqual({
       code: 1,
       facts: [
-        'refused: 404, no route takes it',
-        'also matches: /v1/** (line 6): it does not name /v1/anonymous, and nothing else leads there',
+        'refused: 404, no route matches',
+        'also matches: /v1/** (line 6): only routes that name /v1/anonymous serve paths under it',
       ],
     });
   });
@@ -428,8 +425,8 @@ describe('weir explain', () => {
     const { code, facts } = await explain('GET', 'http://Api.example.com:8080/v1/%75sers/7?full=yes');
     expect(code).toBe(0);
     expect(facts.slice(0, 3)).toEqual([
-      'Host: has to be Api.example.com:8080 as well, else 400',
-      'canonical path: /v1/users/7, by which it is routed and sent on',
+      'Host: must be Api.example.com:8080 too, else 400',
+      'canonical path: /v1/users/7, used for routing and sent upstream',
       'route: GET,PATCH /v1/users/{user_id} (line 9)',
     ]);
     expect((await explain('GET', 'http://api.example.com/v1/../admin')).facts).toEqual([
@@ -437,7 +434,7 @@ describe('weir explain', () => {
     ]);
     expect(await explain('GET', 'http://user@api.example.com/v1')).toEqual({
       code: 1,
-      facts: ['refused: 400, "user@api.example.com" is no plain host'],
+      facts: ['refused: 400, "user@api.example.com" is not a plain host'],
     });
     expect((await explain('GET', 'http://api.example.com:99999/v1')).code).toBe(1);
     expect((await explain('GET', 'ftp://api.example.com/v1')).code).toBe(1);
@@ -448,7 +445,7 @@ describe('weir explain', () => {
     async target => {
       const { code, facts } = await explain('OPTIONS', target);
       expect(code).toBe(0);
-      expect(facts).toContain('served by: the gateway itself: 204 with the methods that there are');
+      expect(facts).toContain('served by: the gateway itself: 204 with the supported methods');
       expect(facts.at(-1)).toMatch(/^as an address: global limit: /);
       expect((await explain('GET', '*')).code).toBe(1);
     },
@@ -462,10 +459,10 @@ describe('weir explain', () => {
   });
 
   it.each([
-    ['203.0.113.9', 'counts by itself; it is no trusted proxy, forwarding headers from it are ignored'],
+    ['203.0.113.9', 'is counted by itself; not a trusted proxy: its forwarding headers are ignored'],
     [
       '2001:db8:1:2:3::4',
-      'counts as 2001:db8:1:2::/64; it is no trusted proxy, forwarding headers from it are ignored',
+      'counts as 2001:db8:1:2::/64; not a trusted proxy: its forwarding headers are ignored',
     ],
     ['10.1.2.3', "is a trusted proxy: the client's address is read from its X-Forwarded-For"],
   ])('says what the address %s counts as', async (address, text) => {
@@ -500,8 +497,8 @@ describe('weir explain, of callers', () => {
       'identity headers: X-Auth-Subject from the claim sub',
       'X-Auth-Client from the claim azp',
       'tokens: issued by https://id.example.com/realms/main for api',
-      'callers: users, told apart by azp and sub',
-      'bots, whose tokens have client_id, told apart by azp',
+      'callers: users, identified by azp and sub',
+      'bots (tokens with client_id), identified by azp',
     ]);
   });
 
@@ -512,8 +509,8 @@ describe('weir explain, of callers', () => {
 
   it('says that everyone may use a route without authentication', async () => {
     const { facts } = await explain('POST', '/v1/webhooks/7/token');
-    expect(facts).toContain('authentication: none: everyone may use it');
-    expect(facts).toContain('Authorization: passed on as it came');
+    expect(facts).toContain('authentication: none: open to everyone');
+    expect(facts).toContain('Authorization: passed on unchanged');
     expect(facts.join()).not.toContain('identity headers');
   });
 
@@ -524,7 +521,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
 `);
     const { out } = await weir(['explain', 'GET', '/x', '--config', file], SECRET);
     expect(out).toMatch(/^ {2}authentication +optional: without a valid token the caller is its address$/m);
-    expect(out).toMatch(/^ +a response is broken off when its token expires$/m);
+    expect(out).toMatch(/^ +a response is cut off when its token expires$/m);
     expect(out).toMatch(
       /^ {2}Authorization +a valid token is passed on, as Bearer; anything else is removed$/m,
     );
@@ -536,8 +533,8 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
       code: 0,
       facts: [
         "route: /v1/anonymous/auth (the gateway's own)",
-        'served by: the gateway itself: an authorization code is redeemed for tokens',
-        'authentication: none: everyone may use it',
+        'served by: the gateway itself: redeems an authorization code for tokens',
+        'authentication: none: open to everyone',
         'provider: https://id.example.com/realms/main',
         'client: gateway, client_secret_basic',
         'redirect URIs: any',
@@ -573,7 +570,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
     expect(facts).toEqual(
       expect.arrayContaining([
         "route: /v1/anonymous/authorize-url (the gateway's own)",
-        'served by: the gateway itself: the address at which a browser signs in',
+        'served by: the gateway itself: returns the address where a browser signs in',
         'redirect URI: https://app.example.com/callback',
         'scope: openid',
       ]),
@@ -581,8 +578,8 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
   });
 
   it.each([
-    ['GET', '/v1/anonymous/auth', '405, it is served for POST only'],
-    ['POST', '/v1/anonymous/authorize-url', '405, it is served for GET and HEAD only'],
+    ['GET', '/v1/anonymous/auth', '405, it only serves POST'],
+    ['POST', '/v1/anonymous/authorize-url', '405, it only serves GET and HEAD'],
   ])('says that %s %s is refused', async (method, path, why) => {
     const { code, facts } = await explain(method, path);
     expect(code).toBe(1);
@@ -598,7 +595,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
       await configOf(SOUND),
     ]);
     expect(code).toBe(1);
-    expect(out).toContain('404, there is no identity_provider to sign users in with');
+    expect(out).toContain('404, no identity_provider is configured');
   });
 });
 

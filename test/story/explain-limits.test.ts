@@ -62,23 +62,23 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
 describe('weir explain, of limits', () => {
   it('tells each limit that a request meets, for each class of callers, and where it is written', async () => {
     expect(await explain(['GET', '/v1/channels/a%20b/messages'])).toEqual([
-      'upstream 429: rewritten, unless clients of the gateway understand it',
+      'upstream 429: rewritten unless clients of the gateway understand it',
       'bucket: messages (limits.yaml:5)',
       'bucket: by the line "GET /v1/channels/{channel_id}/messages" (limits.yaml:13)',
-      'main parameter: channel_id = a b; each value has counters of its own',
+      'main parameter: channel_id = a b; each value is counted separately',
       expect.stringMatching(/^bucket hash: [0-9a-f]{32}$/),
-      'scope: shared: several lines lead to the bucket',
+      'scope: shared: several lines use the bucket',
       'as a user: global limit: off (limits.yaml:1)',
       'as a user: bucket: 20 in 5s, fixed window (limits.yaml:7)',
       'as a bot: global limit: 60 in 1s (limits.yaml:1)',
       'as a bot: bucket: 50 in 5s, fixed window (limits.yaml:8)',
       'without a token: global limit: 50 in 1s (the default)',
-      'without a token: then 401; buckets are for callers with a token here',
+      'without a token: then 401; only callers with a token draw on the bucket',
       'all together: bucket: 30 in 10s for channel_id = a b, fixed window (limits.yaml:9)',
-      'restrictions: the address for 10m, once more than 10000 of its requests in 10m end with 401, 403 or 429 (the default)',
-      'restrictions: a bot or user for 90s, once more than 100 of its requests in 1m come before the wait of a 429 is over (limits.yaml:2)',
-      'failed tokens: of one address 1000 in 1m; beyond that 429 for nearly all of them until the period is over (the default)',
-      'CORS: the gateway answers preflights; pages of these origins may call: https://app.example.com, https://other.example.com',
+      'restrictions: the address for 10m, after more than 10000 of its requests in 10m ended with 401, 403 or 429 (the default)',
+      'restrictions: a bot or user for 90s, after more than 100 of its requests in 1m came before the Retry-After of a 429 was over (limits.yaml:2)',
+      'failed tokens: 1000 in 1m per address; then 429 for most of its unknown tokens until the period is over (the default)',
+      'CORS: the gateway answers preflights; allowed origins: https://app.example.com, https://other.example.com',
     ]);
   });
 
@@ -100,30 +100,30 @@ describe('weir explain, of limits', () => {
   it('tells what a route says of the global limit, of 429s and of browsers, and classes without a number', async () => {
     const facts = await explain(['HEAD', '/v1/feeds/7']);
     expect(facts.slice(0, 11)).toEqual([
-      'upstream 429: passed on as it is',
+      'upstream 429: passed on unchanged',
       'bucket: feeds (limits.yaml:10)',
       'bucket: by the line "GET /v1/feeds/{feed_id}" (limits.yaml:15)',
       expect.stringMatching(/^bucket hash: /),
-      'scope: user: one line leads to the bucket',
+      'scope: user: one line uses the bucket',
       'as a user: global limit: none, the route is exempt from it',
-      'as a user: bucket: not limited, it has no number for users',
+      'as a user: bucket: not limited: it has no quota for users',
       'as a bot: global limit: none, the route is exempt from it',
-      'as a bot: bucket: not limited, it has no number for bots',
+      'as a bot: bucket: not limited: it has no quota for bots',
       'as an address: global limit: none, the route is exempt from it',
       'as an address: bucket: 10 in 1m, smooth (limits.yaml:10)',
     ]);
     expect(facts.at(-1)).toBe(
-      'CORS: left to the upstream: preflights of every method reach it, as OPTIONS and without a token',
+      'CORS: left to the upstream: every preflight reaches it, as OPTIONS and without a token',
     );
   });
 
   it('tells which class stands in for one without a number, and the restrictions of webhooks', async () => {
     const facts = await explain(['POST', '/v1/hooks/1/secret']);
     expect(facts).toContain(
-      'as an address: bucket: 7 in 1h, fixed window, as for users: it has no number for addresses (limits.yaml:11)',
+      'as an address: bucket: 7 in 1h, fixed window, as for users: it has no quota for addresses (limits.yaml:11)',
     );
     expect(facts).toContain(
-      'restrictions: the address on this webhook for 10m, once more than 10 of its requests in 10m find it gone (404) (the default)',
+      'restrictions: the address on this webhook for 10m, after more than 10 of its requests in 10m got 404 (the default)',
     );
     expect(facts.join('\n')).not.toMatch(/as a |without a token|failed tokens/);
   });
@@ -131,7 +131,7 @@ describe('weir explain, of limits', () => {
   it('says that nothing but the global limit counts where no line takes a request', async () => {
     expect(await explain(['DELETE', '/v1/channels/7/messages', '--as', 'bot'])).toEqual(
       expect.arrayContaining([
-        'bucket: none: no line of "routes" in limits.yaml takes it',
+        'bucket: none: no line of "routes" in limits.yaml matches',
         'as a bot: global limit: 60 in 1s (limits.yaml:1)',
       ]),
     );
@@ -153,7 +153,7 @@ describe('weir explain, of limits', () => {
 
   it('says as what a caller counts whose class a route cannot have', async () => {
     expect(await explain(['GET', '/v1/hooks/1/x', '--as', 'bot'])).toContain(
-      'caller: the route looks at no token, so that a bot counts as its address',
+      'caller: the route ignores tokens, so a bot counts as its address',
     );
     const withoutBots = GATEWAY.replace(', bots: { claim: client_id }', '');
     const limits = LIMITS.replace('    bot: 50/5s\n', '');
@@ -187,7 +187,7 @@ describe('weir explain, of limits', () => {
     );
     const limits = LIMITS.replace('    main: channel_id\n', '    main: channel_id\n    scope: user\n');
     expect(await explain(['GET', '/v1/channels/7/messages'], GATEWAY, limits)).toContain(
-      'scope: user: the bucket says so (limits.yaml:7)',
+      'scope: user: set by the bucket (limits.yaml:7)',
     );
   });
 });

@@ -8,28 +8,26 @@ import {
   type UpstreamModel,
 } from '../../config/index.ts';
 import { formatDuration } from '../units.ts';
-import type { ExplainedFact } from './fact.ts';
+import type { Row } from './row.ts';
 
-/** `/v1/** (config/gateway.yaml:12)`: which route it is, and where it is written. */
+/** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
 export function nameOfRoute({ value, place }: LoadedRoute): string {
   return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
 }
 
-export function routeFact(route: LoadedRoute): ExplainedFact {
+export function routeRow(route: LoadedRoute): Row {
   return ['route', nameOfRoute(route)];
 }
 
-/** What a route does with the requests it takes. */
+/** Describes what a route does with its requests. */
 export function describeForwarding(
   route: ForwardRoute,
   params: readonly string[],
   identity: IdentityModel | null,
-): ExplainedFact[] {
+): Row[] {
   const { upstream } = route;
   return [
-    ...route.parameters.map(
-      (name, index): ExplainedFact => ['parameters', `${name} = ${params[index] ?? ''}`],
-    ),
+    ...route.parameters.map((name, index): Row => ['parameters', `${name} = ${params[index] ?? ''}`]),
     ['upstream', describeUpstream(upstream)],
     ...describeAuthentication(route, identity),
     ['Host', upstream.hostHeader ?? "the client's own"],
@@ -44,46 +42,43 @@ export function describeForwarding(
 const POOLS = { requests: 'requests to the upstream in flight' } as const;
 
 function describePool({ name, max, maxPerCaller }: PoolModel): string {
-  return `${max} ${POOLS[name]}, ${maxPerCaller} of one caller`;
+  return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;
 }
 
 const UPSTREAM_429 = {
-  rewrite: 'rewritten, unless clients of the gateway understand it',
-  pass: 'passed on as it is',
+  rewrite: 'rewritten unless clients of the gateway understand it',
+  pass: 'passed on unchanged',
 } as const;
 
 const AUTHENTICATION = {
   required: 'required: 401 without a valid token',
   optional: 'optional: without a valid token the caller is its address',
-  none: 'none: everyone may use it',
+  none: 'none: open to everyone',
 } as const;
 
 const PASSED_ON = {
   required: 'the token is passed on, as Bearer',
   optional: 'a valid token is passed on, as Bearer; anything else is removed',
-  none: 'passed on as it came',
+  none: 'passed on unchanged',
 } as const;
 
-function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): ExplainedFact[] {
-  const facts: ExplainedFact[] = [['authentication', AUTHENTICATION[route.authentication]]];
-  if (route.closeAtExpiry) facts.push(['authentication', 'a response is broken off when its token expires']);
-  facts.push(['Authorization', describeAuthorization(route)]);
-  if (route.authentication === 'none' || identity === null) return facts;
+function describeAuthentication(route: ForwardRoute, identity: IdentityModel | null): Row[] {
+  const rows: Row[] = [['authentication', AUTHENTICATION[route.authentication]]];
+  if (route.closeAtExpiry) rows.push(['authentication', 'a response is cut off when its token expires']);
+  rows.push(['Authorization', describeAuthorization(route)]);
+  if (route.authentication === 'none' || identity === null) return rows;
   const { identityHeaders, issuer, audience } = identity.accessTokens;
   for (const { name, claim } of identityHeaders)
-    facts.push(['identity headers', `${name} from the claim ${claim}`]);
-  facts.push(['tokens', `issued by ${issuer} for ${audience ?? 'anyone'}`]);
-  return [...facts, ...describeCallers(identity.accessTokens)];
+    rows.push(['identity headers', `${name} from the claim ${claim}`]);
+  rows.push(['tokens', `issued by ${issuer} for ${audience ?? 'anyone'}`]);
+  return [...rows, ...describeCallers(identity.accessTokens)];
 }
 
-function describeCallers({ principal, bots }: IdentityModel['accessTokens']): ExplainedFact[] {
-  const users: ExplainedFact = ['callers', `users, told apart by ${principal.join(' and ')}`];
+function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Row[] {
+  const users: Row = ['callers', `users, identified by ${principal.join(' and ')}`];
   if (bots === null) return [users];
   const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
-  return [
-    users,
-    ['callers', `bots, whose tokens have ${mark}, told apart by ${bots.principal.join(' and ')}`],
-  ];
+  return [users, ['callers', `bots (tokens with ${mark}), identified by ${bots.principal.join(' and ')}`]];
 }
 
 function describeUpstream({ name, protocol, options }: UpstreamModel): string {
@@ -97,8 +92,10 @@ function describeAuthorization({ authentication, upstream }: ForwardRoute): stri
 }
 
 function describeBody({ body: { maxBytes, minBytesPerS } }: ForwardRoute): string {
-  const size = maxBytes === null ? 'of any size' : `up to ${formatSize(maxBytes)}, beyond it 413`;
-  return minBytesPerS === null ? size : `${size}; below ${formatSize(minBytesPerS)}/s on average 408`;
+  const size = maxBytes === null ? 'any size' : `at most ${formatSize(maxBytes)}, else 413`;
+  return minBytesPerS === null
+    ? size
+    : `${size}; at least ${formatSize(minBytesPerS)}/s on average, else 408`;
 }
 
 function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string {

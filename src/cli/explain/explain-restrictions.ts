@@ -3,46 +3,46 @@ import { addressOfKey } from '../../http/index.ts';
 import type { OffenceRule } from '../../limits/index.ts';
 import { formatDuration } from '../units.ts';
 import { formatPlace } from './explain-limits.ts';
-import type { ExplainedFact } from './fact.ts';
+import type { Row } from './row.ts';
 
 /**
- * What may come to refuse a caller of this route for a while, and after what.
+ * Lists what may restrict a caller of this route, and after which offences.
  *
- * @param address the client's, as its key; null: any.
+ * @param address the key of the client's address; null: any.
  */
 export function describeRestrictions(
   route: RouteModel,
   address: string | null,
   { snapshot, limits }: LoadedConfig,
-): ExplainedFact[] {
+): Row[] {
   const { invalidRequests, webhookNotFound, ignoredRefusals, neverRestrict } = snapshot.limits;
-  const facts: ExplainedFact[] = [];
+  const rows: Row[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
     const { quota, restrictForMs } = rule;
     const place = formatPlace(limits.placeOf([key]));
-    const once = `once more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
-    facts.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
+    const once = `after more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
+    rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
   };
   if (address !== null && neverRestrict.has(addressOfKey(address))) {
     const place = formatPlace(limits.placeOf(['never_restrict']));
-    facts.push(['restrictions', `none: ${address} is among never_restrict (${place})`]);
+    rows.push(['restrictions', `none: ${address} is among never_restrict (${place})`]);
   } else {
-    add('invalid_requests', invalidRequests, 'the address', 'end with 401, 403 or 429');
+    add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');
     if (route.kind === 'forward' && route.webhook)
-      add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'find it gone (404)');
+      add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
     const whoIgnores = ignoredRefusals?.addresses ? 'the caller' : 'a bot or user';
     if (ignoredRefusals?.addresses || route.authentication !== 'none')
-      add('ignored_refusals', ignoredRefusals, whoIgnores, 'come before the wait of a 429 is over');
-    if (facts.length === 0) facts.push(['restrictions', 'none']);
+      add('ignored_refusals', ignoredRefusals, whoIgnores, 'came before the Retry-After of a 429 was over');
+    if (rows.length === 0) rows.push(['restrictions', 'none']);
   }
-  return [...facts, ...describeFailedVerifications(route, { snapshot, limits })];
+  return [...rows, ...describeFailedVerifications(route, { snapshot, limits })];
 }
 
 function describeFailedVerifications(
   route: RouteModel,
   { snapshot, limits }: Pick<LoadedConfig, 'snapshot' | 'limits'>,
-): ExplainedFact[] {
+): Row[] {
   const budget = snapshot.identity?.failedVerifications ?? null;
   if (route.authentication === 'none' || budget === null) return [];
   const quota = `${budget.limit} in ${formatDuration(budget.periodMs)}`;
@@ -50,18 +50,16 @@ function describeFailedVerifications(
   return [
     [
       'failed tokens',
-      `of one address ${quota}; beyond that 429 for nearly all of them until the period is over (${place})`,
+      `${quota} per address; then 429 for most of its unknown tokens until the period is over (${place})`,
     ],
   ];
 }
 
-/** What browsers get from the gateway. */
-export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedFact[] {
-  if (cors === null) return [['CORS', 'off: a preflight is a request like any other']];
+/** Describes how preflights and CORS fields are handled. */
+export function describeCors(route: RouteModel, { cors }: Snapshot): Row[] {
+  if (cors === null) return [['CORS', 'off: preflights are ordinary requests']];
   if (route.kind === 'forward' && !route.cors)
-    return [
-      ['CORS', 'left to the upstream: preflights of every method reach it, as OPTIONS and without a token'],
-    ];
+    return [['CORS', 'left to the upstream: every preflight reaches it, as OPTIONS and without a token']];
   const origins = cors.origins === null ? ['any'] : [...cors.origins];
-  return [['CORS', `the gateway answers preflights; pages of these origins may call: ${origins.join(', ')}`]];
+  return [['CORS', `the gateway answers preflights; allowed origins: ${origins.join(', ')}`]];
 }

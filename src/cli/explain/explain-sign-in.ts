@@ -1,24 +1,21 @@
 import type { IdentityModel, SignInRoute } from '../../config/index.ts';
-import type { ExplainedFact } from './fact.ts';
+import type { Row } from './row.ts';
 
-/** Why the gateway refuses a request to one of its own routes, or null when it serves it. */
+/** Says why the gateway refuses a request to one of its own routes; null: it serves it. */
 export function whySignInRefuses(
   { methods }: SignInRoute,
   method: string,
   identity: IdentityModel | null,
 ): string | null {
-  if (identity === null) return '404, there is no identity_provider to sign users in with';
-  return methods.includes(method) ? null : `405, it is served for ${methods.join(' and ')} only`;
+  if (identity === null) return '404, no identity_provider is configured';
+  return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;
 }
 
-/** What the gateway does with a request that it serves itself. */
-export function describeSignIn(
-  { endpoint }: SignInRoute,
-  { provider, signIn }: IdentityModel,
-): ExplainedFact[] {
+/** Describes what the gateway does with a request that it serves itself. */
+export function describeSignIn({ endpoint }: SignInRoute, { provider, signIn }: IdentityModel): Row[] {
   return [
     ['served by', `the gateway itself: ${SERVED[endpoint]}`],
-    ['authentication', 'none: everyone may use it'],
+    ['authentication', 'none: open to everyone'],
     ['provider', provider.issuer],
     ['client', `${signIn.clientId}, ${signIn.clientAuthentication.kind}`],
     ...(endpoint === 'auth'
@@ -31,11 +28,11 @@ export function describeSignIn(
 }
 
 const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
-  'authorize-url': 'the address at which a browser signs in',
-  auth: 'an authorization code is redeemed for tokens',
+  'authorize-url': 'returns the address where a browser signs in',
+  auth: 'redeems an authorization code for tokens',
 };
 
-function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): ExplainedFact[] {
+function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Row[] {
   if (redirectAllowList === null) return [['redirect URIs', 'any']];
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }

@@ -2,29 +2,29 @@ import type { LoadedConfig } from '../../config/index.ts';
 import { authorityOf, isPlainHost, parseTarget, type Target } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
 import { describeAddressLimit } from './explain-limits.ts';
-import type { ExplainedFact } from './fact.ts';
+import type { Row } from './row.ts';
 
-/** The target as the gateway reads it, from a client that says in `Host` what an absolute form says as well. */
+/** Reads the target as the gateway does, assuming that `Host` agrees with an absolute form. */
 export function readTarget(method: string, sent: string): Target | Rejection {
   const host = authorityOf(sent);
-  if (host !== null && !isPlainHost(host)) return { rejected: `"${host}" is no plain host` };
+  if (host !== null && !isPlainHost(host)) return { rejected: `"${host}" is not a plain host` };
   return parseTarget(sent, host ?? '', method);
 }
 
-/** What becomes of the target before it is routed. */
-export function describeTarget(sent: string, { path, query }: Target): ExplainedFact[] {
+/** Describes how the target changes before it is routed. */
+export function describeTarget(sent: string, { path, query }: Target): Row[] {
   const host = authorityOf(sent);
-  const facts: ExplainedFact[] = host === null ? [] : [['Host', `has to be ${host} as well, else 400`]];
-  if (sent === path + query) return facts;
-  const form = path === '*' ? '*, the gateway itself' : `${path}, by which it is routed and sent on`;
-  return [...facts, ['canonical path', form]];
+  const rows: Row[] = host === null ? [] : [['Host', `must be ${host} too, else 400`]];
+  if (sent === path + query) return rows;
+  const form = path === '*' ? '*, the gateway itself' : `${path}, used for routing and sent upstream`;
+  return [...rows, ['canonical path', form]];
 }
 
-/** An OPTIONS that is about the gateway and no path. */
-export function describeServerWide(config: LoadedConfig): ExplainedFact[] {
+/** Describes `OPTIONS *`, which is about the gateway rather than a path. */
+export function describeServerWide(config: LoadedConfig): Row[] {
   return [
-    ['served by', 'the gateway itself: 204 with the methods that there are'],
-    ['authentication', 'none: everyone may use it'],
+    ['served by', 'the gateway itself: 204 with the supported methods'],
+    ['authentication', 'none: open to everyone'],
     describeAddressLimit(config),
   ];
 }

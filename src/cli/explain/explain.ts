@@ -8,6 +8,7 @@ import {
   type LoadedConfig,
   loadConfig,
   type RouteModel,
+  refusesSemicolons,
   type Snapshot,
 } from '../../config/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
@@ -15,33 +16,33 @@ import { isRoutable } from '../../routing/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { describeForwarding, routeFact } from './describe-route.ts';
+import { describeForwarding, routeRow } from './describe-route.ts';
 import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
-import { type ExplainedFact, formatFacts } from './fact.ts';
 import { rivalsOf } from './rivals.ts';
+import { formatRows, type Row } from './row.ts';
 
 export const explain: Command = {
   name: 'explain',
-  summary: 'say which route a request takes, and why',
-  help: `Says what the gateway does with a request: its canonical path, the route and upstream it takes with their policies,
-or that the gateway serves it itself; its bucket and each limit that it meets, what may restrict its caller, and which other
-routes match as well. Behind each limit stands the line where it is written. Nothing is sent.
+  summary: 'show which route a request takes, and why',
+  help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
+that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
+which other routes match. Sends nothing.
 
 weir explain METHOD PATH [FILE] [OPTIONS]
 
   METHOD          GET, POST, ...
   PATH            as in a request line: /v1/things/7?full=yes
   FILE            ${CONFIG_HELP}
-  --as CALLER     the limits of one class of callers alone: bot, user or address (all that the route may have);
-                  address:IP for --as address --address IP
-  --address IP    also say what a request from this address counts as
-  --help          this text
+  --as CALLER     show limits for one class of callers only: bot, user or address (every class that the route allows);
+                  address:IP is short for --as address --address IP
+  --address IP    also show how this client address is counted
+  --help          show this text
 
-Exit code: 0 a route or the gateway itself takes it, 1 the gateway refuses it or no route matches, 64 the command line makes
-no sense, 78 the configuration has mistakes.
+Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it or no route matches, 64 wrong command line,
+78 the configuration has errors.
 `,
   async run(args, terminal) {
     const options = { ...configOption, as: { type: 'string' }, address: { type: 'string' } } as const;
@@ -55,64 +56,63 @@ no sense, 78 the configuration has mistakes.
       for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;
     }
-    const { facts, taken } = explainRequest(method, path, caller, config);
-    if (caller.address !== null) facts.push(['address', describeAddress(caller.address, config.snapshot)]);
-    terminal.out(`${method} ${path}\n\n${formatFacts(facts)}`);
+    const { rows, taken } = explainRequest(method, path, caller, config);
+    if (caller.address !== null) rows.push(['address', describeAddress(caller.address, config.snapshot)]);
+    terminal.out(`${method} ${path}\n\n${formatRows(rows)}`);
     return taken ? ExitCode.ok : ExitCode.failure;
   },
 };
 
-/** Whom the command line asks about; null: anyone. */
+/** The caller that the command line asks about; null: any. */
 interface Caller {
   readonly as: CallerClass | null;
   readonly address: string | null;
 }
 
 interface Explanation {
-  readonly facts: ExplainedFact[];
-  /** A route takes the request. */
+  readonly rows: Row[];
+  /** Whether a route, or the gateway itself, serves the request. */
   readonly taken: boolean;
 }
 
-/** Goes the way of a request through the gateway, in the same order. */
+/** Follows a request through the gates, in their order. */
 function explainRequest(method: string, sent: string, caller: Caller, config: LoadedConfig): Explanation {
   const { snapshot, routes } = config;
-  const refused = (why: string, facts: readonly ExplainedFact[] = []): Explanation => ({
-    facts: [...facts, ['refused', why]],
+  const refused = (why: string, rows: readonly Row[] = []): Explanation => ({
+    rows: [...rows, ['refused', why]],
     taken: false,
   });
-  const line = `${method} ${sent} HTTP/1.1`;
-  if (line.length > snapshot.caps.headBytes)
+  if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
     return refused('431, the request line alone is longer than "head" of "caps"');
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
-  const facts = describeTarget(sent, target);
-  if (target.path === '*') return { facts: [...facts, ...describeServerWide(config)], taken: true };
+  const rows = describeTarget(sent, target);
+  if (target.path === '*') return { rows: [...rows, ...describeServerWide(config)], taken: true };
   const match = snapshot.routes.find(method, target.path);
   const route = routes.find(({ value }) => value === match?.value);
   const rivals = rivalsOf(route, method, target.path, routes);
-  if (target.semicolon && match?.value.semicolons !== 'pass') {
-    const found = route === undefined ? [] : [routeFact(route)];
-    return refused('400, a path with a semicolon passes only where the route says "semicolons: pass"', [
-      ...facts,
+  if (target.semicolon && refusesSemicolons(match?.value ?? null)) {
+    const found = route === undefined ? [] : [routeRow(route)];
+    return refused('400, the path contains a semicolon, which only a route with "semicolons: pass" accepts', [
+      ...rows,
       ...found,
     ]);
   }
   if (match === null || route === undefined) {
-    return { facts: [...facts, ['refused', '404, no route takes it'], ...rivals], taken: false };
+    return { rows: [...rows, ['refused', '404, no route matches'], ...rivals], taken: false };
   }
   const { value } = match;
-  facts.push(routeFact(route));
+  rows.push(routeRow(route));
   const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
-  if (refusal !== null) return { facts: [...facts, ['refused', refusal], ...rivals], taken: false };
+  if (refusal !== null) return { rows: [...rows, ['refused', refusal], ...rivals], taken: false };
   const limited = { method, path: target.path, route: value, as: caller.as };
   const unread = whyBucketRefuses(limited, config);
-  if (unread !== null) return refused(unread.why, [...facts, ...unread.facts]);
+  if (unread !== null) return refused(unread.why, [...rows, ...unread.rows]);
   const key = caller.address === null ? null : addressKey(caller.address);
   return {
-    facts: [
-      ...facts,
+    rows: [
+      ...rows,
       ...describeTaken(value, match.params, snapshot),
       ...describeLimits(limited, config),
       ...describeRestrictions(value, key, config),
@@ -123,20 +123,16 @@ function explainRequest(method: string, sent: string, caller: Caller, config: Lo
   };
 }
 
-function describeTaken(
-  route: RouteModel,
-  params: readonly string[],
-  { identity }: Snapshot,
-): ExplainedFact[] {
+function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Row[] {
   if (route.kind === 'forward') return describeForwarding(route, params, identity);
   return identity === null ? [] : describeSignIn(route, identity);
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {
   const key = addressKey(address);
-  const counts = key === address ? `${address} counts by itself` : `${address} counts as ${key}`;
+  const counts = key === address ? `${address} is counted by itself` : `${address} counts as ${key}`;
   if (!snapshot.trustedProxies.has(address)) {
-    return `${counts}; it is no trusted proxy, forwarding headers from it are ignored`;
+    return `${counts}; not a trusted proxy: its forwarding headers are ignored`;
   }
   return `${address} is a trusted proxy: the client's address is read from its X-Forwarded-For`;
 }

@@ -1,15 +1,15 @@
 import type { LoadedRoute } from '../../config/index.ts';
 import { findConflicts, RouteTable } from '../../routing/index.ts';
 import { nameOfRoute } from './describe-route.ts';
-import type { ExplainedFact } from './fact.ts';
+import type { Row } from './row.ts';
 
-/** The routes that match the same path as `winner` (undefined: there is none) and why they do not take the request. */
+/** Lists the other routes that match the path, and why they do not take the request. `winner`: undefined if no route does. */
 export function rivalsOf(
   winner: LoadedRoute | undefined,
   method: string,
   path: string,
   routes: readonly LoadedRoute[],
-): ExplainedFact[] {
+): Row[] {
   return routes
     .filter(route => route !== winner && matchesPath(route, path))
     .map(route => {
@@ -27,10 +27,10 @@ function matchesPath({ pattern, value }: LoadedRoute, path: string): boolean {
 }
 
 function whyItLost({ pattern }: LoadedRoute, winner: LoadedRoute | undefined): string {
-  if (winner === undefined) return 'it does not name /v1/anonymous, and nothing else leads there';
+  if (winner === undefined) return 'only routes that name /v1/anonymous serve paths under it';
   const samePath = findConflicts([
     { ...pattern, methods: null },
     { ...winner.pattern, methods: null },
   ]);
-  return samePath.length > 0 ? 'the same path, but the route above names the method' : 'less specific';
+  return samePath.length > 0 ? 'same path, but the route above names the method' : 'less specific';
 }

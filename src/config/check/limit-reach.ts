@@ -1,7 +1,7 @@
 import { parseRoutePattern, Reach, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
-import type { CallerClass, ForwardRoute } from '../model/index.ts';
+import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
 
 /** A line of `routes:`, as far as it is sound by itself. */
@@ -80,15 +80,9 @@ function checkClasses(
   hasBots: boolean,
 ): void {
   const written = CLASSES.filter(key => file.has(['buckets', name, key]));
-  const withToken = kinds.some(kind => kind !== 'none');
-  const possible: Readonly<Record<CallerClass, boolean>> = {
-    bot: withToken && hasBots,
-    user: withToken,
-    address: kinds.some(kind => kind !== 'required'),
-  };
-  const used = CLASSES.filter(callerClass => possible[callerClass]).map(callerClass =>
-    QUOTA_KEYS[callerClass].find(key => written.includes(key)),
-  );
+  const possible = new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)));
+  const used = [...possible].map(callerClass => QUOTA_KEYS[callerClass].find(key => written.includes(key)));
+  const withToken = possible.has('user');
   for (const key of written) {
     if (used.includes(key)) continue;
     file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key', severity: 'hint' });

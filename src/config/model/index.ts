@@ -19,3 +19,4 @@ export type {
   TimeoutsModel,
   UpstreamModel,
 } from './model.ts';
+export { callerClassesOf, drawsOnBuckets, refusesSemicolons } from './route-policies.ts';

@@ -1,4 +1,4 @@
-import type { BucketModel, CallerClass } from '../../config/index.ts';
+import { type BucketModel, type CallerClass, drawsOnBuckets } from '../../config/index.ts';
 import { mainValue } from '../../http/index.ts';
 import { type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 import type { Exchange } from '../exchange/index.ts';
@@ -25,11 +25,9 @@ export function claimOf(exchange: Exchange): Claim | null {
     return { set: limits.global.address, bucket: null, callerClass, caller, main: '' };
   const exempt = route.kind === 'forward' && route.globalLimitExempt;
   const global = exempt ? NO_LIMITS : limits.global[callerClass];
-  // Buckets are for callers: without a valid token where one is required, only the address's global limit is drawn on.
-  const match =
-    destination.authentication === 'required' && token === null
-      ? null
-      : limits.routes.find(downstream.method, destination.path);
+  const match = drawsOnBuckets(destination.authentication, callerClass)
+    ? limits.routes.find(downstream.method, destination.path)
+    : null;
   if (match === null) return { set: global, bucket: null, callerClass, caller, main: '' };
   const { bucket, mainAt } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');

@@ -1,4 +1,4 @@
-import type { RouteModel, Snapshot } from '../../config/index.ts';
+import { type RouteModel, refusesSemicolons, type Snapshot } from '../../config/index.ts';
 import { askedMethod, type CorsRules, parseTarget, type Target } from '../../http/index.ts';
 import type { RouteMatch } from '../../routing/index.ts';
 import { type Destination, type Exchange, NOWHERE } from '../exchange/index.ts';
@@ -22,7 +22,8 @@ export function findRoute(exchange: Exchange): GateResult {
       : routeOfPreflight(snapshot, target.path, asked);
   if (match !== null)
     exchange.destination = destinationOf(exchange, target, match, asked === null ? null : cors);
-  if (target.semicolon && match?.value.semicolons !== 'pass') return badRequest('the path holds a semicolon');
+  if (target.semicolon && refusesSemicolons(match === null ? null : match.value))
+    return badRequest('the path holds a semicolon');
   return match === null ? noRoute() : null;
 }
 
