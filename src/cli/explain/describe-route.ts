@@ -39,7 +39,7 @@ export function describeForwarding(
   ];
 }
 
-const POOLS = { requests: 'requests to the upstream in flight' } as const;
+const POOLS = { requests: 'requests in flight to the upstream' } as const;
 
 function describePool({ name, max, maxPerCaller }: PoolModel): string {
   return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;
