@@ -1,23 +1,24 @@
 import type { Clock, Random } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
 import { type Connect, connectTcp } from './connect.ts';
-import { Connection, type ConnectionShare } from './connection.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionShare } from './connection-share.ts';
 import type { UpstreamOptions } from './options.ts';
 import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
 import type { CallSink, Transport, TransportCall } from './transport.ts';
 
-/** How often connections are swept: timeouts are as exact as this. */
+/** How often connections are swept, and so the precision of timeouts. */
 const SWEEP_MS = 250;
 
 /**
- * A transport over HTTP/1.1. Each connection carries one request at a time, so that none waits behind the response to another.
- * The connection used last is used first, so that those not needed grow idle and close.
+ * A transport over HTTP/1.1. Each connection carries one request at a time, so no request waits behind another's response. Reuses
+ * the most recently used connection first, so that surplus ones grow idle and close.
  *
- * Opens a connection whenever none is idle: how many requests may be in flight is decided before they come here. A resting
- * connection gives way where one more would be too many.
+ * Opens a connection whenever none is idle, since the number of requests in flight is limited before they come here. If that
+ * would be one too many, closes a resting connection.
  */
-export class ConnectionPool implements Transport, ConnectionShare {
+export class ConnectionPool implements Transport, ConnectionShare<Connection> {
   readonly options: UpstreamOptions;
   readonly clock: Clock;
   readonly slabs = new SlabStore();

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { type Clock, StallTimer } from '../core/index.ts';
+import { StallTimer } from '../core/index.ts';
 import {
-  mayAnswerTwice,
   type OutgoingRequest,
   RequestWriter,
   type RequestWriterOwner,
@@ -9,45 +8,19 @@ import {
   requestHead,
 } from '../http1/index.ts';
 import { Call, type CallCarrier } from './call.ts';
-import type { Connect } from './connect.ts';
-import type { UpstreamOptions } from './options.ts';
-import type { Slab, SlabStore } from './slab.ts';
+import type { ConnectionShare } from './connection-share.ts';
+import { lateBytesAreLikely } from './late-bytes.ts';
+import { lateness, type Phase } from './lateness.ts';
+import { RequestProgress } from './request-progress.ts';
+import type { Slab } from './slab.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
 
 /** Subtracted from a server's keep-alive time: its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
-/** What the connections of a pool share. */
-export interface ConnectionShare {
-  readonly options: UpstreamOptions;
-  readonly clock: Clock;
-  readonly slabs: SlabStore;
-  readonly connect: Connect;
-  /** The connection may carry another request. */
-  idle(connection: Connection): void;
-  /** The connection may carry another request once late bytes of its last response would have shown. */
-  rest(connection: Connection): void;
-  /** The connection is closed. */
-  gone(connection: Connection): void;
-  /** The connection broke as soon as it was used again: it had been closed unnoticed. */
-  stale(): void;
-}
-
-/** What a connection is doing. */
-type Phase =
-  /** It is being made; the request waits. */
-  | 'connecting'
-  /** Nothing is in flight. Whatever comes closes it. */
-  | 'idle'
-  /** A request is going out or has gone; the head of its response is not complete. */
-  | 'waiting'
-  /** The body of a response is coming in. */
-  | 'answering'
-  | 'closed';
-
 /** A connection to an upstream: carries one request at a time, and times every wait. */
 export class Connection implements RequestWriterOwner, CallCarrier {
-  readonly #share: ConnectionShare;
+  readonly #share: ConnectionShare<Connection>;
   readonly #socket: Socket;
   readonly #response: ResponseReader;
   /** The slab that the next read fills. */
@@ -58,24 +31,21 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   /** Writes the present request; null for one without a body, which went in one write. */
   #writer: RequestWriter | null = null;
   #requestSent = false;
-  /** Bytes that the system had taken at the last sweep. */
-  #bytesTaken = 0;
-  /** Interim responses that had come at the last sweep. */
-  #interim = 0;
+  readonly #progress = new RequestProgress();
   /** The sink has enough for now: nothing is read. */
   #paused = false;
   /** Requests carried so far. */
   #carried = 0;
   #bornAt: number;
   readonly #maxAgeMs: number;
-  /** Past its age: it takes no further request. */
+  /** Too old to take a further request. */
   #old = false;
   readonly #stall = new StallTimer();
   #idleMs: number;
   #closeWhenIdle = false;
 
   /** `chance`, 0 up to 1, takes up to a fifth off the connection's age, so that a burst does not close all at once. */
-  constructor(share: ConnectionShare, chance: number) {
+  constructor(share: ConnectionShare<Connection>, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
     this.#response = new ResponseReader(options.maxHeadBytes);
@@ -111,12 +81,12 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   resume(call: Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
-    // Nothing was read meanwhile, so the upstream's time begins anew.
+    // Nothing was read meanwhile, so the upstream's time starts again.
     this.#stall.begin();
     this.#socket.resume();
   }
 
-  /** Gives up this call, and with it the connection: the rest of its response could not be told from the next. */
+  /** Gives up this call and its connection, where the rest of the response could be taken for the next one. */
   abort(call: Call): void {
     if (call === this.#call) this.close();
   }
@@ -151,25 +121,16 @@ export class Connection implements RequestWriterOwner, CallCarrier {
 
   /** Checks whether something has taken too long. */
   sweep(nowMs: number): void {
-    const { options } = this.#share;
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     this.#old = nowMs - this.#bornAt > this.#maxAgeMs;
-    switch (this.#phase) {
-      case 'connecting':
-        if (waitedMs > options.connectTimeoutMs) this.#fail('connect', new Error('the connect timed out'));
-        break;
-      case 'idle':
-        if (waitedMs >= this.#idleMs || this.#old) this.close();
-        break;
-      case 'waiting':
-        if (waitedMs > (this.#call?.request.firstByteTimeoutMs ?? 0))
-          this.#fail('timeout', new Error('no response came in time'));
-        break;
-      case 'answering':
-        if (!this.#paused && waitedMs > (this.#call?.request.idleTimeoutMs ?? 0))
-          this.#fail('truncated', new Error('the response stood still for too long'));
-        break;
+    if (this.#phase === 'idle') {
+      if (waitedMs >= this.#idleMs || this.#old) this.close();
+      return;
     }
+    // A paused response waits for the client, not for the upstream.
+    if (this.#paused) return;
+    const late = lateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
+    if (late !== null) this.#fail(late.kind, new Error(late.why));
   }
 
   requestSent(): void {
@@ -181,14 +142,10 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#fail(this.#kindNow('reset'), new Error('the body broke off'));
   }
 
-  /** Whether the upstream's time runs: it has the whole request, or does not take what there is of it, and sends nothing. */
+  /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
   #waitsForUpstream(): boolean {
-    const { bytesWritten, writableLength, writableNeedDrain } = this.#socket;
-    const bytesTaken = bytesWritten - writableLength;
-    const moved = bytesTaken !== this.#bytesTaken || this.#response.interim !== this.#interim;
-    this.#bytesTaken = bytesTaken;
-    this.#interim = this.#response.interim;
-    return !moved && (this.#requestSent || writableNeedDrain);
+    const moved = this.#progress.hasMoved(this.#socket, this.#response.interim);
+    return !moved && (this.#requestSent || this.#socket.writableNeedDrain);
   }
 
   #onConnect(): void {
@@ -204,8 +161,6 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#carried++;
     this.#paused = false;
     this.#response.begin(request.method, sink);
-    this.#bytesTaken = this.#socket.bytesWritten;
-    this.#interim = 0;
     if (request.body === null) {
       this.#socket.write(requestHead(request), 'latin1');
       this.requestSent();
@@ -235,7 +190,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     }
     // The sink may have given the exchange up.
     if (this.#phaseNow() === 'closed') return false;
-    if (this.#slab.lent) this.#changeSlab();
+    if (this.#slab.lent) this.#slab = this.#share.slabs.replace(this.#slab);
     if (this.#response.over) this.#onAnswered();
     else if (this.#response.inBody) {
       this.#phase = 'answering';
@@ -249,21 +204,15 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     return this.#phase;
   }
 
-  #changeSlab(): void {
-    const slab = this.#slab;
-    this.#slab = this.#share.slabs.take();
-    slab.letGo();
-  }
-
   #onAnswered(): void {
     const { close, keepAliveMs } = this.#response;
-    const { options } = this.#share;
-    const rests = this.#lateBytesAreLikely();
+    const rests = lateBytesAreLikely(this.#response, this.#call?.request ?? null);
     const requestLeft = this.#requestSent && this.#socket.writableLength === 0;
     this.#call = null;
     this.#writer?.stop();
     this.#writer = null;
-    if (keepAliveMs !== null) this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, options.maxAgeMs);
+    if (keepAliveMs !== null)
+      this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#share.options.maxAgeMs);
     // After an early response the upstream is still inside the request, so nothing can follow on this connection.
     if (!requestLeft || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
       this.close();
@@ -273,15 +222,6 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#stall.begin();
     if (rests) this.#share.rest(this);
     else this.#share.idle(this);
-  }
-
-  /**
-   * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter
-   * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
-   */
-  #lateBytesAreLikely(): boolean {
-    const { bodiless, status } = this.#response;
-    return bodiless || status === 429 || (this.#call !== null && mayAnswerTwice(this.#call.request));
   }
 
   #onEnd(): void {

@@ -13,18 +13,18 @@ interface Rest {
 }
 
 /**
- * Keeps connections unused for a while behind a response without a body. An upstream that takes a HEAD for a GET, or sends
- * a page behind its 304, does so in a later write, and the next request on the connection would take those bytes for its
- * answer: one client then chooses what another reads. While the connection rests nothing is asked for, and what comes
- * destroys it.
+ * Keeps connections unused for a while after a response that late bytes may follow (see `lateBytesAreLikely`). An upstream that
+ * takes a HEAD for a GET, or sends a page after its 304, does so in a later write, and the next request on the connection would
+ * take those bytes for its response: one client would choose what another reads. While a connection rests it carries no request,
+ * and any byte that comes destroys it.
  *
- * Costs 0.13 to 0.15 connections for each such response a second, and colder sockets; docs/design.md has the figures, also
- * of closing the connection instead.
+ * Costs 0.13 to 0.15 connections for each response of this kind per second, and colder sockets. docs/design.md has the figures,
+ * also for closing the connection instead.
  */
 export class RestingConnections {
   readonly #clock: Clock;
   readonly #release: (connection: Connection) => void;
-  /** In the order in which they began to rest. Connections that were closed meanwhile are still among them. */
+  /** In the order in which they began to rest. Includes connections that were closed meanwhile. */
   #resting: Rest[] = [];
   #waking = false;
 
@@ -39,7 +39,7 @@ export class RestingConnections {
     if (!this.#waking) this.#wakeIn(REST_MS);
   }
 
-  /** Takes out the connection that began last: the others are usable sooner. */
+  /** Takes out the connection that began to rest last: the others are usable sooner. */
   takeYoungest(): Connection | null {
     for (;;) {
       const last = this.#resting.pop();
@@ -57,8 +57,8 @@ export class RestingConnections {
     this.#waking = true;
     setTimeout(() => {
       const dueMs = this.#clock.monotonicMs() - REST_MS;
-      // After a busy spell late bytes may still lie in the system's buffer. The event loop reads every socket between a
-      // timer and its immediate, and whatever is due by now has been read then.
+      // After a busy spell, late bytes may still be in the system's buffer. Between a timer and its immediate the event loop
+      // reads every socket, and with it whatever was due by now.
       setImmediate(() => this.#wake(dueMs));
     }, ms).unref();
   }

@@ -1,19 +1,19 @@
 import type { LendingBytes, Release } from '../core/index.ts';
 
 /**
- * Size of a slab, and so the most that one read brings. A response of 64 KiB with its head comes in one read and leaves in
- * one write, and memory of this size returns to the system when it is freed.
+ * The size of a slab, which is the most that one read returns. A 64 KiB response with its head takes one read and one write, and
+ * memory of this size goes back to the system when freed.
  */
 export const SLAB_BYTES = 131_072;
 
 /**
- * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is filled again only
- * when all of them were given back.
+ * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is only filled again
+ * once all of them are given back.
  */
 export class Slab implements LendingBytes {
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
   readonly #store: SlabStore;
-  /** Views that were not given back yet. */
+  /** Views not given back yet. */
   #lent = 0;
   /** A connection reads into it. */
   #held = true;
@@ -58,10 +58,10 @@ export class Slab implements LendingBytes {
   }
 }
 
-/** Slabs not in use, no more of them than were needed since the last `trim`. */
+/** Keeps slabs that are not in use, no more than were needed since the last `trim`. */
 export class SlabStore {
   readonly #free: Slab[] = [];
-  /** The minimum that was free since the last trim: so many were not needed. */
+  /** The least that was free since the last trim: this many were not needed. */
   #minFree = 0;
 
   get size(): number {
@@ -72,6 +72,13 @@ export class SlabStore {
     const slab = this.#free.pop();
     if (this.#free.length < this.#minFree) this.#minFree = this.#free.length;
     return slab === undefined ? new Slab(this) : slab.hold();
+  }
+
+  /** Gives another slab for this one, of which parts are lent. */
+  replace(slab: Slab): Slab {
+    const next = this.take();
+    slab.letGo();
+    return next;
   }
 
   giveBack(slab: Slab): void {

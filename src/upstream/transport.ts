@@ -13,7 +13,7 @@ export interface UpstreamFailure {
   readonly kind: 'connect' | 'refused' | 'reset' | 'timeout' | 'malformed' | 'truncated';
   /** The connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
-  /** A byte of a response had come: the upstream has acted on the request. */
+  /** A byte of a response had come, so the upstream has acted on the request. */
   readonly responseBegun: boolean;
   /** For the log. */
   readonly cause: unknown;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamOptions } from './options.ts';
 import type { Transport } from './transport.ts';
 
-/** An upstream, as far as its transport goes. */
+/** What a transport needs to know of an upstream. */
 export interface UpstreamAddress {
   readonly name: string;
   readonly options: UpstreamOptions;
@@ -15,8 +15,8 @@ export type TransportMap = ReadonlyMap<
 >;
 
 /**
- * Keeps the transports across reloads. An upstream that did not change keeps its connections; one that is gone or reached
- * differently now finishes what is in flight.
+ * Keeps transports across reloads. An unchanged upstream keeps its connections; one that was removed, or is reached differently
+ * now, finishes what is in flight.
  */
 export class Transports {
   readonly #open: (options: UpstreamOptions) => Transport;
@@ -32,7 +32,7 @@ export class Transports {
     this.#open = open;
   }
 
-  /** The transports for these upstreams: those in use where they fit, else new ones. Changes nothing yet. */
+  /** The transports for these upstreams: those in use if they fit, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly UpstreamAddress[]): TransportMap {
     return new Map(
       upstreams.map(({ name, options }) => {
