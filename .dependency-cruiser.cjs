@@ -5,7 +5,19 @@
 /** Rooms by floor, lowest first. A room is a folder of src/, or a file that stands alone in it. */
 const FLOORS = [
   ['core'],
-  ['http', 'http1', 'proxy-protocol', 'routing', 'limits', 'redis', 'auth', 'signin', 'upstream', 'observe'],
+  [
+    'http',
+    'http1',
+    'proxy-protocol',
+    'routing',
+    'limits',
+    'redis',
+    'auth',
+    'signin',
+    'upstream',
+    'observe',
+    'tls',
+  ],
   ['config'],
   ['runtime'],
   ['gateway'],

@@ -6,6 +6,7 @@ import {
   type FixedParts,
   formatDiagnostic,
   type HostPort,
+  type ListenModel,
   type LoadedConfig,
   ReloadRecord,
   restartKeys,
@@ -13,7 +14,7 @@ import {
 } from './config/index.ts';
 import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from './core/index.ts';
 import { Gateway, UnlistedProxies } from './gateway/index.ts';
-import { type Logger, Observation } from './observe/index.ts';
+import { type CertificateView, type Logger, Observation } from './observe/index.ts';
 import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
 import { Listeners } from './server/index.ts';
 import { openTransport, Transports } from './upstream/index.ts';
@@ -96,6 +97,7 @@ class RunningApp implements App {
       upstreamConnections: () => this.#transports.connections,
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
+      certificates: () => certificatesOf(this.#generations.current.snapshot.listen),
     });
   }
 
@@ -249,6 +251,13 @@ class RunningApp implements App {
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
+}
+
+/** The certificates of all listeners. */
+function certificatesOf({ http }: ListenModel): CertificateView[] {
+  return Object.entries({ http }).flatMap(([listener, { tls }]) =>
+    (tls?.certificates ?? []).map(({ name, notAfterMs }) => ({ listener, certificate: name, notAfterMs })),
+  );
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,8 +1,10 @@
+import { type Clock, systemClock } from '../core/index.ts';
 import type { RouteEntry } from '../routing/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import {
   compileGateway,
   readLimits,
+  readListenerTls,
   readProvider,
   readPseudonymKey,
   readStore,
@@ -25,6 +27,8 @@ export interface LoadOptions {
   readonly env: Environment;
   /** The number of the snapshot to be made, from 1. */
   readonly generation: number;
+  /** Tells how long certificates are still valid. Default: the world's. */
+  readonly clock?: Clock;
 }
 
 /** A configuration without mistakes. */
@@ -91,9 +95,11 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   }
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
-  const provider = await readProvider(file);
+  const { clock = systemClock } = options;
+  const listenerTls = await readListenerTls(file, clock);
+  const provider = await readProvider(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
-  const store = await readStore(file);
+  const store = await readStore(file, clock);
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const files = [file, ...(limitsFiles?.files ?? [])];
@@ -101,7 +107,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
-  const sources = { gateway, limits, provider, pseudonymKey, store, hash: readings.hash };
+  const sources = { gateway, limits, listenerTls, provider, pseudonymKey, store, hash: readings.hash };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,

@@ -24,6 +24,7 @@ export type {
   ExchangeListener,
   ExchangeRecord,
   FlawedKey,
+  HandshakeOutcome,
   LimitListener,
   Outcome,
   Protocol,

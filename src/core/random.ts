@@ -5,7 +5,7 @@ export type Random = () => number;
 
 export const systemRandom: Random = Math.random;
 
-/** A secret of 256 bits from the cryptographic source. */
-export function randomKey(): Buffer {
-  return randomBytes(32);
+/** A secret from the cryptographic source, 256 bits by default. */
+export function randomKey(bytes = 32): Buffer {
+  return randomBytes(bytes);
 }

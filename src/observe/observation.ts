@@ -22,11 +22,13 @@ import {
   StoreLog,
 } from './log/index.ts';
 import {
+  type CertificateView,
   type ConnectionGauges,
   ConnectionMetrics,
   IdentityMetrics,
   LimitMetrics,
   Metrics,
+  observeCertificates,
   ReloadMetrics,
   type SharingView,
   StoreMetrics,
@@ -48,6 +50,7 @@ export interface ObservationOptions {
 export interface Gauges extends ConnectionGauges {
   limitCounts(): StoreView;
   sharing(): SharingView;
+  certificates(): readonly CertificateView[];
 }
 
 /** Everything that hears what a gateway does: metrics and the log, as one listener for each part that reports. */
@@ -88,6 +91,7 @@ export class Observation {
   observe(gauges: Gauges): void {
     this.#metrics.observe(gauges);
     this.#limitMetrics.observe(() => gauges.limitCounts());
+    observeCertificates(this.#metrics.registry, () => gauges.certificates());
     this.#storeMetrics?.observe(() => gauges.sharing());
   }
 
@@ -100,7 +104,7 @@ export class Observation {
 
 const EXCHANGE: Methods<ExchangeListener> = { started: true, finished: true, untrustedForwarding: true };
 
-const CONNECTIONS: Methods<ConnectionListener> = { proxyHeaderRefused: true };
+const CONNECTIONS: Methods<ConnectionListener> = { proxyHeaderRefused: true, handshakeEnded: true };
 
 const IDENTITY: Methods<AuthListener & SignInListener> = {
   tokenKnown: true,

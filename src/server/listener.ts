@@ -1,25 +1,41 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../config/index.ts';
 import type { Cap } from '../core/index.ts';
 import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
+import type { TlsOptions } from '../tls/index.ts';
 import { Accepted } from './accepted.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';
+import type { TlsTermination } from './tls/index.ts';
+
+export interface ListenerDependencies {
+  readonly state: ListenerState;
+  /** Those of all listeners together. */
+  readonly caps: ConnectionCaps;
+  readonly openTls: (options: TlsOptions) => TlsTermination;
+}
 
 /** Listens at one address, accepts sockets and keeps them. */
 export class Listener {
   readonly #server: Server;
   readonly #address: HostPort;
   #terms: StageTerms;
+  readonly #openTls: ListenerDependencies['openTls'];
   readonly #caps: ConnectionCaps;
   readonly #connections = new Set<Accepted>();
 
-  /** @param caps those of all listeners together */
-  constructor(listener: ListenerModel, state: ListenerState, caps: ConnectionCaps) {
+  constructor(listener: ListenerModel, { state, caps, openTls }: ListenerDependencies) {
     this.#address = listener.address;
-    this.#terms = { listener, state, recount: (accepted, address) => this.#recount(accepted, address) };
+    this.#openTls = openTls;
+    this.#terms = {
+      listener,
+      state,
+      tls: listener.tls && openTls(listener.tls),
+      recount: (accepted, address) => this.#recount(accepted, address),
+    };
     this.#caps = caps;
     // Half-open: otherwise Node closes our side as soon as the client closes its own, and the response is lost.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#onSocket(socket));
@@ -27,7 +43,10 @@ export class Listener {
 
   /** Applies a reload to further connections. The address stays. */
   use(listener: ListenerModel): void {
-    this.#terms = { ...this.#terms, listener };
+    const { tls } = this.#terms;
+    const isKept = isDeepStrictEqual(tls?.options ?? null, listener.tls);
+    const next = isKept ? tls : listener.tls && this.#openTls(listener.tls);
+    this.#terms = { ...this.#terms, listener, tls: next };
   }
 
   get connections(): number {
@@ -70,7 +89,8 @@ export class Listener {
   #onSocket(socket: Socket): void {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
     const connection = new Accepted(socket, peer);
-    connection.become(openFirstStage(connection, { peer, mayForward: true, scheme: 'http' }, this.#terms));
+    const client = { peer, mayForward: true, scheme: 'http', certificate: null } as const;
+    connection.become(openFirstStage(connection, client, this.#terms));
     this.#connections.add(connection);
     const cap = this.#caps.take(peer);
     socket.on('close', () => {

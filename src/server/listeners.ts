@@ -1,11 +1,12 @@
 import type { CapsModel, HostPort, ListenModel, TimeoutsModel } from '../config/index.ts';
-import type { Clock, ConnectionListener } from '../core/index.ts';
+import { type Clock, type ConnectionListener, randomKey } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { DateField } from './date-field.ts';
 import { Listener } from './listener.ts';
 import type { ListenerState } from './listener-state.ts';
+import { Handshakes, TlsTermination } from './tls/index.ts';
 
 const SWEEP_MS = 500;
 
@@ -33,6 +34,7 @@ export interface BoundAddresses {
 export class Listeners {
   readonly #state: ListenerState;
   readonly #caps: ConnectionCaps;
+  readonly #handshakes: Handshakes;
   readonly #http: Listener;
   readonly #all: readonly Listener[];
   #sweeper: NodeJS.Timeout | null = null;
@@ -58,13 +60,25 @@ export class Listeners {
       draining: false,
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
-    this.#http = new Listener(listen.http, this.#state, this.#caps);
+    this.#handshakes = new Handshakes(caps.tlsHandshakes);
+    const tls = {
+      handshakes: this.#handshakes,
+      events: connectionListener,
+      ticketKeys: randomKey(48),
+      protocols: ['http/1.1'],
+    };
+    this.#http = new Listener(listen.http, {
+      state: this.#state,
+      caps: this.#caps,
+      openTls: options => new TlsTermination(options, { ...tls, listener: 'http' }),
+    });
     this.#all = [this.#http];
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
   use({ listen, timeouts, caps, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
+    this.#handshakes.use(caps.tlsHandshakes);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
     this.#state.keepAliveHint = hintOf(timeouts);

@@ -6,11 +6,14 @@ import { Connection } from './http1/index.ts';
 import { FirstBytes, Http2Connection } from './http2/index.ts';
 import type { ListenerState } from './listener-state.ts';
 import { ProxyHeaderStage } from './proxy-header-stage.ts';
+import type { TlsTermination } from './tls/index.ts';
 
 /** What the stages of one listener know of it. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
+  /** Null: cleartext. */
+  readonly tls: TlsTermination | null;
   /** Counts the connection as one of this address from here on, and refuses it where that has too many. */
   recount(accepted: Accepted, address: string): void;
 }
@@ -29,7 +32,12 @@ export function openFirstStage(accepted: Accepted, client: Client, terms: StageT
 
 /** Opens what follows the PROXY header: the TLS handshake, or the protocol. */
 function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
-  return openProtocol(accepted, accepted.socket, client, terms);
+  const { tls, state } = terms;
+  if (tls === null) return openProtocol(accepted, accepted.socket, client, terms);
+  const time = { nowMs: state.clock.monotonicMs(), maxMs: state.timeouts.tlsHandshakeMs };
+  return tls.open(accepted, client, time, (socket, secured) =>
+    openProtocol(accepted, socket, secured, terms),
+  );
 }
 
 /** Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it. */
@@ -39,7 +47,8 @@ function openProtocol(
   client: Client,
   { listener, state }: StageTerms,
 ): ClientConnection {
-  if (!listener.h2c) return new Connection(socket, client, state);
+  if (socket !== accepted.socket || !listener.h2c)
+    return new Connection(socket, client, state, accepted.socket);
   return new FirstBytes(socket, state, protocol => {
     const next =
       protocol === 'h2' ? new Http2Connection(socket, client, state) : new Connection(socket, client, state);

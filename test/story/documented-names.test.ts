@@ -55,7 +55,7 @@ function keysNamedIn(document: Document): string[] {
 
 /** Words that are no keys, and exist: values of labels and, in the guide for those who come from elsewhere, theirs. */
 function wordsBeside(document: Document): string[] {
-  if (document.name === 'docs/operations.md') return stringsInSources();
+  if (['docs/operations.md', 'docs/tls.md'].includes(document.name)) return stringsInSources();
   if (document.name !== 'docs/migrating.md') return [];
   const theirs = [...document.blockLines('nginx'), ...document.blockLines('yaml')].join('\n');
   return [...OF_OTHERS, ...theirs.split(/\W+/)];

@@ -21,50 +21,68 @@ export interface Certificates {
 
 /** Makes an authority and two certificates with the `openssl` command, good for a day. */
 export function makeCertificates(): Certificates {
+  const authority = new TestAuthority();
+  return {
+    ca: authority.certificate,
+    server: authority.forHosts('127.0.0.1', 'localhost'),
+    client: authority.forClient('weir-gateway'),
+  };
+}
+
+const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+/** An authority that issues certificates with the `openssl` command. */
+export class TestAuthority {
+  /** PEM. */
+  readonly certificate: string;
+  readonly #key: string;
+
+  constructor(name = 'weir test authority') {
+    [this.certificate, this.#key] = inFolder({}, run => {
+      const out = ['-keyout', 'key', '-out', 'crt'];
+      run('req', '-x509', ...NEW_KEY, ...out, '-days', '30', '-subj', `/CN=${name}`);
+      return ['crt', 'key'];
+    });
+  }
+
+  /** For https on these hosts: names, wildcards or addresses. */
+  forHosts(...hosts: readonly string[]): Identity {
+    return this.forHostsWith({}, ...hosts);
+  }
+
+  /** `days` until it expires; in the past where below 0. */
+  forHostsWith({ days = 30 }: { readonly days?: number }, ...hosts: readonly string[]): Identity {
+    const names = hosts.map(host => `${/^[\d.]+$/.test(host) ? 'IP' : 'DNS'}:${host}`).join(',');
+    const subject = hosts.length === 0 ? '' : `subjectAltName=${names}\n`;
+    return this.#issue('/CN=localhost', `${subject}extendedKeyUsage=serverAuth\n`, days);
+  }
+
+  forClient(name: string): Identity {
+    return this.#issue(`/CN=${name}`, 'extendedKeyUsage=clientAuth\n', 30);
+  }
+
+  #issue(subject: string, extensions: string, days: number): Identity {
+    const files = { 'ca.crt': this.certificate, 'ca.key': this.#key, extensions };
+    const [certificate, key] = inFolder(files, run => {
+      run('req', ...NEW_KEY, '-keyout', 'key', '-out', 'csr', '-subj', subject);
+      const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'extensions'];
+      run('x509', '-req', '-in', 'csr', ...signed, '-days', String(days), '-out', 'crt');
+      return ['crt', 'key'];
+    });
+    return { certificate, key };
+  }
+}
+
+/** Runs commands of openssl in a folder with these files, and reads two files that they left. */
+function inFolder(
+  files: Readonly<Record<string, string>>,
+  use: (run: (...args: string[]) => void) => readonly [string, string],
+): readonly [string, string] {
   const folder = mkdtempSync(join(tmpdir(), 'weir-certificates-'));
   try {
-    const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-    const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-    run(
-      'req',
-      '-x509',
-      ...newKey,
-      '-keyout',
-      'ca.key',
-      '-out',
-      'ca.crt',
-      '-days',
-      '1',
-      '-subj',
-      '/CN=weir test authority',
-    );
-    const issue = (name: string, subject: string, extensions: string): Identity => {
-      writeFileSync(join(folder, `${name}.ext`), extensions);
-      run('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject);
-      const signed = [
-        '-CA',
-        'ca.crt',
-        '-CAkey',
-        'ca.key',
-        '-CAcreateserial',
-        '-days',
-        '1',
-        '-extfile',
-        `${name}.ext`,
-      ];
-      run('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.crt`);
-      return { certificate: read(`${name}.crt`), key: read(`${name}.key`) };
-    };
-    return {
-      ca: read('ca.crt'),
-      server: issue(
-        'server',
-        '/CN=localhost',
-        'subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth\n',
-      ),
-      client: issue('client', '/CN=weir-gateway', 'extendedKeyUsage=clientAuth\n'),
-    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const [one, other] = use((...args) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' }));
+    return [readFileSync(join(folder, one), 'utf8'), readFileSync(join(folder, other), 'utf8')];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -4,6 +4,7 @@ import { parseRoutePattern, type RouteEntry, RouteTable } from '../../routing/in
 import {
   type ForwardRoute,
   formatHostPort,
+  type ListenModel,
   type PoolModel,
   type RouteModel,
   type Snapshot,
@@ -20,6 +21,7 @@ import type {
 import { compileIdentity } from './compile-identity.ts';
 import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { preflightRoutes } from './preflight-routes.ts';
+import type { ListenerTls } from './read-listener-tls.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
@@ -34,6 +36,7 @@ export interface Compiled {
 export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
+  readonly listenerTls: ListenerTls;
   /** Null: no identity provider is configured. */
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
@@ -45,7 +48,7 @@ export interface Sources {
 
 /** Turns a configuration without mistakes into what the data plane reads. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, pseudonymKey, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, listenerTls, hash } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
   );
@@ -57,11 +60,14 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
     snapshot: {
       generation,
       hash,
-      listen: config.listen,
+      listen: compileListen(config.listen, listenerTls),
       trustedProxies: new AddressSet(config.trusted_proxies),
       forwarding: new ForwardingRules({
         ...config.forwarding_headers,
-        own: Object.keys(config.access_tokens?.identity_headers ?? {}),
+        own: [
+          ...Object.keys(config.access_tokens?.identity_headers ?? {}),
+          ...certificateFields(listenerTls),
+        ],
       }),
       upstreams: [...upstreams.values()],
       routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES], [SIGN_IN_PREFIX]),
@@ -71,6 +77,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       cors: corsRules(config.cors),
       identity: provider === null ? null : compileIdentity(config, limits, provider),
       timeouts: {
+        tlsHandshakeMs: config.timeouts.tls_handshake,
         clientHeaderMs: config.timeouts.client_header,
         clientBodyIdleMs: config.timeouts.client_body,
         clientReadMs: config.timeouts.client_read,
@@ -79,6 +86,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       caps: {
         connections: config.caps.connections,
         connectionsPerAddress: config.caps.connections_per_address,
+        tlsHandshakes: config.caps.tls_handshakes,
         requests: config.caps.requests,
         requestsPerAddress: config.caps.requests_per_address,
         headBytes: config.caps.head,
@@ -89,6 +97,16 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       log: { level: config.log.level, access: config.log.access, pseudonymKey },
     },
   };
+}
+
+function compileListen({ http, admin }: GatewayConfig['listen'], tls: ListenerTls): ListenModel {
+  const { address, h2c, proxy_protocol: proxyProtocol } = http;
+  return { http: { address, tls: tls.http, h2c, proxyProtocol }, admin };
+}
+
+/** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */
+function certificateFields({ http }: ListenerTls): readonly string[] {
+  return http?.clientCertificates ? ['Client-Cert', 'Client-Cert-Chain'] : [];
 }
 
 function corsRules(config: CorsConfig): CorsRules | null {

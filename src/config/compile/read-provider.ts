@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/index.ts';
 import {
   type OptionMistake,
   PROVIDER_DEFAULTS,
@@ -9,7 +10,7 @@ import {
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
 import { clientAuthentication } from './client-authentication.ts';
-import { checkPair, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'identity_provider';
 
@@ -23,10 +24,10 @@ export interface ProviderConfigOptions {
  * Reads what `identity_provider` of gateway.yaml stands for, and the files that it names. Null when there is no such
  * section, or when it cannot be used; whatever keeps it from that is among the diagnostics of the file then.
  */
-export async function readProvider(file: ConfigFile): Promise<ProviderConfigOptions | null> {
+export async function readProvider(file: ConfigFile, clock: Clock): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined) return null;
-  const files = new SecretFiles(file, SECTION);
+  const files = new SecretFiles(file, [SECTION], clock);
   const clientSecret = await files.secret('client_secret_file');
   const privateKey = await files.privateKey('private_key_file');
   const tlsFiles = await files.tls();
@@ -36,7 +37,7 @@ export async function readProvider(file: ConfigFile): Promise<ProviderConfigOpti
     return null;
   }
   warnOfScope(file, config);
-  const tls = tlsOf(file, config, tlsFiles);
+  const tls = tlsOf(tlsFiles);
   const authentication = clientAuthentication(file, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
   // A missing part was reported: the rest is checked as if that part were not wanted.
@@ -102,13 +103,9 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
   };
 }
 
-/** Null when a file cannot be used, or one of the pair is missing; that was reported. */
-function tlsOf(
-  file: ConfigFile,
-  { tls }: IdentityProviderConfig,
-  { ca, certificate, key }: TlsFiles,
-): ProviderTls | null {
-  if (!checkPair(file, SECTION, tls) || ca === null || certificate === null || key === null) return null;
+/** Null when a file cannot be used; that was reported. */
+function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
+  if (ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
 }
 

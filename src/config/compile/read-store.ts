@@ -1,8 +1,9 @@
+import type { Clock } from '../../core/index.ts';
 import type { RedisOptions, RedisServers } from '../../redis/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import type { StoreModel } from '../model/index.ts';
 import { type RedisStoreConfig, redisStoreSchema } from '../schema/index.ts';
-import { checkPair, chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'store';
 
@@ -10,10 +11,10 @@ const SECTION = 'store';
  * Reads what `store` of gateway.yaml stands for, and the files that it names. Null when it cannot be used; whatever keeps it
  * from that is among the diagnostics of the file then.
  */
-export async function readStore(file: ConfigFile): Promise<StoreModel | null> {
+export async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };
-  const files = new SecretFiles(file, SECTION);
+  const files = new SecretFiles(file, [SECTION], clock);
   const passwordInFile = await files.secret('password_file');
   const sentinelPassword = await files.secret('sentinel_password_file');
   const tlsFiles = await files.tls();
@@ -72,5 +73,4 @@ function checkTls(file: ConfigFile, { redis, tls }: RedisStoreConfig): void {
     if (redis.tls || tls[key] === undefined) continue;
     file.add([SECTION, 'tls', key], `"${key}" has no effect without TLS: write rediss://`, { about: 'key' });
   }
-  checkPair(file, SECTION, tls);
 }

@@ -1,6 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-import { asMap, type ConfigFile, readNamedText } from '../file/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { type CertificateFacts, pairMistake, readCertificate } from '../../tls/index.ts';
+import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 
 /** What a file holds. Undefined: the section names none. Null: it cannot be used, which was reported. */
 export type FileText = string | null | undefined;
@@ -8,12 +10,19 @@ export type FileText = string | null | undefined;
 /** Says what is wrong with a text, or nothing. */
 type Check = (text: string) => string | undefined;
 
-/** What a section names under `tls`. */
-export interface TlsFiles {
-  readonly ca: FileText;
+/** A certificate of the gateway and its key, the texts of two files. One that should be there and is not is null. */
+export interface KeyPair {
   readonly certificate: FileText;
   readonly key: FileText;
 }
+
+/** What a section names under `tls`. */
+export interface TlsFiles extends KeyPair {
+  readonly ca: FileText;
+}
+
+/** Time enough to renew a certificate by hand. */
+const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /**
  * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file by itself,
@@ -21,11 +30,13 @@ export interface TlsFiles {
  */
 export class SecretFiles {
   readonly #file: ConfigFile;
-  readonly #section: string;
+  readonly #section: Path;
+  readonly #clock: Clock;
 
-  constructor(file: ConfigFile, section: string) {
+  constructor(file: ConfigFile, section: Path, clock: Clock) {
     this.#file = file;
     this.#section = section;
+    this.#clock = clock;
   }
 
   secret(key: string): Promise<FileText> {
@@ -36,17 +47,57 @@ export class SecretFiles {
     return this.#read([key], keyMistake);
   }
 
-  async tls(): Promise<TlsFiles> {
-    return {
-      ca: await this.#read(['tls', 'ca_file'], certificateMistake),
-      certificate: await this.#read(['tls', 'certificate_file'], certificateMistake),
-      key: await this.#read(['tls', 'key_file'], keyMistake),
-    };
+  /** Certificates to trust. */
+  authorities(...keys: Path): Promise<FileText> {
+    return this.#read(keys, certificateMistake);
   }
 
-  async #read(keys: readonly string[], check: Check): Promise<FileText> {
-    const path = [this.#section, ...keys];
-    const name = path.reduce<unknown>((value, key) => asMap(value)[key], this.#file.value);
+  /** What stands under `tls`, each file or none. */
+  async tls(): Promise<TlsFiles> {
+    return { ca: await this.authorities('tls', 'ca_file'), ...(await this.keyPair('tls')) };
+  }
+
+  /** Reads a certificate with its key. Reports one without the other, a pair that cannot serve, and an end that is near. */
+  async keyPair(...keys: Path): Promise<KeyPair> {
+    const [certificateAt, keyAt] = [
+      [...keys, 'certificate_file'],
+      [...keys, 'key_file'],
+    ];
+    const certificate = await this.#read(certificateAt, certificateMistake);
+    const key = await this.#read(keyAt, keyMistake);
+    if ((certificate === undefined) !== (key === undefined)) {
+      this.#reportAlone(certificate === undefined ? keyAt : certificateAt, certificate === undefined);
+      return { certificate: null, key: null };
+    }
+    if (typeof certificate !== 'string' || typeof key !== 'string') return { certificate, key };
+    const mistake = pairMistake(certificate, key);
+    if (mistake !== null) this.#file.add([...this.#section, ...keyAt], mistake);
+    this.#warnOfDates([...this.#section, ...certificateAt], readCertificate(certificate));
+    return mistake === null ? { certificate, key } : { certificate: null, key: null };
+  }
+
+  #reportAlone(keys: Path, isKey: boolean): void {
+    const other = isKey ? 'certificate_file' : 'key_file';
+    this.#file.add([...this.#section, ...keys], `needs "${other}" beside it`);
+  }
+
+  /** An expired certificate is no mistake: a gateway that has one must still start, and follow its files. */
+  #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
+    const nowMs = this.#clock.epochMs();
+    const warning =
+      notAfterMs <= nowMs
+        ? `the certificate expired on ${day(notAfterMs)}`
+        : notAfterMs - nowMs <= WARN_BEFORE_MS
+          ? `the certificate expires on ${day(notAfterMs)}`
+          : notBeforeMs > nowMs
+            ? `the certificate is not valid before ${new Date(notBeforeMs).toISOString()}`
+            : null;
+    if (warning !== null) this.#file.add(path, warning, { severity: 'warning' });
+  }
+
+  async #read(keys: Path, check: Check): Promise<FileText> {
+    const path = [...this.#section, ...keys];
+    const name = this.#file.valueAt(path);
     if (name === undefined) return undefined;
     // Validation reports what is not a text.
     if (typeof name !== 'string' || name === '') return null;
@@ -55,6 +106,10 @@ export class SecretFiles {
     if (mistake !== undefined) this.#file.add(path, mistake);
     return mistake === undefined ? text : null;
   }
+}
+
+function day(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
 }
 
 /**
@@ -75,20 +130,6 @@ export function chooseSecret(
   // Anything but a variable was reported as such.
   if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
   return mistake === undefined ? secret : null;
-}
-
-/** Reports a certificate without its key, or a key without its certificate. Returns whether neither stands alone. */
-export function checkPair(
-  file: ConfigFile,
-  section: string,
-  tls: { readonly certificate_file?: string | undefined; readonly key_file?: string | undefined },
-): boolean {
-  const { certificate_file: certificate, key_file: key } = tls;
-  if ((certificate === undefined) === (key === undefined)) return true;
-  const [one, other] =
-    key === undefined ? ['certificate_file', 'key_file'] : ['key_file', 'certificate_file'];
-  file.add([section, 'tls', one ?? ''], `needs "${other}" beside it`);
-  return false;
 }
 
 /** A wrong file would otherwise be found out only when the provider or Redis rejects the secret. */

@@ -6,6 +6,7 @@ import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../signin/index.ts';
+import type { TlsOptions } from '../../tls/index.ts';
 import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
 
 /**
@@ -51,6 +52,8 @@ export interface ListenModel {
 /** Where a listener listens, and what it speaks there. */
 export interface ListenerModel {
   readonly address: HostPort;
+  /** Null: cleartext. */
+  readonly tls: TlsOptions | null;
   /** Whether cleartext clients may speak HTTP/2 as well, without a word before (RFC 9113, 3.3). */
   readonly h2c: boolean;
   /** Each connection comes from a trusted proxy and begins with a header of the PROXY protocol. */
@@ -149,6 +152,8 @@ export interface IdentityModel {
 }
 
 export interface TimeoutsModel {
+  /** From a connection's start to the end of its TLS handshake. */
+  readonly tlsHandshakeMs: number;
   /** From a request's first byte (or a connection's start) to the end of its header section. */
   readonly clientHeaderMs: number;
   /** Between two bytes of a request's body. */
@@ -163,6 +168,8 @@ export interface TimeoutsModel {
 export interface CapsModel {
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  /** TLS handshakes under way. */
+  readonly tlsHandshakes: number;
   readonly requests: number;
   readonly requestsPerAddress: number;
   /** Header section of a request, in bytes (431 beyond). */

@@ -135,9 +135,9 @@ export class ConfigWatcher {
 
   /** @param seen what two looks saw; null: somebody asked, and knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
-    const { path, env, sink } = this.#options;
+    const { path, env, clock, sink } = this.#options;
     try {
-      const result = await loadConfig(path, { env, generation: this.#generation + 1 });
+      const result = await loadConfig(path, { env, clock, generation: this.#generation + 1 });
       if (this.#stopped) return;
       if (seen === null || result.readings.agreesWith(seen)) {
         this.#known = result.readings;

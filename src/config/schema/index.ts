@@ -9,6 +9,7 @@ export {
 export { listenSchema } from './gateway/listen-schema.ts';
 export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
+export { listenerTlsSchema } from './gateway/tls-schema.ts';
 export type { UpstreamConfig } from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
 export { parseLimitRoute } from './limit-route.ts';

@@ -55,9 +55,18 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
       return hides(def.valueType, rest);
     case 'array':
       return hides(def.element, rest);
-    default:
-      return waysOf(schema).some(way => hides(way, path));
+    default: {
+      const ways = waysOf(schema);
+      // Where a text is one of the ways to write a value, a text was meant to be that and not a map.
+      const texts = key === undefined ? ways.filter(takesText) : [];
+      return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
+    }
   }
+}
+
+function takesText(schema: z.core.$ZodType): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  return def.type === 'string' || waysOf(schema).some(takesText);
 }
 
 /** The ways to write a value, without what wraps them; none where it is a text or a number. */

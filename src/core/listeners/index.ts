@@ -1,5 +1,5 @@
 export type { AuthListener, FlawedKey } from './auth-listener.ts';
-export type { ConnectionListener, ProxyHeaderFault } from './connection-listener.ts';
+export type { ConnectionListener, HandshakeOutcome, ProxyHeaderFault } from './connection-listener.ts';
 export type {
   DecisionRecord,
   ExchangeListener,

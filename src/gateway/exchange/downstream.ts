@@ -20,6 +20,8 @@ export interface Downstream {
   readonly scheme: 'http' | 'https';
   /** Address of the connection's other end, IPv4-mapped IPv6 written as IPv4. */
   readonly peer: string;
+  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null: none. */
+  readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Bytes of the request's body that have been read. */
   readonly bytesReceived: number;

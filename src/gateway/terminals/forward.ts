@@ -45,7 +45,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
 
 /** The header fields as the upstream will see them. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
-  const { downstream, head, token, maxForwards } = exchange;
+  const { downstream, head, maxForwards } = exchange;
   const { upstream } = destination.route;
   return upstreamFields(head, {
     host: upstream.hostHeader ?? head.host ?? '',
@@ -54,9 +54,16 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     version: downstream.version,
     requestId: exchange.requestId,
     authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
-    identity: token === null ? [] : token.caller.identityFields,
+    identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
+}
+
+/** The fields that tell who sends: the caller behind the token, and the certificate of the connection. */
+function identityFor({ downstream, token }: Exchange): Fields {
+  const caller = token === null ? [] : token.caller.identityFields;
+  const { clientCertificate } = downstream;
+  return clientCertificate === null ? caller : [...caller, 'Client-Cert', clientCertificate];
 }
 
 /**

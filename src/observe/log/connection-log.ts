@@ -20,7 +20,7 @@ interface Series {
 }
 
 /** Logs connections that never came to a request. */
-export class ConnectionLog implements ConnectionListener {
+export class ConnectionLog implements Partial<ConnectionListener> {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #series = new Map<ProxyHeaderFault, Series>();

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { ConnectionListener, ProxyHeaderFault } from '../../core/index.ts';
+import type { ConnectionListener, HandshakeOutcome, ProxyHeaderFault } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 const PROXY_HEADER_FAULTS = {
@@ -8,15 +8,28 @@ const PROXY_HEADER_FAULTS = {
   labelNames: ['reason'],
 } as const;
 
-/** Counts connections that never came to a request. */
+const HANDSHAKES = {
+  name: 'weir_tls_handshakes_total',
+  help: 'TLS handshakes with clients, by listener and outcome: full, resumed, or why they failed (timeout, capacity, cleartext, no_overlap, client_certificate, rejected, closed, malformed).',
+  labelNames: ['listener', 'outcome'],
+} as const;
+
+/** Counts how connections begin, and those that never come to a request. */
 export class ConnectionMetrics implements ConnectionListener {
   readonly #proxyHeaderFaults: Tally;
+  readonly #handshakes: Tally;
 
   constructor(registry: Registry) {
-    this.#proxyHeaderFaults = tallyCounter({ ...PROXY_HEADER_FAULTS, registers: [registry] });
+    const registers = [registry];
+    this.#proxyHeaderFaults = tallyCounter({ ...PROXY_HEADER_FAULTS, registers });
+    this.#handshakes = tallyCounter({ ...HANDSHAKES, registers });
   }
 
   proxyHeaderRefused(fault: ProxyHeaderFault): void {
     this.#proxyHeaderFaults.of(fault).count++;
+  }
+
+  handshakeEnded(listener: string, outcome: HandshakeOutcome): void {
+    this.#handshakes.of(listener).of(outcome).count++;
   }
 }

@@ -1,3 +1,4 @@
+export { type CertificateView, observeCertificates } from './certificate-metrics.ts';
 export { ConnectionMetrics } from './connection-metrics.ts';
 export { IdentityMetrics } from './identity-metrics.ts';
 export { LimitMetrics, type StoreView } from './limit-metrics.ts';

@@ -37,6 +37,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   readonly socket: Socket;
   readonly client: Client;
   readonly memory: ConnectionMemory;
+  readonly #accepted: Socket;
   readonly #state: ListenerState;
   readonly #reader = new RequestReader(this);
   #phase: Phase;
@@ -49,8 +50,13 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   readonly #progress: SocketProgress;
   readonly #pace = new BodyPace();
 
-  constructor(socket: Socket, client: Client, state: ListenerState) {
+  /**
+   * @param socket carries HTTP: the accepted socket, or TLS over it
+   * @param accepted the accepted socket, which alone can be reset
+   */
+  constructor(socket: Socket, client: Client, state: ListenerState, accepted: Socket = socket) {
     this.socket = socket;
+    this.#accepted = accepted;
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
@@ -59,8 +65,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
     socket.on('end', () => this.#onEnd());
     socket.on('drain', () => this.#onDrain());
-    // 'close' follows and is handled.
-    socket.on('error', () => {});
+    // 'close' follows and is handled; TLS that breaks leaves its socket open.
+    socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onClose());
   }
 
@@ -98,6 +104,10 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
       this.socket.write(NO_BYTES, error => (error ? undefined : this.#endExchange(true)));
     else if (++this.#responses % ANSWERS_AT_A_TIME === 0) setImmediate(Connection.#responseGone, this);
     else process.nextTick(Connection.#responseGone, this);
+  }
+
+  reset(): void {
+    this.#accepted.resetAndDestroy();
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {

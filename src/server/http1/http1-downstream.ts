@@ -32,6 +32,8 @@ export interface ConnectionSide {
   readonly date: string;
   /** The last byte of the response has been written. */
   answered(): void;
+  /** Breaks the connection off with RST. */
+  reset(): void;
 }
 
 /** One request of HTTP/1.1 or HTTP/1.0 and its response. */
@@ -44,6 +46,7 @@ export class Http1Downstream implements Downstream {
   readonly protocol = 'http1';
   readonly scheme: 'http' | 'https';
   readonly peer: string;
+  readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Null: there is none, or its end is ambiguous. */
   readonly requestBody: RequestBody | null;
@@ -69,6 +72,7 @@ export class Http1Downstream implements Downstream {
     this.framing = head.framing;
     this.peer = connection.client.peer;
     this.scheme = connection.client.scheme;
+    this.clientCertificate = connection.client.certificate;
     this.memory = connection.memory;
     this.#connection = connection;
     this.requestBody = body;
@@ -158,7 +162,7 @@ export class Http1Downstream implements Downstream {
 
   abort(): void {
     // Closing would make a close-delimited response look complete; only a reset shows that it is not.
-    if (this.#closeDelimited) this.#connection.socket.resetAndDestroy();
+    if (this.#closeDelimited) this.#connection.reset();
     else this.#connection.socket.destroy();
   }
 

@@ -32,6 +32,7 @@ export class Http2Downstream implements Downstream {
   readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
   readonly peer: string;
+  readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   readonly stream: ServerHttp2Stream;
   /** Null: there is none, or its end is ambiguous. */
@@ -48,6 +49,7 @@ export class Http2Downstream implements Downstream {
     this.framing = head.framing;
     this.scheme = connection.client.scheme;
     this.peer = connection.client.peer;
+    this.clientCertificate = connection.client.certificate;
     this.memory = connection.memory;
     this.stream = stream;
     this.#connection = connection;

@@ -28,7 +28,7 @@ export async function readRequestsWithOurs(
   const wire = new MemorySocket();
   new Connection(
     wire.asSocket,
-    { peer: '127.0.0.1', scheme: 'http', mayForward: true },
+    { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null },
     listenerState(gateway.asGateway, HEAD_BYTES),
   );
   await turn();

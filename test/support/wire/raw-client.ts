@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { MessageReader } from './message-reader.ts';
 import { type Interim, type Response, ResponseParts } from './response.ts';
@@ -7,6 +8,8 @@ export interface ConnectOptions {
   readonly host?: string;
   /** The address to come from; on Linux all of 127.0.0.0/8 is one's own. */
   readonly localAddress?: string;
+  /** Speaks TLS, and checks the certificate. */
+  readonly tls?: TlsOptions;
 }
 
 export interface ResponseOptions {
@@ -39,14 +42,15 @@ export async function connectRaw(port: number, options: ConnectOptions = {}): Pr
 
 /** Opens a connection that its caller destroys. */
 export function openRaw(port: number, options: ConnectOptions = {}): Promise<RawClient> {
-  const { host = '127.0.0.1', localAddress } = options;
-  const socket = connect({ port, host, allowHalfOpen: true, ...(localAddress && { localAddress }) });
-  socket.setNoDelay(true);
+  const { host = '127.0.0.1', localAddress, tls } = options;
+  const wire = connect({ port, host, allowHalfOpen: true, ...(localAddress && { localAddress }) });
+  wire.setNoDelay(true);
+  const socket = tls === undefined ? wire : connectTls({ host, ...tls, socket: wire });
   return new Promise((resolve, reject) => {
     socket.once('error', reject);
-    socket.once('connect', () => {
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       socket.off('error', reject);
-      resolve(new RawClient(socket));
+      resolve(new RawClient(socket, wire));
     });
   });
 }
@@ -56,6 +60,7 @@ const TRANSCRIPT_BYTES = 1024 * 1024;
 /** A client that sends any bytes at all, reads answers strictly, and sees how its connection ends. */
 export class RawClient {
   readonly #socket: Socket;
+  readonly #wire: Socket;
   readonly #queue: Buffer[] = [];
   readonly #transcript: Buffer[] = [];
   #wake: (() => void) | null = null;
@@ -65,8 +70,10 @@ export class RawClient {
   /** Bytes that the system has taken from us. */
   bytesFlushed = 0;
 
-  constructor(socket: Socket) {
+  /** @param wire carries `socket`: itself, or what is under TLS */
+  constructor(socket: Socket, wire = socket) {
     this.#socket = socket;
+    this.#wire = wire;
     socket.on('data', bytes => this.#received(bytes));
     socket.on('end', () => this.#ended('close'));
     socket.on('error', () => this.#ended('reset'));
@@ -167,7 +174,17 @@ export class RawClient {
 
   /** Goes away with a RST. */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    this.#wire.resetAndDestroy();
+  }
+
+  /** Closes TCP without the end of TLS, as who cuts a connection may. */
+  truncate(): void {
+    this.#wire.end();
+  }
+
+  /** TLS of the connection. */
+  get tls(): TLSSocket {
+    return this.#socket as TLSSocket;
   }
 
   destroy(): void {

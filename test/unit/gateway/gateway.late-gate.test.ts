@@ -63,6 +63,7 @@ function request(responses: number[]): Downstream {
       version: '1.1',
       fields: ['Host', 'a'],
       scheme: 'http',
+      clientCertificate: null,
       peer: '192.0.2.1',
       framing: { bodyLength: 0, expectation: 'none', persistent: true },
     },

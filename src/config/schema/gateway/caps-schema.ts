@@ -12,6 +12,9 @@ export const capsSchema = z
     connections_per_address: count(1_000_000)
       .prefault(1000)
       .describe('Client connections of one address at a time.'),
+    tls_handshakes: count(100_000)
+      .prefault(512)
+      .describe('TLS handshakes under way at a time; beyond it the oldest one is broken off.'),
     requests: count(1_000_000).prefault(10_000).describe('Requests in flight at a time.'),
     requests_per_address: count(1_000_000)
       .prefault(1000)

@@ -5,6 +5,9 @@ import { duration } from '../scalars.ts';
 /** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
 export const clientTimeoutsSchema = z
   .strictObject({
+    tls_handshake: duration()
+      .prefault('10s')
+      .describe('From the start of a connection to the end of its TLS handshake; then it is closed.'),
     client_header: duration()
       .prefault('10s')
       .describe('For a client to send the head of a request; then 408.'),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
-import type { AdminListenerModel, HostPort, ListenerModel } from '../../model/index.ts';
+import { formatHostPort, type HostPort } from '../../model/index.ts';
 import { mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
+import { listenerTlsSchema } from './tls-schema.ts';
 
 const adminKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
@@ -10,6 +11,7 @@ const adminKeys = {
 
 const clientKeys = {
   ...adminKeys,
+  tls: listenerTlsSchema.optional(),
   h2c: yesOrNo()
     .prefault(false)
     .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
@@ -21,20 +23,24 @@ const clientKeys = {
 };
 
 const clientMap = z.strictObject(clientKeys);
+const adminMap = z.strictObject(adminKeys);
 
 /** An address alone, or a map of the address and what is spoken there. */
 function listener() {
   return z
     .union([hostPort(), clientMap], { error: HOST_PORT_EXPECTED })
-    .transform((value): ListenerModel => listenerModel(value));
+    .transform(value => ('address' in value ? value : clientMap.parse(written(value))));
 }
 
 function listenerOrOff() {
   return z
-    .union([hostPortOrOff(), z.strictObject(adminKeys)], { error: HOST_PORT_OR_OFF_EXPECTED })
-    .transform((value): AdminListenerModel | null =>
-      value === null || 'address' in value ? value : { address: value },
-    );
+    .union([hostPortOrOff(), adminMap], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .transform(value => (value === null || 'address' in value ? value : adminMap.parse(written(value))));
+}
+
+/** The map that says no more than this address. */
+function written(address: HostPort) {
+  return { address: formatHostPort(address) };
 }
 
 /** `listen` of gateway.yaml. */
@@ -51,9 +57,3 @@ export const listenSchema = z.strictObject(
   },
   mapSuchAs('{ http: 0.0.0.0:8080 }'),
 );
-
-function listenerModel(value: HostPort | z.output<typeof clientMap>): ListenerModel {
-  if (!('address' in value)) return { address: value, h2c: false, proxyProtocol: false };
-  const { address, h2c, proxy_protocol } = value;
-  return { address, h2c, proxyProtocol: proxy_protocol };
-}

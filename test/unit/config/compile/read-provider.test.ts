@@ -199,7 +199,7 @@ describe('the files for https', () => {
   it('are refused where certificate and key do not belong together', async () => {
     const files = { crt: certificates.client.certificate, key: certificates.server.key };
     expect(await diagnosticsWith(`${NONE}tls: { certificate_file: crt, key_file: key }`, files)).toEqual([
-      '56: tls: has a certificate or key that cannot be read, or that do not belong together',
+      '91: tls.key_file: the key does not belong to the certificate',
     ]);
   });
 });

@@ -19,7 +19,7 @@ class Conversation {
     gateway = new RecordingGateway(manner),
   } = {}) {
     this.gateway = gateway;
-    const client = { peer: '127.0.0.1', scheme: 'http', mayForward: true } as const;
+    const client = { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null } as const;
     new Connection(this.wire.asSocket, client, listenerState(this.gateway.asGateway, headBytes));
   }
 

@@ -6,7 +6,13 @@ import { listenerState } from '../../../support/listener-state.ts';
 
 const STATE = {
   ...listenerState(new RecordingGateway('prompt').asGateway, 16_384),
-  timeouts: { clientHeaderMs: 3_000, clientBodyIdleMs: 4_000, clientReadMs: 5_000, keepAliveMs: 6_000 },
+  timeouts: {
+    tlsHandshakeMs: 10_000,
+    clientHeaderMs: 3_000,
+    clientBodyIdleMs: 4_000,
+    clientReadMs: 5_000,
+    keepAliveMs: 6_000,
+  },
 };
 const WAIT = { nowMs: 100_000, waitedMs: 0, isTooSlow: false, insideHead: false, halfClosed: false };
 

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+
+import { choice, mapSuchAs, pathOfFile, yesOrNo } from '../plain-values.ts';
+import { unshown } from '../secrecy.ts';
+
+const CERTIFICATES_EXPECTED =
+  'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';
+
+const certificate = z.strictObject(
+  {
+    certificate_file: pathOfFile().describe(
+      'The certificate in PEM form, followed by those between it and its authority.',
+    ),
+    key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
+  },
+  mapSuchAs('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
+);
+
+const clientCertificates = z.strictObject(
+  {
+    ca_file: pathOfFile().describe('The authorities whose certificates are accepted.'),
+    required: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Whether a client without a certificate is turned away. One whose certificate cannot be verified always is.',
+      ),
+  },
+  mapSuchAs('{ ca_file: clients-ca.crt }'),
+);
+
+/** `tls` of a listener. */
+export const listenerTlsSchema = z
+  .strictObject(
+    {
+      certificates: unshown(
+        z
+          .array(certificate, { error: CERTIFICATES_EXPECTED })
+          .min(1, { error: CERTIFICATES_EXPECTED })
+          .describe(
+            'Chosen by the name that a client asks for (SNI), as the certificates themselves say; the first one serves all other clients.',
+          ),
+      ),
+      min_version: choice(['TLSv1.2', 'TLSv1.3'])
+        .prefault('TLSv1.2')
+        .describe('The oldest version of TLS that is spoken. The newest is TLSv1.3.'),
+      client_certificates: clientCertificates
+        .optional()
+        .describe(
+          'Asks clients for a certificate. A verified one goes upstream as Client-Cert (RFC 9440), which nobody else may send then.',
+        ),
+    },
+    mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }'),
+  )
+  .describe('Speaks TLS there. Files are PEM, relative to this file, and followed when they change.');

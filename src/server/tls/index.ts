@@ -1,0 +1,2 @@
+export { Handshakes } from './handshakes.ts';
+export { TlsTermination } from './tls-termination.ts';

@@ -1,0 +1,3 @@
+export { type CertificateFacts, pairMistake, readCertificate } from './certificate.ts';
+export type { CertificateOptions, ClientCertificateOptions, TlsOptions } from './tls-options.ts';
+export { createTlsServer } from './tls-server.ts';
