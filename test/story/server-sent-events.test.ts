@@ -1,7 +1,12 @@
+import { createGzip } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BROWSER_INSTALL_MS, installBrowser, type Page, startBrowser } from '../support/browser.ts';
+import { Curl, VERSIONS } from '../support/curl.ts';
 import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { H2C } from '../support/http2-client.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { startIssuer } from '../support/test-issuer.ts';
 import { header, startUpstream } from '../support/wire/index.ts';
 
 beforeAll(installBrowser, BROWSER_INSTALL_MS);
@@ -40,6 +45,133 @@ describe("a browser's EventSource", () => {
     expect(await nextMessage(page)).toBe('after');
   });
 });
+
+describe("a browser's fetch", () => {
+  test('reads a stream with a bearer token event by event, until the token expires', async () => {
+    const [issuer, streams] = [await startIssuer(), new EventStreams()];
+    const { gateway } = await startGatewayOf(issuer, {
+      routes: [
+        { path: '/', authentication: 'none' },
+        { path: '/events', close_at_expiry: true },
+      ],
+      tokens: { leeway: '0s' },
+      upstream: async exchange => {
+        if (exchange.request.target === '/events') await streams.serve(exchange);
+        else await exchange.answer(200, ['Content-Type', 'text/html'], '<!doctype html>');
+      },
+    });
+    const page = await (await startBrowser()).open(`http://127.0.0.1:${gateway.port}/`);
+    const [name, value] = issuer.bearer({ exp: Math.floor(Date.now() / 1_000) + 3 }).split(': ');
+    await page.run(`
+      const response = await fetch('/events', { headers: { '${name}': '${value}' } });
+      self.reader = response.body.pipeThrough(new TextDecoderStream()).getReader();`);
+    const stream = await streams.next();
+    for (let i = 1; i <= 5; i++) {
+      await stream.send(`data: ${i}\n\n`);
+      expect(await page.run('return (await reader.read()).value')).toBe(`data: ${i}\n\n`);
+    }
+    expect(await page.run('return await reader.read().catch(error => error.name)')).toBe('TypeError');
+    await stream.gone;
+  });
+});
+
+describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
+  test('flows event by event, each before the next one exists', async () => {
+    const { url, streams } = await startStreaming();
+    const curl = new Curl(version, url);
+    const stream = await streams.next();
+    for (let i = 1; i <= 20; i++) {
+      await stream.send(`data: ${i}\n\n`);
+      await curl.hasWritten(`data: ${i}\n\n`);
+    }
+    await stream.end();
+    expect(await curl.ended()).toBe(0);
+  });
+
+  test('keeps the fields that say how it is to be handled', async () => {
+    const { url, streams } = await startStreaming();
+    const curl = new Curl(version, '-D', '-', '-H', 'Accept-Encoding: gzip', url);
+    const stream = await streams.next();
+    expect(header(stream.request, 'accept-encoding')).toBe('gzip');
+    await stream.send('data: 1\n\n');
+    await curl.hasWritten('data: 1\n\n');
+    for (const field of [
+      'content-type: text/event-stream',
+      'cache-control: no-store',
+      'x-accel-buffering: no',
+    ])
+      expect(curl.output.toLowerCase()).toContain(`${field}\r\n`);
+  });
+
+  test('may be compressed by its upstream, which the gateway does not touch', async () => {
+    const { url, streams } = await startStreaming(['Content-Encoding: gzip']);
+    const curl = new Curl(version, '--compressed', url);
+    const stream = await streams.next();
+    const zip = createGzip();
+    zip.on('data', (bytes: Buffer) => void stream.send(bytes));
+    for (let i = 1; i <= 5; i++) {
+      zip.write(`data: ${i}\n\n`);
+      zip.flush();
+      await curl.hasWritten(`data: ${i}\n\n`);
+    }
+  });
+
+  test('ends with the token of its caller where the route says so', async () => {
+    const issuer = await startIssuer();
+    const streams = new EventStreams();
+    const { gateway } = await startGatewayOf(issuer, {
+      routes: [{ path: '/events', close_at_expiry: true }],
+      tokens: { leeway: '0s' },
+      upstream: exchange => streams.serve(exchange),
+      config: { listen: H2C },
+    });
+    const exp = Math.floor(Date.now() / 1_000) + 2;
+    const url = `http://127.0.0.1:${gateway.port}/events`;
+    const curl = new Curl(version, '-H', issuer.bearer({ exp }), url);
+    const stream = await streams.next();
+    await stream.send('data: 1\n\n');
+    await curl.hasWritten('data: 1\n\n');
+    await stream.gone;
+    expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000);
+    // Cut off, as opposed to ended well: the client knows that it missed something.
+    expect(await curl.ended()).not.toBe(0);
+  });
+
+  test('is cut off when a drain takes too long', async () => {
+    const { gateway, url, streams } = await startStreaming([], { shutdown: { delay: '0s', drain: '300ms' } });
+    const curl = new Curl(version, url);
+    const stream = await streams.next();
+    await stream.send('data: 1\n\n');
+    await curl.hasWritten('data: 1\n\n');
+    expect(await gateway.app.drain()).toBe(false);
+    await stream.gone;
+    expect(await curl.ended()).not.toBe(0);
+  });
+
+  test('lets go of its upstream when its client leaves', async () => {
+    const { url, streams } = await startStreaming();
+    const curl = new Curl(version, url);
+    const stream = await streams.next();
+    await stream.send('data: 1\n\n');
+    await curl.hasWritten('data: 1\n\n');
+    await curl.kill();
+    await stream.gone;
+  });
+});
+
+interface Streaming {
+  readonly gateway: LocalGateway;
+  readonly url: string;
+  readonly streams: EventStreams;
+}
+
+/** A gateway in front of streams of events, with these fields in the head of each. */
+async function startStreaming(lines: readonly string[] = [], config = {}): Promise<Streaming> {
+  const streams = new EventStreams(lines);
+  const upstream = await startUpstream(exchange => streams.serve(exchange));
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C, ...config } });
+  return { gateway, url: `http://127.0.0.1:${gateway.port}/events`, streams };
+}
 
 interface Listening {
   readonly gateway: LocalGateway;

@@ -11,14 +11,20 @@ const HEAD = [
 /** The streams of events that an upstream was asked for, which a test writes itself. */
 export class EventStreams {
   readonly #asked: EventStream[] = [];
+  readonly #lines: readonly string[];
   #wake = (): void => {};
+
+  /** @param lines further fields of each stream's head */
+  constructor(lines: readonly string[] = []) {
+    this.#lines = lines;
+  }
 
   /** For the upstream's script: answers with a stream that the test writes and ends. */
   async serve(exchange: UpstreamExchange): Promise<void> {
     const stream = new EventStream(exchange);
     this.#asked.push(stream);
     this.#wake();
-    await exchange.send(`${HEAD.join('\r\n')}\r\n\r\n`);
+    await exchange.send(`${[...HEAD, ...this.#lines].join('\r\n')}\r\n\r\n`);
     await Promise.race([stream.ended, exchange.gone]);
   }
 
@@ -55,9 +61,11 @@ export class EventStream {
     return this.#exchange.gone;
   }
 
-  /** Sends the text in a chunk of its own. */
-  send(text: string): Promise<void> {
-    return this.#exchange.send(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+  /** Sends this in a chunk of its own. */
+  send(piece: string | Buffer): Promise<void> {
+    const bytes = Buffer.from(piece);
+    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`);
+    return this.#exchange.send(Buffer.concat([size, bytes, Buffer.from('\r\n')]));
   }
 
   async end(): Promise<void> {

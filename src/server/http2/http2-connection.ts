@@ -59,7 +59,8 @@ export class Http2Connection implements ClientConnection, SessionSide {
     // The connection closes, and with it its streams.
     session.on('error', () => {});
     socket.on('error', () => {});
-    socket.on('end', () => this.#session.close());
+    // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.
+    socket.on('end', () => this.#session.destroy());
   }
 
   get date(): string {

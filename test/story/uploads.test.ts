@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { Curl, VERSIONS } from '../support/curl.ts';
+import { startGateway } from '../support/gateway.ts';
+import { H2C } from '../support/http2-client.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+/** "-" is its standard input, which curl sends in chunks, as it reads it. */
+const UPLOAD = ['-H', 'Expect:', '-T', '-'];
+
+describe.each(VERSIONS)('an upload from a pipe, over %s', (_, version) => {
+  test('flows piece by piece, each before the next one exists', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
+    const curl = new Curl(version, ...UPLOAD, `http://127.0.0.1:${gateway.port}/upload`);
+    let sent = '';
+    for (let i = 1; i <= 20; i++) {
+      const piece = `piece ${i};`;
+      curl.write(piece);
+      sent += piece;
+      await expect.poll(() => upstream.requests[0]?.body.toString('latin1')).toBe(sent);
+    }
+    curl.endInput();
+    expect(await curl.ended()).toBe(0);
+    expect(curl.output).toBe('ok');
+    expect(upstream.onlyRequest.framing).toBe('chunked');
+  });
+
+  test('may be answered before its end, and goes on', async () => {
+    const upstream = await startUpstream(async exchange => {
+      await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n');
+      await exchange.received();
+      await exchange.send('5\r\nended\r\n0\r\n\r\n');
+    });
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
+    const curl = new Curl(version, ...UPLOAD, `http://127.0.0.1:${gateway.port}/upload`);
+    curl.write('some');
+    // curl reads again when it has sent something more.
+    await expect.poll(() => upstream.requests[0]?.bodyBytes).toBe(4);
+    curl.write('more');
+    await expect.poll(() => upstream.requests[0]?.bodyBytes).toBe(8);
+    curl.endInput();
+    expect(await curl.ended()).toBe(0);
+    expect(curl.output).toBe('begunended');
+  });
+
+  test('that its client gives up ends at the upstream as well', async () => {
+    const gone = Promise.withResolvers<void>();
+    const upstream = await startUpstream(async exchange => {
+      await exchange.gone;
+      gone.resolve();
+    });
+    const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
+    const curl = new Curl(version, ...UPLOAD, `http://127.0.0.1:${gateway.port}/upload`);
+    curl.write('some');
+    await expect.poll(() => upstream.requests[0]?.bodyBytes).toBe(4);
+    await curl.kill();
+    await gone.promise;
+    expect(upstream.onlyRequest.complete).toBe(false);
+  });
+});
