@@ -1,6 +1,6 @@
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of a duration as operators write it (`250ms`, `5s`, `10m`, `1h`), or undefined for anything else. */
+/** Parses a duration as operators write it (`250ms`, `5s`, `10m`, `1h`) to milliseconds; undefined for anything else. */
 export function parseDurationMs(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
   if (match === null) return undefined;

@@ -1,9 +1,9 @@
 import type { RpcCode } from './rpc-code.ts';
 
-/** The side that failed: the first question of a log reader or an alert. */
+/** The side that failed: what a log reader or an alert asks first. */
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
-/** A kind of exchange of which an upstream takes only so many at a time. */
+/** A kind of exchange with its own cap at each upstream. */
 export type PoolName = 'requests';
 
 /** A limit on what is in flight at once, by its key in gateway.yaml. */
@@ -28,9 +28,9 @@ export interface GatewayErrorOptions {
   readonly status: number;
   readonly rpcCode: RpcCode;
   readonly side: ErrorSide;
-  /** For the client, in ASCII: says what to do next, and never holds a secret or what the client sent. */
+  /** For the client, in ASCII: says what to do next. Never contains a secret or anything that the client sent. */
   readonly message: string;
-  /** Structured details of the error object; like the message, nothing secret and nothing the client sent. Default none. */
+  /** Structured details of the error object, under the same rules as the message. Default none. */
   readonly details?: readonly ErrorDetail[];
   /** Further header fields of the response (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields?: readonly string[];

@@ -2,8 +2,8 @@ const MIN_ROOM = 1_024;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Joins pieces of bytes in one buffer of its own. The buffer doubles, so that the work stays linear however small the pieces
- * are, and keeps no piece: each would cost hundreds of bytes on top of its own.
+ * Joins pieces of bytes in one buffer, which doubles as needed so that the work stays linear however small the pieces are. Keeps
+ * no reference to the pieces: each would cost hundreds of bytes on top of its data.
  */
 export class GrowingBytes {
   readonly #usualBytes: number;
@@ -11,12 +11,12 @@ export class GrowingBytes {
   /** Bytes of the room in use. */
   #end = 0;
 
-  /** @param usualBytes the usual length of the joined bytes: the buffer grows beyond it only when they need it */
+  /** @param usualBytes usual length of the joined bytes; the buffer grows beyond it only when necessary */
   constructor(usualBytes = Number.POSITIVE_INFINITY) {
     this.#usualBytes = usualBytes;
   }
 
-  /** Returns `before` followed by `piece`. Copies nothing of `before` where it is the end of what was returned last. */
+  /** Returns `before` followed by `piece`. Does not copy `before` if it is the end of the previous result. */
   join(before: Buffer, piece: Uint8Array): Buffer {
     const length = before.length + piece.length;
     if (!this.#isLast(before) || this.#end + piece.length > this.#room.length) this.#move(before, length);

@@ -1,11 +1,11 @@
 import { TwoGenerations } from './two-generations.ts';
 
-/** Remembers the texts made of other texts, so that one that comes again costs a look-up. Bounded, whatever comes. */
+/** A bounded cache for a function from text to text. */
 export class Memo {
   readonly #make: (text: string) => string;
   readonly #made: TwoGenerations<string>;
 
-  /** `make` must return the same for the same text, until `forget`. */
+  /** `make` must return the same result for the same text, until `forget`. */
   constructor(make: (text: string) => string, maxEntries: number) {
     this.#make = make;
     this.#made = new TwoGenerations(maxEntries);

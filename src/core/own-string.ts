@@ -1,9 +1,9 @@
-/** The engine copies shorter substrings by itself. */
+/** V8 copies shorter substrings anyway. */
 const CUT_FROM = 13;
 
 /**
- * Copies a text that is to be kept: a substring keeps the whole string alive, so a map of ten thousand addresses could hold
- * ten thousand request heads. Only for well-formed text, which is all that fields and decoded paths can hold.
+ * Copies a text before it is stored: a substring keeps its whole parent alive, so a map of ten thousand addresses could hold ten
+ * thousand request heads. For well-formed text only, as in fields and decoded paths.
  */
 export function ownString(text: string): string {
   return text.length < CUT_FROM ? text : Buffer.from(text, 'utf8').toString('utf8');

@@ -4,7 +4,7 @@ export interface UnlistedProxy {
   readonly field: 'X-Forwarded-For' | 'Forwarded';
   /** When it was first seen, milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** What that means, as a sentence for the operator. */
+  /** What this means, as a sentence for the operator. */
   readonly message: string;
 }
 

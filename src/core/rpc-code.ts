@@ -19,7 +19,7 @@ export const RpcCode = {
   alreadyExists: 6,
   /** The caller is known but may not do this. */
   permissionDenied: 7,
-  /** A quota is spent. */
+  /** A quota is used up. */
   resourceExhausted: 8,
   /** The system is not in the state that the operation needs. */
   failedPrecondition: 9,

@@ -1,7 +1,7 @@
 /** A wait that no sweep has seen yet. */
 const NOT_SEEN = -1;
 
-/** Measures how long a wait has lasted. It counts from the first sweep that sees it, so that requests never ask for the time. */
+/** Measures how long a wait has lasted, from the first sweep that sees it, so that requests never read the clock. */
 export class StallTimer {
   #sinceMs = NOT_SEEN;
 

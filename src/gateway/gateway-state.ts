@@ -5,9 +5,9 @@ import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 import { UpstreamPermits } from './upstream-permits.ts';
 
-/** What a gateway is made of. */
+/** The collaborators of a gateway. */
 export interface GatewayDependencies {
-  /** What the first exchanges begin with. */
+  /** The generation that the first exchanges begin with. */
   readonly generation: Generation;
   readonly clock: Clock;
   readonly listener: ExchangeListener;

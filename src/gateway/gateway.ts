@@ -34,7 +34,7 @@ export class Gateway {
     return this.#state.upstreamPermits.taken(upstream, pool);
   }
 
-  /** Exchanges begin with this one from now on; those under way keep theirs. */
+  /** New exchanges begin with this generation from now on; those under way keep theirs. */
   use(generation: Generation): void {
     this.#state.generation = generation;
   }
@@ -60,7 +60,7 @@ export class Gateway {
     }
   }
 
-  /** Answers an exchange in which something inside failed: the client hears that much, the log says why. */
+  /** Answers an exchange that failed inside the gateway: the client is told no more than that, the log says why. */
   fault(exchange: Exchange, fault: unknown): void {
     this.#abandon(exchange);
     exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
@@ -133,8 +133,8 @@ export class Gateway {
   }
 
   /**
-   * A client that has gone meanwhile passes no further gate: nobody would give back what that takes. One that was answered
-   * meanwhile (see `clientFault`) gets no second response, which it would take for the response to its next request.
+   * Passes no further gate if the client has gone meanwhile, since nothing would return the permits that they take. If it was
+   * answered meanwhile (see `clientFault`), it must not get a second response, which would seem to answer its next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await result) ?? (exchange.response.isSettled ? null : this.#passGates(exchange, from));
@@ -146,12 +146,12 @@ export class Gateway {
       serve(exchange, this.#state);
       return;
     }
-    // A client that is slow to take its refusal keeps nobody out.
+    // Return the permit now: a client that is slow to read its refusal must not keep others out.
     exchange.upstreamPermit?.giveBack();
     exchange.answerError(refusal);
   }
 
-  /** Ends what is done for it upstream. */
+  /** Ends the exchange's work upstream. */
   #abandon(exchange: Exchange): void {
     exchange.upstreamLeg?.abandoned();
     exchange.upstreamPermit?.giveBack();

@@ -2,13 +2,13 @@ import type { ErrorSide, ExchangeRecord, GatewayError, Protocol } from '../core/
 import { type Exchange, webhookOf } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 
-/** Notes in the counters of limits and offences what an exchange leaves behind. */
+/** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
 export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   const { destination, ruling, addressKey } = exchange;
   const { status } = exchange.response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     const unit = ruling === null ? null : ruling.resourceUnit;
-    // People without access must not use up what those who have it share.
+    // Callers without access must not use up what those with access share.
     if (unit !== null && (status === 401 || status === 403 || status === 404))
       limiting.store.refund(unit.limit, unit.main, unit.window);
     const { route, params, isPreflight } = destination;
@@ -20,7 +20,7 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   limiting.invalidRequests.note(addressKey);
 }
 
-/** Final status 401, 403 or 429, but not where a restriction answered or others share the blame (docs/contract.md, 5.1). */
+/** Final status 401, 403 or 429, unless a restriction answered or others share the blame (docs/contract.md, 5.1). */
 function isInvalid({ response, destination }: Exchange): boolean {
   const { status, limitedBy } = response;
   if (destination.isPreflight) return false;
@@ -28,7 +28,7 @@ function isInvalid({ response, destination }: Exchange): boolean {
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
-/** What there is to say of an exchange at its end. */
+/** The record of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, caller } = exchange;
   return {
@@ -54,7 +54,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
   };
 }
 
-/** Who sent bytes that never became a request, and by what. */
+/** The sender of bytes that never became a request. */
 export interface Refused {
   readonly peer: string;
   readonly protocol: Protocol;
@@ -101,7 +101,7 @@ function describe(error: GatewayError): ExchangeRecord['error'] {
   };
 }
 
-/** The code and message of a fault; a stack only where the fault is our own, since others' say nothing new. */
+/** The code and message of a fault; the stack only for the gateway's own faults, where it says more. */
 function describeCause(cause: unknown, side: ErrorSide): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = (cause as NodeJS.ErrnoException).code;

@@ -1,4 +1,4 @@
-/** Counts what is in flight under each key and refuses more than a cap. Holds only keys in use. */
+/** Counts what is in flight under each key, up to a cap. Holds only keys in use. */
 export class Permits {
   readonly #inFlight = new Map<string, number>();
 

@@ -2,32 +2,32 @@ import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '.
 import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
 
 const HOUR_MS = 3_600_000;
-/** A report stands for this long, since the next one may need most of an hour. */
+/** How long a report stays valid: the next one may take most of an hour. */
 const REPORT_MS = 2 * HOUR_MS;
 const MAX_WATCHED = 64;
 
 /**
- * What a sender has to forward within an hour before it is taken for a proxy: more than a scanner that tries an address or two
- * which may be let in. A public sender needs more: it is seldom the operator's, and anyone can invent clients.
+ * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two in the
+ * hope of being let in. A public sender needs more, since it is rarely the operator's, and anyone can invent clients.
  */
 const ENOUGH = {
   private: { requests: 50, clients: 10 },
   public: { requests: 500, clients: 100 },
 } as const;
 
-/** RFC 1918, 3927, 6598, 4193 and 4291: where load balancers and containers mostly are. */
+/** RFC 1918, 3927, 6598, 4193 and 4291: where load balancers and containers usually are. */
 const PRIVATE = new AddressSet([
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'],
   ...['fc00::/7', 'fe80::/10', '::1'],
 ]);
-/** No client comes from here. Scanners claim these addresses because some servers let them in. */
+/** No real client has such an address. Scanners claim them because some servers let them in. */
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
- * Notices proxies that are missing in `trusted_proxies`: senders that forward for many clients and are not believed. All of
- * those clients share the limits and restrictions of one address, and nothing else would name the cause.
+ * Notices proxies that are missing from `trusted_proxies`: untrusted senders that forward for many clients. All those clients
+ * share the limits and restrictions of one address, and nothing else would point to the cause.
  *
- * Watches a fixed number of senders. Private ones take the place of public ones, and those that were reported stay.
+ * Watches a bounded number of senders. Private senders replace public ones, and reported ones stay.
  */
 export class UnlistedProxies {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class UnlistedProxies {
     this.#listener = listener;
   }
 
-  /** Notes that an untrusted sender forwards for a client. `value`: of the field's last line. */
+  /** Notes that an untrusted sender forwards for a client. `value`: the field's last line. */
   saw(sender: string, field: UnlistedProxy['field'], value: string): void {
     const nowMs = this.#clock.monotonicMs();
     const key = addressKey(sender);
@@ -75,7 +75,7 @@ export class UnlistedProxies {
     return watched;
   }
 
-  /** Stops watching the sender that matters least, the quietest first. */
+  /** Stops watching the sender that matters least; among equals, the quietest. */
   #makeRoom(forPrivate: boolean, nowMs: number): boolean {
     let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
     for (const [key, watched] of this.#watched) {
@@ -87,10 +87,10 @@ export class UnlistedProxies {
   }
 }
 
-/** More than the requests that are counted of any sender. */
+/** Each step is more than the number of requests counted for any sender. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
-/** A sender that forwards, and what it has forwarded in this hour. */
+/** A sender, and what it has forwarded this hour. */
 class Watched {
   readonly isPrivate: boolean;
   hourSinceMs: number;
@@ -112,12 +112,12 @@ class Watched {
     this.#clients.clear();
   }
 
-  /** A public proxy of the operator has public clients; that of another company names private ones of its own. */
+  /** A public sender with private clients is another company's proxy, not one that the operator forgot to list. */
   counts(client: string): boolean {
     return !LOOPBACK.has(client) && (this.isPrivate || !PRIVATE.has(client));
   }
 
-  /** Counts a request for this client. True: that is enough for a report. */
+  /** Counts a request for this client. True once there is enough for a report. */
   add(client: string): boolean {
     const enough = this.isPrivate ? ENOUGH.private : ENOUGH.public;
     this.#requests = Math.min(this.#requests + 1, enough.requests);

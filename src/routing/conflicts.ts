@@ -2,9 +2,9 @@ import type { RoutePattern } from './pattern.ts';
 import { shapeOf } from './segment.ts';
 
 /**
- * Pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD
- * beside GET is none (the route for HEAD takes it), nor is a method beside every method (the one that names it takes it).
- * Of three alike the second and the third are each paired with the first.
+ * Pairs of patterns that match the same requests, as indices, the earlier first: same shape, and a method in common. HEAD and
+ * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
+ * it). Of three equal patterns, the second and third are each paired with the first.
  */
 export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
   const owners = new Map<string, number>();

@@ -1,13 +1,13 @@
-/** What a path was written as in place of a pattern, and the pattern that comes nearest. */
+/** What is wrong with a path written as something else than a pattern, and the nearest pattern. */
 export interface ForeignPath {
   readonly why: string;
   readonly pattern: string;
 }
 
 /**
- * Recognises a URL or a regular expression, as other gateways take them; null for anything else.
+ * Recognizes a URL or a regular expression, which other gateways accept; null for anything else.
  *
- * The pattern is a guess at what was meant, and may be none that can be read.
+ * The pattern is a guess at what was meant, and may not be valid itself.
  */
 export function readForeignPath(path: string): ForeignPath | null {
   const [, rest] = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(.*)$/i.exec(path) ?? [];
@@ -19,7 +19,7 @@ export function readForeignPath(path: string): ForeignPath | null {
 /** An anchor at an end, an escaped class or dot, "or", ".*", a class with a range or a count, a group, a named pattern. */
 const EXPRESSION = /^[~*=\s]*\^|\$$|\\[dDwWsS./]|\||\.[*+]|\[(?:\^|[^\]]*(?:-|\][+*{]))|\([^)]*[*+?]|\{\w+:/;
 
-/** Piece by piece: anchors, groups that stand for one segment, and the rest of a path. */
+/** Translates piece by piece: anchors, groups that stand for one segment, and the rest of a path. */
 function translate(expression: string): string {
   let unnamed = 0;
   const name = () => (unnamed++ === 0 ? '{name}' : `{name${unnamed}}`);

@@ -2,16 +2,16 @@ import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { type Segment, shapeOf } from './segment.ts';
 
-/** A route that no request ever reaches, and the more specific ones that together take all of its requests. */
+/** A route that no request can reach, and the more specific routes that together take all of its requests. */
 export interface HiddenRoute {
   readonly index: number;
   readonly hiddenBy: readonly number[];
 }
 
 /**
- * Routes that more specific ones always hide. Only one that ends in `**` can be hidden, behind a chain without a gap such
- * as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
- * method that no other route of that path names.
+ * Finds routes that more specific ones hide completely. Only a route that ends in `**` can be hidden, by a chain without gaps
+ * such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
+ * method that no other route of the path names.
  */
 export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
   const byShape = Map.groupBy(patterns.keys(), index => shapeOf(patterns[index]?.segments ?? []));
@@ -26,7 +26,7 @@ export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
 
 const ANY_ONE: Segment = { kind: 'parameter', name: '' };
 
-/** The routes that take this method (null: any) with no further segment, one, two ... and at last all; null where one lacks. */
+/** The routes that take this method (null: any) with no further segment, with one, two ... and finally all; null at a gap. */
 function chainBefore(
   pattern: RoutePattern,
   method: string | null,

@@ -7,7 +7,7 @@ import { foldSegment, type Segment } from './segment.ts';
 export interface RoutePattern {
   /** Null: every method that the gateway serves. */
   readonly methods: readonly string[] | null;
-  /** As it was written. */
+  /** As the operator wrote it. */
   readonly path: string;
   readonly segments: readonly Segment[];
   /** Names of the `{name}` segments in order. */
@@ -15,8 +15,8 @@ export interface RoutePattern {
 }
 
 /**
- * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash says nothing, in a pattern as in a request.
- * Throws a PatternError for a pattern that no request could match, or that would match something other than it seems to.
+ * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.
+ * Throws a PatternError for a pattern that no request could match, or that would not match what it seems to.
  */
 export function parseRoutePattern(path: string, methods: readonly string[] | null): RoutePattern {
   if (methods !== null) checkMethods(methods);
@@ -67,8 +67,8 @@ function mistakeOfBraces(text: string): string | null {
   const [, name] = /^\{([A-Za-z_]\w*):[^{}]*\}$/.exec(text) ?? [];
   if (name !== undefined) return `a parameter takes any one segment: write "{${name}}"`;
   return /^\{[^{}]*\}$/.test(text)
-    ? `"${text}" is no parameter: write letters, digits and "_" in the braces, not a digit first`
-    : `"${text}" mixes braces and text: write "{name}" alone, for a parameter is a whole segment, or %7B and %7D`;
+    ? `"${text}" is not a parameter: write letters, digits and "_" in the braces, not a digit first`
+    : `"${text}" mixes braces and text: write "{name}" alone, since a parameter is a whole segment, or %7B and %7D`;
 }
 
 function mistakeOfCharacters(text: string): string | null {
@@ -88,7 +88,7 @@ function mistakeOfCharacters(text: string): string | null {
     case '#':
       return `a route is chosen by path alone: leave out "${odd}" and what follows`;
     case ';':
-      return `leave out the ";" of "${text}": whether requests may have one, the route says with "semicolons"`;
+      return `leave out the ";" of "${text}": "semicolons" says whether requests to the route may have one`;
     case '\\':
       return 'the gateway refuses "\\" in a path: write "/"';
     default:

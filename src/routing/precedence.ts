@@ -1,8 +1,8 @@
 import type { RoutePattern } from './pattern.ts';
 
 /**
- * Whether the first is the route of every request that matches both. Segment by segment from the left a literal goes before a
- * parameter and that before `**`; of two routes of one path the one that names its methods goes before the one for every method.
+ * Whether the first route takes every request that matches both. Segment by segment from the left, a literal goes before a
+ * parameter, and a parameter before `**`. With equal paths, a route that names its methods goes before one for every method.
  */
 export function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
   for (let i = 0; i < Math.max(a.segments.length, b.segments.length); i++) {
@@ -12,7 +12,7 @@ export function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
   return a.methods !== null && b.methods === null;
 }
 
-/** A literal goes before a parameter; a path that ends goes before one that goes on with anything. */
+/** Lower ranks go first; a path that ends here goes before any that continues. */
 function rank({ segments }: RoutePattern, index: number): number {
   const kind = segments[index]?.kind;
   return kind === undefined ? 0 : RANK[kind];

@@ -14,8 +14,8 @@ export class Reach {
   }
 
   /**
-   * Which of the routes may take a request that `line` matches as well, as indices. A route that the most specific of those
-   * which take all requests of the line always goes before is not among them.
+   * The routes, as indices, that may take a request that `line` matches. Leaves out those that can never win: the ones behind the
+   * most specific route that takes all requests of the line.
    */
   takersOf(line: RoutePattern): number[] {
     const met = this.#candidates.of(line).flatMap(index => {

@@ -1,7 +1,7 @@
 import type { RoutePattern } from './pattern.ts';
 import type { Segment } from './segment.ts';
 
-/** What the routes whose patterns begin alike have in common, segment by segment. */
+/** A common beginning of patterns, segment by segment. */
 interface Node {
   readonly literals: Map<string, Node>;
   parameter: Node | null;
@@ -11,7 +11,7 @@ interface Node {
   readonly rests: number[];
 }
 
-/** Finds the routes whose paths can meet those of a pattern, without a look at each: files have ten thousand of both. */
+/** Finds the routes whose paths overlap with a pattern's, without checking each: files may have ten thousand of both. */
 export class RouteCandidates {
   readonly #root = newNode();
 
@@ -19,7 +19,7 @@ export class RouteCandidates {
     for (const [index, { segments }] of routes.entries()) this.#add(segments, index);
   }
 
-  /** Indices of all routes that some path matches which `pattern` matches as well, in their order. */
+  /** Indices, in order, of all routes that share at least one path with `pattern`. */
   of({ segments }: RoutePattern): number[] {
     const found: number[] = [];
     collect(this.#root, segments, 0, found);
@@ -48,7 +48,7 @@ function collect(node: Node, segments: readonly Segment[], at: number, found: nu
   for (const next of nodesAfter(node, segment)) collect(next, segments, all ? at : at + 1, found);
 }
 
-/** Where a segment can lead: `**` and a parameter everywhere, a literal to itself and to a parameter. */
+/** The nodes that a segment can lead to: all of them from `**` or a parameter, itself and a parameter from a literal. */
 function nodesAfter({ literals, parameter }: Node, segment: Segment): Node[] {
   const others = parameter === null ? [] : [parameter];
   if (segment.kind !== 'literal') return [...literals.values(), ...others];

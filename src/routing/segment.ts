@@ -1,6 +1,6 @@
-/** One piece of a pattern between two slashes. */
+/** The part of a pattern between two slashes. */
 export type Segment =
-  /** Matches one segment of a path; `folded` is what `foldSegment` makes of it. */
+  /** Matches one segment of a path; `folded` comes from `foldSegment`. */
   | { readonly kind: 'literal'; readonly folded: string }
   /** `{name}`: any one segment. */
   | { readonly kind: 'parameter'; readonly name: string }
@@ -8,12 +8,12 @@ export type Segment =
   | { readonly kind: 'rest' };
 
 /**
- * What a literal segment is compared by: percent-decoded and with its ASCII letters in lower case, so that a backend which
- * reads `Things%3Aall` as `things:all` cannot be reached past the route of the latter. Null for what is not UTF-8: it equals
- * no literal.
+ * The form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. So a backend that reads
+ * `Things%3Aall` as `things:all` cannot be reached around the route for the latter. Null if it is not UTF-8, which equals no
+ * literal.
  *
- * Folded before it is decoded, while all of it is ASCII: Unicode has letters whose lower case is an ASCII one (U+212A KELVIN
- * SIGN is `k`), and to a backend `/%E2%84%AAeys` is another path than `/keys`.
+ * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
+ * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
  */
 export function foldSegment(canonical: string): string | null {
   const folded = canonical.toLowerCase();
@@ -25,7 +25,7 @@ export function foldSegment(canonical: string): string | null {
   }
 }
 
-/** What comes before the first `;` or `%3B`: some backends cut a segment there, so that is what literals are compared with. */
+/** The part before the first `;` or `%3B`, where some backends cut a segment; literals are compared with that. */
 export function withoutParameters(canonical: string): string {
   const plain = canonical.indexOf(';');
   const escaped = canonical.indexOf('%3B');
@@ -33,9 +33,9 @@ export function withoutParameters(canonical: string): string {
   return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
 }
 
-/** Two patterns of one shape match the same paths: only the names of their parameters and their spelling differ. */
+/** Patterns of the same shape match the same paths: only spelling and parameter names differ. */
 export function shapeOf(segments: readonly Segment[]): string {
-  // The "=" keeps a literal apart from the two signs, whatever its escapes decode to; none decodes to a slash.
+  // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
   return segments
     .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
     .join('/');

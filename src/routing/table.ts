@@ -10,15 +10,15 @@ export interface RouteEntry<T> {
 
 export interface RouteMatch<T> {
   readonly value: T;
-  /** What stands in the path for each parameter of the pattern, in order: as in the canonical path, not decoded. */
+  /** The values of the pattern's parameters, in order: as in the canonical path, not decoded. */
   readonly params: readonly string[];
 }
 
-/** What is read of a path, segment by segment, leads from one node to the next. */
+/** A node of the tree; each segment of a path leads from one to the next. */
 interface Node<T> {
   /** The literal that leads here; empty after a parameter and at the root. */
   readonly folded: string;
-  /** What follows a literal: nothing, one node, or several by their literals. A table has mostly chains; a map costs 200 bytes. */
+  /** Next nodes: none, one, or several by their literals. Most nodes have one, and a map costs 200 bytes. */
   literals: Node<T> | Map<string, Node<T>> | null;
   parameter: Node<T> | null;
   /** Routes for a path that ends here. */
@@ -35,7 +35,7 @@ interface Choice<T> {
   everyMethod: Found<T> | Nowhere | null;
 }
 
-/** The end of a walk that no less specific route may take on. */
+/** Ends the search: no less specific route may take the request. */
 const NOWHERE = Symbol('nowhere');
 type Nowhere = typeof NOWHERE;
 
@@ -46,21 +46,21 @@ interface Found<T> {
 }
 
 /**
- * Finds the route of a request: among those that match it the one that goes before all others (precedence.ts). HEAD counts as
- * GET unless a route of the same path names HEAD.
+ * Finds the route of a request: of those that match, the one that goes before all others (precedence.ts). HEAD counts as GET
+ * unless a route of the same path names HEAD.
  *
- * A tree with a map for each node, written here because the well-kept routers decode and split paths in ways of their own:
- * a route must be chosen by exactly the path that is sent upstream. Each node is tried at most once, and no segment longer
- * than any literal is looked at, so the cost of a path is bounded by the table, not by the length of the path.
+ * A tree of our own, because the well-kept router libraries each decode and split paths in their own way, and a route must be
+ * chosen by exactly the path that is sent upstream. Each node is tried at most once, and segments longer than every literal are
+ * skipped, so the cost depends on the table, not on the length of the path.
  */
 export class RouteTable<T> {
   readonly #root: Node<T> = newNode('', 0);
   #longestLiteral = 0;
 
   /**
-   * Throws when two entries match the same requests; the reader of the configuration calls `findConflicts` first.
+   * Throws if two entries match the same requests; the reader of the configuration calls `findConflicts` first.
    *
-   * @param closed paths that no less specific entry takes; those that name them take theirs
+   * @param closed paths that no less specific entry may take
    */
   constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[] = []) {
     for (const [first, second] of findConflicts(entries.map(entry => entry.pattern))) {
@@ -80,7 +80,7 @@ export class RouteTable<T> {
     return found === NOWHERE ? null : found;
   }
 
-  /** The match for what follows `start` (the first character of a segment) up to `end`, from `node` on. */
+  /** Matches the rest of the path, from `start` (the first character of a segment) to `end`, against `node`. */
   #walk(node: Node<T>, method: string, path: string, start: number, end: number): Found<T> | Nowhere | null {
     if (start > end) {
       const found = node.end === null ? null : choose(node.end, method);
@@ -112,7 +112,7 @@ export class RouteTable<T> {
     return found;
   }
 
-  /** What literals are compared with; null when it is longer than all of them, which is found without decoding it. */
+  /** The form that literals are compared with; null, without decoding it, if the segment is longer than all of them. */
   #folded(path: string, start: number, stop: number): string | null {
     const segment = withoutParameters(path.slice(start, stop));
     return segment.length <= this.#longestLiteral ? foldSegment(segment) : null;
@@ -139,7 +139,7 @@ export class RouteTable<T> {
   #addLiteral(node: Node<T>, folded: string): Node<T> {
     const known = literalAfter(node, folded);
     if (known !== null) return known;
-    // A path spells a character of a literal with at most nine of its own: three escaped bytes a UTF-16 unit.
+    // A path needs at most nine characters for one of a literal: three escaped bytes for a UTF-16 unit.
     this.#longestLiteral = Math.max(this.#longestLiteral, 9 * folded.length);
     const added: Node<T> = newNode(folded, node.parameterCount);
     const { literals } = node;
@@ -154,7 +154,7 @@ export class RouteTable<T> {
   }
 }
 
-/** Of all routes without a parameter. */
+/** Shared by all routes without parameters. */
 const NO_PARAMS: string[] = [];
 const SLASH = 0x2f;
 

@@ -2,7 +2,7 @@ import type { Snapshot, UpstreamModel } from '../config/index.ts';
 import type { Transport, TransportMap } from '../upstream/index.ts';
 import type { Identity } from './identity.ts';
 
-/** One snapshot and the live parts that serve it: swapped as a whole, and kept by an exchange to its end. */
+/** One snapshot and the live parts that serve it. Replaced as a whole; an exchange keeps its own to the end. */
 export interface Generation {
   readonly snapshot: Snapshot;
   /** Null: no identity provider is configured, and every route says `authentication: none`. */
@@ -17,7 +17,7 @@ export function transportTo({ transports }: Generation, { name }: UpstreamModel)
   return entry.transport;
 }
 
-/** Whether it can identify callers: from its first key set on, or at once where no token is required. */
+/** Whether it can identify callers: once it has a key set, or at once if no token is required. */
 export function isReady({ identity }: Generation): boolean {
   return identity === null || identity.ready;
 }

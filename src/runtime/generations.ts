@@ -14,11 +14,11 @@ export interface GenerationsDependencies {
 }
 
 /**
- * Replaces one generation by the next. What did not change is passed on: connections, keys, verified tokens, and what was
- * learnt about subjects.
+ * Replaces one generation by the next, which inherits whatever did not change: connections, keys, verified tokens, and not-before
+ * marks.
  *
- * A generation with another provider waits until it has that provider's keys: without them it would turn every caller away.
- * Until then the current one stays. A gateway that has no keys itself has nothing to lose and does not wait.
+ * A generation with another provider waits until it has that provider's keys, without which it would turn every caller away;
+ * until then the current one serves. If the current one has no keys either, there is nothing to lose, and the next does not wait.
  */
 export class Generations {
   readonly #dependencies: GenerationsDependencies;
@@ -46,7 +46,7 @@ export class Generations {
     this.#current.identity?.start();
   }
 
-  /** Replaces the current configuration, and one that waits. When it throws, nothing has changed. */
+  /** Replaces the current configuration, and any that waits. If it throws, nothing has changed. */
   take(snapshot: Snapshot): void {
     const before = this.#current.identity;
     const identity =

@@ -10,7 +10,7 @@ export interface ProviderStatus {
   readonly endpointsKnown: boolean;
   /** Usable keys of the current set; 0 before the first. */
   readonly keys: number;
-  /** When the fetch of that set began, since the epoch; null before the first. */
+  /** When the fetch of that set began, in milliseconds since the epoch; null before the first. */
   readonly keysAsOfMs: number | null;
 }
 
@@ -26,7 +26,7 @@ export class Identity {
   readonly #budget: VerificationBudget | null;
   readonly #isIssuerNew: boolean;
 
-  /** Changes nothing of `before`. Throws where the options make no sense. */
+  /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
     const [issuer, budget] = before === null ? [null, null] : [before.#issuer, before.#budget];
     this.#model = model;
@@ -38,12 +38,12 @@ export class Identity {
     this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
   }
 
-  /** Marks before which the tokens of a subject are refused. */
+  /** The not-before marks: older tokens of a subject are refused. */
   get marks(): NotBeforeMarks {
     return this.#issuer.marks;
   }
 
-  /** From the first key set on; an issuer that fails later does not make the gateway unready. */
+  /** True once the first key set has come; later failures of the issuer do not make the gateway unready. */
   get ready(): boolean {
     return this.#issuer.keys.loaded;
   }

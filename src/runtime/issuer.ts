@@ -10,7 +10,7 @@ export interface IdentityDependencies {
   readonly listener: AuthListener & SignInListener;
 }
 
-/** The provider as the issuer of tokens: its endpoints, its keys, and the marks before which its tokens are refused. */
+/** The provider as the issuer of tokens: its endpoints, its keys, and its not-before marks. */
 export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
@@ -18,7 +18,7 @@ export class Issuer {
   readonly #model: IdentityModel;
   #onKeys: () => void = () => {};
 
-  /** @param kin the previous one, if it is the same issuer: its knowledge is used until it is refreshed */
+  /** @param kin the previous one, if it is the same issuer: what it knows is used until it is refreshed */
   private constructor(
     model: IdentityModel,
     { clock, random, listener }: IdentityDependencies,
@@ -44,7 +44,7 @@ export class Issuer {
     this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, kin?.keys);
   }
 
-  /** The previous one if nothing about it has changed, else a new one. */
+  /** Returns the previous one if nothing about it has changed, else a new one. */
   static of(model: IdentityModel, dependencies: IdentityDependencies, before: Issuer | null): Issuer {
     if (before === null) return new Issuer(model, dependencies, null);
     const old = before.#model;
@@ -60,7 +60,7 @@ export class Issuer {
   start(onKeys: () => void): void {
     this.#onKeys = onKeys;
     this.provider.start();
-    // Refreshes what was taken over, with the options of this one.
+    // Refreshes keys taken over from the previous one, with this one's options.
     if (this.keys.loaded) void this.keys.refresh();
   }
 
@@ -77,7 +77,7 @@ export class Issuer {
   }
 }
 
-/** Whether both have the same URLs, so that endpoints and keys learnt by one hold for the other. */
+/** Whether both have the same URLs, so that endpoints and keys learnt by one are valid for the other. */
 function isSameIssuer(one: ProviderOptions, other: ProviderOptions): boolean {
   const places = ({ issuer, discoveryUrl, endpoints }: ProviderOptions) => [issuer, discoveryUrl, endpoints];
   return isDeepStrictEqual(places(one), places(other));

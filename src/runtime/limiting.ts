@@ -32,7 +32,7 @@ export class Limiting {
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
   readonly listener: LimitListener;
-  /** Adds up the offences that all gateways see. */
+  /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
   #sweeper: NodeJS.Timeout | null = null;
 
@@ -81,7 +81,7 @@ export class Limiting {
     if (this.shared !== null) shareMarks(this.shared.board, marks);
   }
 
-  /** What the counters of this process hold, and what happened for lack of room here and in the shared store. */
+  /** What the counters of this process hold, and how often room ran out here and in the shared store. */
   get counts(): StoreCounts {
     const { counts } = this.memory;
     return {
@@ -132,7 +132,7 @@ export class Limiting {
       health,
       clock,
       exceeded: (offence, { restrictForMs }) => {
-        // The gateway that restricted it first has set the end.
+        // If it is restricted already, the first gateway has set the end.
         if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
       },
     });

@@ -32,7 +32,7 @@ export function shareRestrictions(board: Board, restrictions: Restrictions): voi
   });
 }
 
-/** Makes the not-before marks that any gateway learns hold at all of them. */
+/** Shares not-before marks, so that one learnt by any gateway applies at all of them. */
 export function shareMarks(board: Board, marks: NotBeforeMarks): void {
   const fact = (digest: string, markS: number, forMs: number): Fact => ({
     name: `${MARK}:${digest}`,
@@ -48,7 +48,7 @@ export function shareMarks(board: Board, marks: NotBeforeMarks): void {
   });
 }
 
-/** The value is always 0: of two facts of one name and value, the one that holds longer stands. */
+/** The value is always 0, so of two facts about one restriction the one that lasts longer wins. */
 function factOf({ kind, reason, digest, forMs }: AnonymousRestriction): Fact {
   return { name: `${RESTRICTION}:${kind}:${reason}:${digest}`, value: 0, forMs };
 }

@@ -16,13 +16,13 @@ export interface SharedStoreDependencies {
 
 /** The Redis that all gateways share: the connection, its health, and the limits counted in it. */
 export class SharedStore {
-  /** Also carries what gateways tell each other. */
+  /** Also carries the facts that gateways share. */
   readonly connection: RedisConnection;
   readonly health: Health;
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
   readonly policy: FailurePolicy;
-  /** What gateways tell each other. */
+  /** The facts that gateways share. */
   readonly board: Board;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
@@ -54,7 +54,7 @@ export class SharedStore {
     });
   }
 
-  /** The facts of the other gateways were read, or the wait for Redis is over. Stays true from then on. */
+  /** The other gateways' facts have been read, or the wait for Redis is over. Stays true from then on. */
   get isReady(): boolean {
     return this.board.isLoaded || (this.#waited && !this.#isStrict);
   }

@@ -1,6 +1,6 @@
 import type { Cap } from '../error.ts';
 
-/** What an exchange was carried by, towards the client. */
+/** The protocol of an exchange on the client's side. */
 export type Protocol = 'http1' | 'h2' | 'grpc' | 'websocket';
 
 /** How an exchange ended. */
@@ -18,7 +18,7 @@ export type Outcome =
 export interface TokenRefusal {
   /** One of a closed list, the label of a metric. */
   readonly reason: string;
-  /** The claim that is missing or of the wrong type, where that is the reason; a name from the configuration or a standard. */
+  /** The claim that is missing or of the wrong type, if that is the reason; a name from the configuration or a standard. */
   readonly claim: string | null;
 }
 
@@ -26,18 +26,18 @@ export interface TokenRefusal {
 export interface DecisionRecord {
   /** The bucket as configured; null: it has none. */
   readonly bucket: string | null;
-  /** Value of the bucket's main parameter, '' where it has none. Must not be written as it is. */
+  /** Value of the bucket's main parameter, '' if it has none. May be a secret: never write it unhashed. */
   readonly main: string;
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
 }
 
-/** What is known of an exchange after its last byte, for metrics and the access log. Free of secrets. */
+/** What is known of an exchange after its last byte, for metrics and the access log. */
 export interface ExchangeRecord {
   readonly requestId: string;
   /** When the request's head had arrived, milliseconds since the epoch. */
   readonly arrivedAtMs: number;
-  /** Number of the exchange in this process, in order of arrival from 1: orders those of one millisecond. */
+  /** Number of the exchange in this process, from 1 in order of arrival: orders those of the same millisecond. */
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
@@ -48,25 +48,25 @@ export interface ExchangeRecord {
   /** Status of the response, 0 when none was started. */
   readonly status: number;
   readonly outcome: Outcome;
-  /** Bytes of body taken in and given out. */
+  /** Bytes of the request's and the response's body. */
   readonly bytesReceived: number;
   readonly bytesSent: number;
   /** From the request's head to the last byte of the response. */
   readonly durationMs: number;
-  /** From the request's going out to the head of the upstream's response; null when there was none. */
+  /** From sending the request upstream to the head of the response; null if there was none. */
   readonly upstreamMs: number | null;
   readonly caller: {
     readonly class: 'bot' | 'user' | 'address';
-    /** The stable key of a bot or user; null for an address. Must not be written as it is. */
+    /** The stable key of a bot or user; null for an address. Identifies a person: never write it unhashed. */
     readonly principal: string | null;
   };
   /** Why its token was refused, even if it was served without one; null: the token was accepted, or there was none. */
   readonly tokenRefused: TokenRefusal | null;
-  /** What limits decided; null when none were asked. */
+  /** What limits decided; null if none were asked. */
   readonly decision: DecisionRecord | null;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
-  /** Why the gateway answered by itself: the error's message and, where it has one, its cause, fit for a log. */
+  /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */
   readonly error: {
     readonly message: string;
     readonly side: string;
@@ -80,6 +80,6 @@ export interface ExchangeRecord {
 export interface ExchangeListener {
   started(): void;
   finished(record: ExchangeRecord): void;
-  /** A peer that is no trusted proxy sent forwarding headers; they were ignored. */
+  /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;
 }

@@ -5,7 +5,7 @@ export interface DecisionEvent {
   readonly callerClass: 'bot' | 'user' | 'address';
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
-  /** At least 80 % of the limit described are used. */
+  /** At least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
 }
 

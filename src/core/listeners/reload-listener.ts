@@ -21,7 +21,7 @@ export interface ReloadListener {
   waiting(event: ConfigEvent): void;
   /** The files have errors, one line each; the current configuration stays in use. */
   refused(errors: readonly string[]): void;
-  /** The files hold the configuration that was read last. */
+  /** The files have not changed since they were last read. */
   unchanged(): void;
   /** The files cannot be watched and are polled instead. */
   unwatched(cause: unknown): void;

@@ -1,13 +1,13 @@
 import type { GatewayError } from '../error.ts';
 
 /**
- * How an attempt to trade a code for tokens ended. Every attempt has exactly one outcome, and the list is closed: it may
- * be a metric's label.
+ * How an attempt to trade a code for tokens ended. Every attempt has exactly one outcome. The list is closed, fit for a metric's
+ * label.
  *
  * - `success`: the client has its tokens
  * - `bad_body`: the request's body was wrong; the provider was not asked
- * - `code_refused`: the provider did not take the code or its redirect URI
- * - `gateway_refused`: the provider did not take the gateway itself (wrong secret, wrong client): page someone
+ * - `code_refused`: the provider refused the code or its redirect URI
+ * - `gateway_refused`: the provider refused the gateway itself (wrong secret, wrong client): page someone
  * - `not_ready`: the provider's endpoints are not known yet; the provider was not asked
  * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
  * - `unreachable`: no connection to the provider; not a byte of the code was sent
@@ -29,18 +29,18 @@ export type RedeemOutcome =
 
 export interface RedeemEvent {
   readonly outcome: RedeemOutcome;
-  /** From the whole body being there to the response. */
+  /** From the end of the request's body to the response. */
   readonly durationMs: number;
-  /** What the client is answered; its `cause` is safe to log. Null after `success`. */
+  /** The error sent to the client; its `cause` is safe to log. Null after `success`. */
   readonly error: GatewayError | null;
 }
 
 /** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
   /**
-   * - `learnt`: endpoints are known, for the first time or other than before
-   * - `confirmed`: they are as they were
-   * - `failed`: what was known before (if anything) stays in use
+   * - `learnt`: endpoints are known for the first time, or have changed
+   * - `confirmed`: they have not changed
+   * - `failed`: whatever was known before stays in use
    */
   readonly outcome: 'learnt' | 'confirmed' | 'failed';
   /** Attempts that failed in a row, this one included; 0 after a good one. */
@@ -49,11 +49,11 @@ export interface DiscoveryEvent {
   readonly nextMs: number;
   /** Whether endpoints are known, from this attempt or an earlier one. */
   readonly ready: boolean;
-  /** Why it failed, safe to log; null when it did not. */
+  /** Why it failed, safe to log; null if it did not. */
   readonly cause: Error | null;
 }
 
-/** Hears what happens in `signin/`. Nothing it is told holds a code, a token, a secret or a redirect URI. */
+/** Hears what happens in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
   discovered(event: DiscoveryEvent): void;

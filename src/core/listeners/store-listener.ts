@@ -1,7 +1,7 @@
 /** What decided about a request: the shared store, one of its recent refusals, or the policy while it is out of reach. */
 export type DecidedBy = 'redis' | 'known_refusal' | 'local' | 'open' | 'closed';
 
-/** Why the shared store did not decide. */
+/** Why a command to the shared store failed. */
 export type StoreFailure = 'timeout' | 'disconnected' | 'error';
 
 /** Hears about the health of the shared store. Called on the request's path: must be quick and must not throw. */
@@ -13,6 +13,6 @@ export interface StoreListener {
   lost(policy: 'local' | 'open' | 'closed', cause: string): void;
   /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at the start. */
   found(lostForMs: number): void;
-  /** A round trip, and by how much the store's clock is ahead of this gateway's. About once a second. */
+  /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;
 }

@@ -1,14 +1,14 @@
 import type { Fields } from '../../core/index.ts';
 import type { ForwardingRules, RequestHead } from '../../http/index.ts';
 
-/** What the header fields of a request say, and the address that it counts as coming from. */
+/** What the header fields of a request say, and its client's address. */
 export interface Arrival {
   readonly head: RequestHead;
   readonly clientAddress: string;
-  /** What permits, limits and restrictions of the address are kept under. */
+  /** The key for the address's permits, limits and restrictions. */
   readonly addressKey: string;
-  /** The rules it was read by belong to one snapshot, and so does the answer to whether the peer is a trusted proxy. */
+  /** The rules it was read by. They belong to one snapshot, as does the decision whether the peer is a trusted proxy. */
   readonly rules: ForwardingRules;
-  /** The very array it was read from: a listener hands out the same one for the same bytes. */
+  /** The array it was read from: a listener hands out the same array again for the same bytes. */
   readonly fields: Fields;
 }

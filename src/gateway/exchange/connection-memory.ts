@@ -18,7 +18,7 @@ export class ConnectionMemory {
   }
 
   /**
-   * Whether the connection's peer is one of these proxies. Asks once for each set, since the response costs a hundredth of a
+   * Whether the connection's peer is one of these proxies. Looks it up once per set, since a lookup costs a hundredth of a
    * request.
    */
   trusts(peer: string, proxies: AddressSet): boolean {

@@ -5,7 +5,7 @@ import type { CorsRules } from '../../http/index.ts';
 /** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
 export type Destination = Nowhere | OptionsHere | PreflightHere | SignInHere | Forwarded;
 
-/** No route was found, or the request was refused before one was looked for. */
+/** No route was found, or the request was refused before the lookup. */
 export type Nowhere = Place<'nowhere', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
@@ -18,7 +18,7 @@ export type SignInHere = Place<'sign-in', SignInRoute>;
 
 export type Forwarded = Place<'forward', ForwardRoute, null, PoolModel>;
 
-/** All have the same members in the same order, so that reading one costs the same whatever it is. */
+/** All kinds have the same members in the same order, which keeps access to them fast. */
 interface Place<
   Kind extends string,
   Route extends RouteModel | null,
@@ -31,14 +31,14 @@ interface Place<
   readonly params: readonly string[];
   /** Canonical. */
   readonly path: string;
-  /** With its `?`; empty where there is none. */
+  /** With its `?`; empty if there is none. */
   readonly query: string;
-  /** What the route asks of this request: nothing of a preflight, which carries no token. */
+  /** What the route requires of this request: nothing of a preflight, which carries no token. */
   readonly authentication: RouteModel['authentication'];
-  /** A browser's question, which is never held against its sender, whether the gateway answers it or a service. */
+  /** Whether this is a browser's preflight. It never counts against its sender, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
   readonly cors: Cors;
-  /** What it takes a permit from; null: no upstream serves it. */
+  /** The pool that it takes a permit from; null: no upstream serves it. */
   readonly pool: Pool;
 }
 
@@ -54,7 +54,7 @@ export const NOWHERE: Nowhere = {
   pool: null,
 };
 
-/** Names a webhook without its secrets: its parameters are the credentials to call it. */
+/** Identifies a webhook without revealing its parameters, which are the credentials to call it. */
 export function webhookOf(route: ForwardRoute, params: readonly string[]): string {
   return hash('sha256', `${route.id}\0${params.join('\0')}`, 'base64url');
 }

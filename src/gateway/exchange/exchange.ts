@@ -21,10 +21,10 @@ import type { Ruling } from './ruling.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
 
-/** One request with its response. Knows from the start what came; each later part is set whole by the gate it names. */
+/** One request with its response. What came is known from the start; the gate named at each later part sets it as a whole. */
 export class Exchange {
   readonly downstream: Downstream;
-  /** The configuration that it began with, and what serves that, to its end. */
+  /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: Generation;
   readonly snapshot: Snapshot;
   readonly clock: Clock;
@@ -35,23 +35,23 @@ export class Exchange {
   readonly requestId: string;
   readonly response: Response;
 
-  /** What the record calls it: its connection's, until its route says more. */
+  /** For the record: the connection's protocol, until the route says more. */
   protocol: Protocol;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
-  /** Set by `readOptions`: how often an OPTIONS may still be forwarded; null where it does not say. */
+  /** Set by `readOptions`: how often an OPTIONS may still be forwarded; null if it does not say. */
   maxForwards: number | null = null;
   /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
-  /** Set by `identify`: who sends; null where only the address is known. */
+  /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
-  /** Set by `identify`: why the token that came does not count; null where none came, or nobody asked, or it counts. */
+  /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */
   refusedToken: Invalid | null = null;
   /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
   upstreamPermit: UpstreamPermit | null = null;
-  /** Set by `upstreamCapacity`: its upstream has no room for it, so it looks at its limits and draws on none. */
+  /** Set by `upstreamCapacity`: the upstream has no room for it, so it checks its limits without drawing on them. */
   noRoom: NoRoom | null = null;
-  /** Set by `limit`; null where limits were only looked at. */
+  /** Set by `limit`; null if limits were only checked. */
   ruling: Ruling | null = null;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
@@ -83,17 +83,17 @@ export class Exchange {
     return this.token === null ? null : this.token.caller;
   }
 
-  /** What limits and shares of its sender are kept under. */
+  /** The key for the sender's limits and shares. */
   get callerKey(): string {
     return this.token === null ? this.arrival.addressKey : this.token.caller.principal;
   }
 
-  /** What the client is told of its bucket. */
+  /** What to tell the client about its bucket. */
   get rate(): RateReport | null {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
-  /** 0 also where it is ambiguous, which the gate `readHead` rejects. */
+  /** Also 0 if it is ambiguous, which the gate `readHead` rejects. */
   get bodyLength(): BodyLength {
     const { bodyLength } = this.downstream.framing;
     return typeof bodyLength === 'object' ? 0 : bodyLength;

@@ -5,7 +5,7 @@ import type { GatewayState } from '../gateway-state.ts';
 import type { Arrival } from './arrival.ts';
 import type { Downstream } from './downstream.ts';
 
-/** Reads what came, or recognizes what the connection remembers of its last request. */
+/** Reads the header fields, unless they are those of the connection's last request. */
 export function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
   const { memory, fields, peer } = downstream;
   const rules = snapshot.forwarding;
@@ -21,7 +21,7 @@ export function readArrival(downstream: Downstream, snapshot: Snapshot, state: G
   return { head, clientAddress, addressKey: addressKey(clientAddress), rules, fields };
 }
 
-/** What an untrusted peer claims counts for nothing, but the peer may be a proxy that is missing in `trusted_proxies`. */
+/** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */
 function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
   listener.untrustedForwarding();
   if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
@@ -35,7 +35,7 @@ function readForwardedFor(
   { unlistedProxies }: GatewayState,
 ): string {
   const { address, claim } = forwardedClient(peer, forwardedFor, trustedProxies);
-  // Permits, limits and restrictions keep it for longer than the request.
+  // Permits, limits and restrictions outlive the request.
   const client = ownString(address);
   // The client may itself be a proxy, in front of the trusted one.
   if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);

@@ -1,22 +1,22 @@
 import type { Fields, GatewayError, Outcome, Release } from '../../core/index.ts';
 import type { Downstream } from './downstream.ts';
 
-/** Whose limit a response of 429 speaks of; `restriction`: its sender is restricted. */
+/** Whose limit a 429 is about; `restriction`: its sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
 /**
- * The response to an exchange: what has gone out, and how it ended. Each step notes what happens before it writes, so that
- * the record is right whenever the last byte goes.
+ * The response of an exchange: what has gone out, and how it ended. Each step notes what happens before writing it, so that the
+ * record is right whenever the last byte goes.
  */
 export class Response {
-  /** 0: nothing has been answered yet. */
+  /** 0: no response has begun. */
   status = 0;
   outcome: Outcome = 'abandoned';
   /** Why the gateway answered by itself. */
   error: GatewayError | null = null;
   bytesSent = 0;
   limitedBy: LimitedBy | null = null;
-  /** The last byte has gone, or the client has: nothing can be answered any more. */
+  /** The last byte has gone, or the client has: nothing more can be sent. */
   isOver = false;
   readonly #downstream: Downstream;
 
@@ -62,7 +62,7 @@ export class Response {
     this.#downstream.end(trailers);
   }
 
-  /** Breaks off a response that was begun: the client must not take what it got for the whole. */
+  /** Breaks off a response that was begun, so that the client cannot take it for complete. */
   breakOff(): void {
     this.outcome = 'truncated';
     this.#downstream.abort();

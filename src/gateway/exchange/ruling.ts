@@ -2,11 +2,11 @@ import type { DecisionRecord } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 import type { RateReport } from '../responses/index.ts';
 
-/** What limits decided about a request: for its response, its record, and what is given back at its end. */
+/** What the limits decided about a request: for its response, its record, and the unit to return at its end. */
 export interface Ruling extends DecisionRecord {
-  /** What the client is told of its bucket; null where no bucket took part. */
+  /** What to tell the client about its bucket; null if no bucket took part. */
   readonly rate: RateReport | null;
-  /** The unit drawn from a resource limit: given back when the upstream does not let the caller in. */
+  /** The unit drawn on a resource limit, to return if the upstream denies the caller access. */
   readonly resourceUnit: ResourceUnit | null;
 }
 

@@ -8,6 +8,6 @@ export interface UpstreamLeg {
   readonly repeated: boolean;
   /** The client has room again. */
   drained(): void;
-  /** Nothing more is to be done for the client. May be called again. */
+  /** Stops all work for the client. May be called again. */
   abandoned(): void;
 }

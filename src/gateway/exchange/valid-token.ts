@@ -1,6 +1,6 @@
 import type { Caller, Verifier } from '../../auth/index.ts';
 
-/** A token that was found valid, and everything that this depended on. */
+/** A valid token, and everything that its validity depended on. */
 export interface ValidToken {
   readonly caller: Caller;
   readonly token: string;

@@ -18,13 +18,13 @@ export function addressCapacity(exchange: Exchange, state: GatewayState): GateRe
 }
 
 /**
- * The caps of an upstream on exchanges of one kind, all of them and those of one caller. A request that meets one hears so only
- * behind its limits and its token (see `requirePermit`): where those refuse it as well, they come first.
+ * The caps of an upstream on exchanges of one kind, in all and for one caller. A request over a cap is refused only after its
+ * limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, token } = exchange;
   const { pool, authentication } = destination;
-  // Without a token where one is required it will be refused, whatever the limits say.
+  // It has no token although one is required, so it will be refused in any case.
   if (pool === null || (authentication === 'required' && token === null)) return null;
   const permit = state.upstreamPermits.take(pool, exchange.callerKey);
   if (typeof permit === 'object') {
@@ -36,7 +36,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   return null;
 }
 
-/** Refuses what its upstream has no room for. It has drawn on nothing. */
+/** Refuses a request that the upstream has no room for. It has drawn on no limit. */
 export function requirePermit({ noRoom }: Exchange): GateResult {
   return noRoom === null ? null : noRoom.error;
 }

@@ -3,24 +3,24 @@ import { mainValue } from '../../http/index.ts';
 import { type LimitSet, NO_LIMITS } from '../../limits/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 
-/** What a request draws on, and as whom. */
+/** The limits that a request draws on, and its caller. */
 export interface Claim {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
   readonly callerClass: CallerClass;
   readonly caller: string;
-  /** Value of the bucket's main parameter, empty where it has none. */
+  /** Value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
 }
 
-/** Null: the value of the main parameter cannot be read in one way. */
+/** Null if the value of the main parameter is ambiguous. */
 export function claimOf(exchange: Exchange): Claim | null {
   const { destination, token, snapshot, downstream } = exchange;
   const callerClass = token === null ? 'address' : token.caller.kind;
   const caller = exchange.callerKey;
   const { limits } = snapshot;
   const { route } = destination;
-  // A preflight carries no token, so that its route's policies are not about it.
+  // A preflight carries no token, so its route's policies do not apply to it.
   if (destination.isPreflight || route === null)
     return { set: limits.global.address, bucket: null, callerClass, caller, main: '' };
   const exempt = route.kind === 'forward' && route.globalLimitExempt;

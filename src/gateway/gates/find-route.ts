@@ -5,7 +5,7 @@ import { type Destination, type Exchange, NOWHERE } from '../exchange/index.ts';
 import { badRequest, noRoute } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** Brings the target into its one form and finds where it leads. */
+/** Brings the target into canonical form and finds its destination. */
 export function findRoute(exchange: Exchange): GateResult {
   const { downstream, head, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
@@ -27,10 +27,10 @@ export function findRoute(exchange: Exchange): GateResult {
   return match === null ? noRoute() : null;
 }
 
-/** Where an OPTIONS about the gateway itself leads (RFC 9110, 9.3.7). */
+/** The destination of an OPTIONS about the gateway itself (RFC 9110, 9.3.7). */
 const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
-/** @param cors the rules for preflights, where this is one */
+/** @param cors the rules for preflights if this is one, else null */
 function destinationOf(
   { maxForwards }: Exchange,
   { path, query }: Target,
@@ -79,9 +79,9 @@ function destinationOf(
 }
 
 /**
- * The route of a preflight: a browser that wants to send a PUT asks about the route of the PUT. The gateway answers it, or it
- * goes upstream by a route whose service answers preflights of all methods. Any other is routed by its own method, so that
- * nothing else goes upstream under the route of another method.
+ * The route of a preflight: a browser that wants to send a PUT asks about the PUT's route. Either the gateway answers it, or it
+ * goes upstream by a route whose service answers preflights for all methods. Otherwise it is routed as OPTIONS, so that no other
+ * request goes upstream under another method's route.
  */
 function routeOfPreflight(
   { routes, preflightRoutes }: Snapshot,

@@ -3,19 +3,19 @@ import type { Exchange, ValidToken } from '../exchange/index.ts';
 import { globallyRefused, keysUnreachable, unauthenticated } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** What a token is judged by, and how it came. */
+/** A token as it came, and what it is judged by. */
 type Submitted = Omit<ValidToken, 'caller' | 'token'>;
 
 /**
- * Turns the token into a caller where the route wants to know. Refuses nobody for lack of a valid one: `authorise` does that,
- * after the limits, on which such a request draws as its address.
+ * Turns the token into a caller if the route wants to know. Does not refuse requests without a valid one: `authorise` does, after
+ * they have drawn on their address's limits.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   const { authorization } = exchange.head;
   if (exchange.destination.authentication === 'none' || authorization === null) return null;
   const { identity } = exchange.generation;
   const model = exchange.snapshot.identity;
-  // Without a provider nobody has a valid token, and `authorise` refuses where one is required.
+  // Without a provider no token is valid, and `authorise` refuses requests that need one.
   if (identity === null || model === null) return null;
   const { verifier } = identity;
   const { schemes } = model;
@@ -54,14 +54,14 @@ function conclude(
       exchange.refusedToken = verdict;
       return null;
     case 'unavailable':
-      // Never 401: clients drop a token for good when they hear that it is invalid, and this one may not be.
+      // Never 401: clients discard a token that they are told is invalid, and this one may be valid.
       return keysUnreachable(verdict.retryAfterS);
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }
 }
 
-/** Refuses requests without a valid token where the route requires one (docs/contract.md, 2.1). */
+/** Refuses requests without a valid token if the route requires one (docs/contract.md, 2.1). */
 export function authorise({ destination, token, refusedToken }: Exchange): GateResult {
   return destination.authentication === 'required' && token === null ? unauthenticated(refusedToken) : null;
 }

@@ -11,7 +11,7 @@ import {
 import { type Claim, claimOf } from './claim.ts';
 import type { GateResult } from './gate.ts';
 
-/** Draws on all limits of the request, or on none and refuses. Where its upstream has no room for it, only looks at them. */
+/** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
   if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
@@ -44,13 +44,13 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   return admitted ? null : bucketRefused(retryAfterMs, scope);
 }
 
-/** The unit that was drawn from a resource limit. */
+/** The unit that was drawn on a resource limit. */
 function unitOf({ set, main }: Claim, { admitted, resourceWindow }: Decision) {
   if (!admitted || set.resource === null || resourceWindow === 0) return null;
   return { limit: set.resource, main, window: resourceWindow };
 }
 
-/** Counts callers who ignore their own refusals: not for what others drew, and not a browser's preflight. */
+/** Notes refusals that the caller may ignore: not those that others caused, nor those of a browser's preflight. */
 function noteRefusal(
   exchange: Exchange,
   { set, main }: Claim,

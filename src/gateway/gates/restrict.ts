@@ -7,7 +7,7 @@ import type { GateResult } from './gate.ts';
 export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
   const waitMs = state.limiting.restrictions.addressWaitMs(exchange.addressKey);
   if (waitMs === 0) return null;
-  // It is refused in any case, but in the form of its route: an anonymous endpoint has an error object, and its own `cors`.
+  // The route decides the form of the refusal: an anonymous endpoint has an error object, and its own `cors`.
   findRoute(exchange);
   return state.restrictionResponses.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
 }

@@ -1,7 +1,7 @@
 import type { Exchange, OptionsHere } from '../exchange/index.ts';
 import { addOwnFields, USUAL_METHODS } from '../responses/index.ts';
 
-/** Serves an OPTIONS that goes no further: says which methods there are. */
+/** Serves an OPTIONS that goes no further: lists the methods. */
 export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): void {
   const { routes } = exchange.snapshot;
   // OPTIONS is one of them, since this answers it.

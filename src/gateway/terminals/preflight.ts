@@ -2,7 +2,7 @@ import { addTrace, askedMethod, preflightFields } from '../../http/index.ts';
 import { isRoutable } from '../../routing/index.ts';
 import type { Exchange, PreflightHere } from '../exchange/index.ts';
 
-/** Serves a preflight that the gateway answers. If it asks for a method that the route does not serve, no method is allowed. */
+/** Answers a preflight. Allows no method if it asks for one that the route does not serve. */
 export function servePreflight(exchange: Exchange, destination: PreflightHere): void {
   const { kept } = exchange.head;
   const asked = askedMethod(kept);

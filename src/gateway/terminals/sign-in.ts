@@ -5,8 +5,8 @@ import type { Exchange, SignInHere } from '../exchange/index.ts';
 import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
 
 /**
- * Small enough to be sent at once, so the deadline holds for the whole body. `readWhole` bounds the size of the data alone:
- * a client cannot know how much its library adds to frame it, and the deadline bounds that well enough.
+ * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
+ * client cannot control; the deadline limits that well enough.
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
@@ -38,7 +38,7 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
   return mediaTypeRefusal(firstValue(exchange.head.kept, 'content-type')) ?? null;
 }
 
-/** A client that disconnects before the end has asked for nothing; later, that no longer stops the redeeming. */
+/** Reads the body. A client that disconnects before its end has asked for nothing; after that, redeeming goes on without it. */
 function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
   const joined = new GrowingBytes(MAX_REQUEST_BYTES);
   let whole: Buffer = Buffer.alloc(0);

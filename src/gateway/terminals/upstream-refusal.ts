@@ -14,9 +14,9 @@ import {
   without,
 } from '../responses/index.ts';
 
-/** The contract's body is far shorter: a longer one is not read to find it. */
+/** The contract's body is far shorter, so longer ones are not examined. */
 const HELD_MAX_BYTES = 16_384;
-/** From the head to the end of the body, which has no reason to come late. The client waits no longer for its response. */
+/** From the head to the end of the body, which has no reason to be late. After this the client gets its response anyway. */
 const BODY_MS = 2_000;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -24,20 +24,20 @@ export interface UpstreamRefusalDependencies {
   readonly exchange: Exchange;
   readonly reason: string;
   readonly fields: Fields;
-  /** Whether the upstream answers to browsers of other origins itself. */
+  /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
   /** Gives up the upstream's response, and its connection. */
   readonly abort: () => void;
 }
 
 /**
- * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and its body speak the contract,
- * and is rewritten otherwise. Its body is held to be judged, within bounds. Once the response is rewritten, the rest of the
- * body is not waited for: the upstream would still be busy with a request that no longer counts as in flight.
+ * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and body follow the contract, otherwise
+ * it is rewritten. Holds the body, within bounds, to examine it. Once the response is rewritten, does not wait for the rest of the
+ * body: the upstream would still be busy with a request that no longer counts as in flight.
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
-  /** Its fields as they go out where it passes. */
+  /** Its fields as they go out if it passes. */
   readonly #passing: string[];
   /** What its head says; null: the response is rewritten, whatever the body says. */
   readonly #spoken: ContractHead | null;
@@ -53,7 +53,7 @@ export class UpstreamRefusal {
     this.#spoken = contractHead(this.#passing);
   }
 
-  /** The whole body is here; every character is one byte. A response to HEAD has none and speaks by its head alone. */
+  /** The whole body is here; every character is one byte. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
     if (this.#spoken !== null && (method === 'HEAD' || bodySpeaks(body, this.#spoken)))
@@ -91,7 +91,7 @@ export class UpstreamRefusal {
     this.#timer = null;
   }
 
-  /** Before the end of the body: unless that came in the same read, its connection is closed. */
+  /** Rewrites before the end of the body, and closes the connection unless that comes in the same read. */
   #rewriteEarly(): void {
     this.stop();
     this.#rewrite();

@@ -133,7 +133,7 @@ describe('a line of routes', () => {
     ['GTE /v1/a', 'is not a route: "GTE" is not a method, did you mean "GET"?'],
     [
       'TRACE /v1/a',
-      'is not a route: method "TRACE" is none that the gateway accepts: write GET, POST, PUT, PATCH, DELETE or the like, or none for every method',
+      'is not a route: method "TRACE" is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all',
     ],
     ['GET /v1/a b', 'is not a route: write METHOD /path, or /path alone'],
     ['GET', 'is not a route: the path is missing: write METHOD /path'],
