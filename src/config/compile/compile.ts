@@ -25,14 +25,14 @@ import type { ListenerTls } from './read-listener-tls.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
-/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
+/** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
   readonly limitRoutes: CompiledLimits['routes'];
 }
 
-/** All that was read, without mistakes. */
+/** Everything that was read and found valid. */
 export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
@@ -42,11 +42,11 @@ export interface Sources {
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
   readonly store: StoreModel;
-  /** Of the files that the configuration came from. */
+  /** The hash of the configuration files. */
   readonly hash: string;
 }
 
-/** Turns a configuration without mistakes into what the data plane reads. */
+/** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
   const { gateway: config, limits, provider, pseudonymKey, listenerTls, hash } = sources;
   const upstreams = new Map(
@@ -122,7 +122,7 @@ function corsRules(config: CorsConfig): CorsRules | null {
 
 function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
   const { host, port } = config.url;
-  // RFC 9110, 4.2.1 and 7.2: the default port is left out, as a client that was given this URL would do.
+  // Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2).
   const authority = formatHostPort(config.url).replace(/:80$/, '');
   return {
     name,
@@ -155,7 +155,7 @@ function compilePool(name: PoolName, upstream: string, max: number, percentPerCa
   return { name, upstream, max, maxPerCaller: partOf(max, percentPerCaller) };
 }
 
-/** At least one, or no caller could use the upstream. */
+/** Returns at least one, or no caller could use the upstream. */
 function partOf(count: number, percent: number): number {
   return Math.max(1, Math.floor((count * percent) / 100));
 }

@@ -4,7 +4,7 @@ import { PatternError, parseRoutePattern, type RoutePattern } from '../../routin
 import { didYouMean } from '../file/index.ts';
 
 /**
- * Reads a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, or a path alone for every method. Throws a PatternError
+ * Parses a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, or a path alone for every method. Throws a PatternError
  * that says what to write instead.
  */
 export function parseLimitRoute(line: string): RoutePattern {
@@ -19,7 +19,7 @@ export function parseLimitRoute(line: string): RoutePattern {
   return withoutName(() => parseRoutePattern(path, [method]), path);
 }
 
-/** The name of the path, which the message would repeat, is that of the line. */
+/** Removes the path from the message: the message names the whole line. */
 function withoutName(read: () => RoutePattern, path: string): RoutePattern {
   try {
     return read();

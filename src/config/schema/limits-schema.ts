@@ -5,10 +5,9 @@ import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 import { secrecyOf } from './secrecy.ts';
 
-// The one definition of limits.yaml, made as that of gateway.yaml is: it validates, gives every default as the operator
-// would write it, and becomes the JSON Schema that editors use.
+// The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
 
-/** `Retry-After` may not pass it: clients keep it in 16 bits. */
+/** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
 
 const globalLimits = z.strictObject({
@@ -19,7 +18,7 @@ const globalLimits = z.strictObject({
     .describe('Of one address, for all callers without a valid token: a quota such as 50/1s, or off.'),
 });
 
-/** Parts of the file on their own, so that one can be checked further while another is wrong. */
+/** The keys of one bucket. The checks use them one by one, so that a mistake in one hides none in the others. */
 export const bucketKeys = {
   main: z
     .string({ error: 'expected the name of a parameter such as channel_id' })
@@ -53,7 +52,7 @@ export const bucketKeys = {
 };
 const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
 
-/** The shape of limits.yaml: what operations tunes under load. What one part says about another is in limit-checks.ts. */
+/** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
   global: z
     .union([z.literal('off'), globalLimits], {
@@ -126,16 +125,16 @@ export const limitsSchema = z.strictObject({
     ),
 });
 
-/** A secret belongs into gateway.yaml, and may be here by mistake. */
+/** Hides the secrets of gateway.yaml as well, in case they end up here by mistake. */
 export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.keys };
 
-/** limits.yaml with every default filled in: times in milliseconds. */
+/** limits.yaml with all defaults: times in milliseconds. */
 export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
-/** How many of an offence are allowed and what follows, or that it is not counted. */
+/** The rule of an offence, or `off`. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
 
-/** @param limit its default when it is a map. */
+/** @param limit its default */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
     limit: quota().prefault(limit).describe('How many are allowed per period; the next one restricts.'),

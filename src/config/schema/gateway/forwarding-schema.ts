@@ -4,7 +4,7 @@ import { token } from '../scalars.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
-/** Fields that cannot be listed: the gateway needs them to make sense of a request. */
+/** Fields that cannot be listed, because the gateway needs them to understand a request. */
 const READ_OF_EVERY_REQUEST = new Set([
   'authorization',
   'connection',
@@ -25,7 +25,7 @@ function removed() {
   });
 }
 
-/** What becomes of header fields whatever the configuration says. */
+/** The rules for header fields that hold in every configuration. */
 export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send. */

@@ -15,10 +15,10 @@ import { shutdownSchema } from './shutdown-schema.ts';
 import { storeSchema } from './store-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
-// The one definition of gateway.yaml: it validates, gives every default, and becomes the JSON Schema that editors use. A
-// default is written as the operator would write it (`prefault`), so that it passes through the same parser.
+// The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
+// written as an operator would write them (`prefault`), so they pass through the same parsers.
 
-/** The shape of gateway.yaml. What one part says about another is checked apart from it, see cross-checks.ts. */
+/** The shape of gateway.yaml. cross-checks.ts checks how its parts fit together. */
 export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
@@ -60,5 +60,5 @@ export const gatewaySchema = z.strictObject({
 
 export const gatewaySecrecy = secrecyOf(gatewaySchema);
 
-/** gateway.yaml with every default filled in: times in milliseconds, sizes in bytes. */
+/** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;

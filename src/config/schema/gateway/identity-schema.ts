@@ -4,10 +4,10 @@ import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
 import { duration, momentOrNone, token } from '../scalars.ts';
 import { secret, unshown } from '../secrecy.ts';
 
-// The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
-// way of client authentication needs which key) is checked apart, see read-provider.ts.
+// `identity_provider` and `access_tokens` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which
+// client authentication needs which key.
 
-/** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
+/** Rejects spaces: `URL` strips them at both ends, but the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
   unshown(text(error)).regex(/^\S*$/, { error: 'must not contain spaces or line breaks' });
 const address = () => withoutBlanks('write an address such as https://id.example.com/token');
@@ -22,7 +22,7 @@ const claims = () =>
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
-/** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
+/** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
 const redirectUri = () => {
@@ -32,7 +32,7 @@ const redirectUri = () => {
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
 
-/** Scopes as RFC 6749 section 3.3 has them. */
+/** Scopes (RFC 6749, 3.3). */
 const scopes = () => {
   const error = 'expected scopes separated by single spaces, such as "openid profile"';
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });

@@ -5,7 +5,7 @@ import { choice, count, pathOfFile, text } from '../plain-values.ts';
 import { duration } from '../scalars.ts';
 import { secret, unshown } from '../secrecy.ts';
 
-/** `redis://weir@redis.internal:6379/0`, read. */
+/** `redis://weir@redis.internal:6379/0`, parsed. */
 export interface RedisUrl {
   readonly tls: boolean;
   readonly user: string | null;
@@ -15,7 +15,7 @@ export interface RedisUrl {
 
 const REDIS_PORT = 6_379;
 
-/** It may hold a password, by mistake. */
+/** Never shown in messages: it may contain a password by mistake. */
 function redisUrl() {
   const error = 'write an address such as redis://redis.internal:6379 or rediss://weir@redis.internal:6379/0';
   return unshown(z.string({ error })).transform((url, context): RedisUrl => {
@@ -59,7 +59,7 @@ function node() {
   });
 }
 
-/** The part of gateway.yaml about a Redis that all gateways share. What makes sense only together is checked in read-store.ts. */
+/** `store` of gateway.yaml as a map: a Redis shared by all gateways. read-store.ts checks how the keys fit together. */
 export const redisStoreSchema = z.strictObject({
   redis: redisUrl().describe(
     'Where Redis is: redis://user@host:port/database, or rediss:// for TLS. The port is 6379 and the database 0 where they are left out, and without a user it is the default one.',
