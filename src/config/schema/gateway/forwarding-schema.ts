@@ -42,12 +42,14 @@ const both = z.strictObject({
   remove: z
     .array(removed())
     .prefault([])
-    .describe('Further header fields that only trusted proxies may send; from anyone else they are removed.'),
+    .describe(
+      'Additional header fields that only trusted proxies may send; from anyone else they are removed.',
+    ),
   keep: z
     .array(kept())
     .prefault([])
     .describe(
-      'Header fields that would be removed, and that anyone may send all the same: your services give them a meaning of their own.',
+      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning.',
     ),
 });
 
