@@ -8,6 +8,7 @@ import {
   readProvider,
   readPseudonymKey,
   readStore,
+  readUpstreamTls,
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import {
@@ -97,6 +98,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   crossCheck(file);
   const { clock = systemClock } = options;
   const listenerTls = await readListenerTls(file, clock);
+  const upstreamTls = await readUpstreamTls(file, clock);
   const provider = await readProvider(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
   const store = await readStore(file, clock);
@@ -107,7 +109,16 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
-  const sources = { gateway, limits, listenerTls, provider, pseudonymKey, store, hash: readings.hash };
+  const sources = {
+    gateway,
+    limits,
+    listenerTls,
+    upstreamTls,
+    provider,
+    pseudonymKey,
+    store,
+    hash: readings.hash,
+  };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,

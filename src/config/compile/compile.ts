@@ -1,6 +1,7 @@
 import type { PoolName } from '../../core/index.ts';
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import { parseRoutePattern, type RouteEntry, RouteTable } from '../../routing/index.ts';
+import type { UpstreamTls } from '../../upstream/index.ts';
 import {
   type ForwardRoute,
   formatHostPort,
@@ -23,6 +24,7 @@ import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls } from './read-listener-tls.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
+import type { TlsFiles } from './secret-files.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
 /** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
@@ -37,6 +39,8 @@ export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   readonly listenerTls: ListenerTls;
+  /** What upstreams name under `tls`. */
+  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   /** Null: no identity provider is configured. */
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
@@ -48,9 +52,12 @@ export interface Sources {
 
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, pseudonymKey, listenerTls, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash } = sources;
   const upstreams = new Map(
-    Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
+    Object.entries(config.upstreams).map(([name, upstream]) => [
+      name,
+      compileUpstream(name, upstream, upstreamTls.get(name)),
+    ]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const compiledLimits = compileLimits(limits);
@@ -120,16 +127,17 @@ function corsRules(config: CorsConfig): CorsRules | null {
   };
 }
 
-function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
-  const { host, port } = config.url;
+function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+  const { host, port, tls } = config.url;
   // Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2).
-  const authority = formatHostPort(config.url).replace(/:80$/, '');
+  const authority = formatHostPort(config.url).replace(tls ? /:443$/ : /:80$/, '');
   return {
     name,
     protocol: config.protocol,
     options: {
       host,
       port,
+      tls: tls ? compileUpstreamTls(config.tls, files) : null,
       protocol: config.protocol,
       http2: {
         maxConnections: config.h2.max_connections,
@@ -148,6 +156,19 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
     pools: {
       requests: compilePool('requests', name, config.max_requests, config.max_requests_per_caller),
     },
+  };
+}
+
+function compileUpstreamTls(
+  { server_name, verify }: UpstreamConfig['tls'],
+  files: TlsFiles | undefined,
+): UpstreamTls {
+  return {
+    serverName: server_name ?? null,
+    ca: files?.ca ?? null,
+    certificate: files?.certificate ?? null,
+    key: files?.key ?? null,
+    verify,
   };
 }
 

@@ -143,27 +143,32 @@ export function hostPortOrOff() {
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** An upstream's `http://host:port`, read as host and port. */
+/** Where an upstream is. */
+export interface UpstreamUrl extends HostPort {
+  readonly tls: boolean;
+}
+
+/** An upstream's `http://host:port` or `https://host:port`, read as scheme, host and port. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
     .string({ error })
-    .regex(/^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
       error: whyNoUpstreamUrl,
       abort: true,
     })
-    .transform((text, context) => {
-      const place = parseHostPort(text.slice('http://'.length), 80);
-      return place === undefined || place.port === 0 ? refuse(context, error) : place;
+    .transform((text, context): UpstreamUrl => {
+      const tls = text.startsWith('https:');
+      const place = parseHostPort(text.slice(text.indexOf('//') + 2), tls ? 443 : 80);
+      return place === undefined || place.port === 0 ? refuse(context, error) : { ...place, tls };
     });
 }
 
 /** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
-  const text = String(input);
-  if (/^https:/i.test(text)) return 'TLS upstreams are not supported yet: write http://';
-  const rest = /^http:\/\/(.*)$/i.exec(text)?.[1];
-  if (rest === undefined) return 'expected a URL that starts with http://, such as http://api.internal:3000';
+  const rest = /^https?:\/\/(.*)$/i.exec(String(input))?.[1];
+  if (rest === undefined)
+    return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
   if (rest.includes('@'))
     return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
   if (/[/?#]/.test(rest)) {

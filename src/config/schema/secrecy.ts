@@ -2,8 +2,12 @@ import { z } from 'zod';
 
 import type { Path, Secrecy } from '../file/index.ts';
 
-/** `isSecret: false` marks values that are not secrets but are often replaced by one by mistake. */
-const MARKS = z.registry<{ readonly isSecret: boolean }>();
+/**
+ * - `secret`: must come from an environment variable
+ * - `unshown`: not a secret, but often replaced by one by mistake
+ * - `shown`: a map in whose place a text is not a secret, although the map holds `unshown` values
+ */
+const MARKS = z.registry<{ readonly kind: 'secret' | 'unshown' | 'shown' }>();
 
 /**
  * Marks a secret. It must come from an environment variable, and no message repeats its value or the rest of its line.
@@ -12,7 +16,7 @@ export function secret(key: string) {
   return z
     .string({ error: secretInFile(key) })
     .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
-    .register(MARKS, { isSecret: true });
+    .register(MARKS, { kind: 'secret' });
 }
 
 /** Says what to write in place of a secret. Every secret has a sibling key that names a file. */
@@ -22,7 +26,13 @@ export function secretInFile(key: string): string {
 
 /** Marks a path or an address, which people replace by a secret or put a password into. No message repeats its value. */
 export function unshown<Schema extends z.ZodType>(schema: Schema): Schema {
-  MARKS.add(schema, { isSecret: false });
+  MARKS.add(schema, { kind: 'unshown' });
+  return schema;
+}
+
+/** Marks a map that people write as a text by mistake, so that messages can say what was meant. */
+export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
+  MARKS.add(schema, { kind: 'shown' });
   return schema;
 }
 
@@ -33,7 +43,7 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
 
 /** Lists the paths of all secrets. None is in a list or in a map with keys chosen by the operator. */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
-  if (MARKS.get(schema as z.ZodType)?.isSecret === true) return [path];
+  if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type !== 'object') return waysOf(schema).flatMap(way => secretPaths(way, path));
   return Object.entries(def.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
@@ -41,9 +51,11 @@ export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
 
 /** Whether the value at a path is hidden. A text in place of a map may be the map's intended content. */
 function hides(schema: z.core.$ZodType, path: Path): boolean {
-  if (MARKS.has(schema as z.ZodType)) return true;
+  const kind = MARKS.get(schema as z.ZodType)?.kind;
   const { def } = (schema as z.core.$ZodTypes)._zod;
   const [key, ...rest] = path;
+  if (kind === 'secret' || kind === 'unshown') return true;
+  if (kind === 'shown' && key === undefined) return false;
   switch (def.type) {
     case 'object': {
       if (key === undefined) return Object.values(def.shape).some(part => hides(part, []));

@@ -2,17 +2,20 @@ import { z } from 'zod';
 
 import { choice, count, mapSuchAs, name } from '../plain-values.ts';
 import { duration, percentage, size, upstreamUrl } from '../scalars.ts';
+import { shown } from '../secrecy.ts';
+import { upstreamTlsSchema } from './tls-schema.ts';
 
 const KIB = 1024;
 
 const upstreamKeys = {
   url: upstreamUrl().describe(
-    'The address of the service: http://host:port. The name is resolved at each connect.',
+    'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect.',
   ),
+  tls: upstreamTlsSchema.prefault({}),
   protocol: choice(['http1', 'h2', 'grpc'])
     .prefault('http1')
     .describe(
-      'What it speaks: HTTP/1.1, HTTP/2 in cleartext by prior knowledge, or gRPC, which HTTP/2 carries.',
+      'What it speaks: HTTP/1.1, HTTP/2 (in cleartext by prior knowledge), or gRPC, which HTTP/2 carries.',
     ),
   host: choice(['client', 'upstream'])
     .prefault('client')
@@ -43,7 +46,9 @@ const upstreamKeys = {
     .describe('How its connections are used where it speaks h2 or grpc.'),
   timeouts: z
     .strictObject({
-      connect: duration().prefault('2s').describe('For connecting, name resolution included; then 502.'),
+      connect: duration()
+        .prefault('2s')
+        .describe('For connecting, name resolution and TLS included; then 502.'),
       first_byte: duration()
         .prefault('60s')
         .describe('From the last byte of a request to the first of its response; then 504.'),
@@ -73,7 +78,7 @@ const upstreamKeys = {
     .prefault('32KiB')
     .describe('Largest header section of a response; beyond it 502.'),
 };
-const upstream = z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'));
+const upstream = shown(z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }')));
 
 /** `upstreams` of gateway.yaml. */
 export const upstreamsSchema = z
