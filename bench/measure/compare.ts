@@ -32,18 +32,6 @@ export interface Comparison {
   difference(one: string, other: string): Figure | null;
 }
 
-export interface CompareOptions {
-  /** Whether latencies at a fixed rate are measured, too. */
-  readonly latency?: boolean;
-  /**
-   * Whether full runs have three times as many rounds, each of half the length: for differences of a few microseconds, which
-   * are lost when the machine changes its mind between the two that are compared.
-   */
-  readonly manyRounds?: boolean;
-  /** In place of autocannon and wrk, which speak HTTP/1.1. */
-  readonly generator?: LoadGenerator;
-}
-
 type Times = Pick<Settings, 'rounds' | 'seconds'>;
 
 interface Running extends Entrant {
@@ -70,12 +58,16 @@ const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 /**
  * Measures entrants in turns, so that what else the machine does strikes all of them, and each round in another order.
  * Entrants whose program is not installed are named in the notes.
+ *
+ * @param options.latency whether latencies at a fixed rate are measured, too.
+ * @param options.manyRounds whether full runs have three times as many rounds, each of half the length: for differences of a
+ *   few microseconds, which are lost when the machine changes its mind between the two that are compared.
  */
 export async function compare(
   bench: Bench,
   entrants: readonly Entrant[],
   plan: LoadPlan,
-  options: CompareOptions = {},
+  options: { readonly latency?: boolean; readonly manyRounds?: boolean } = {},
 ): Promise<Comparison> {
   const times = options.manyRounds === true ? manyRounds(bench.settings) : bench.settings;
   const installed = entrants.filter(({ peer }) => peer.version() !== null);
@@ -90,7 +82,7 @@ export async function compare(
       samples: [],
       latencies: [],
     });
-  const { generator, note } = await chooseGenerator(bench, running, plan, options.generator);
+  const { generator, note } = await chooseGenerator(bench, running, plan);
   await measureRounds(bench, running, plan, generator, times);
   if (options.latency === true) await measureLatencies(bench, running, plan);
   const rows = running.map(rowOf);
@@ -118,9 +110,8 @@ async function chooseGenerator(
   bench: Bench,
   running: readonly Running[],
   plan: LoadPlan,
-  given?: LoadGenerator,
 ): Promise<{ generator: LoadGenerator; note: string | null }> {
-  const first = given ?? (bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon);
+  const first = bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon;
   let [cheapest, own] = [Number.POSITIVE_INFINITY, 0];
   for (const entrant of running) {
     bench.progress(`warming up ${entrant.name}`);
@@ -191,7 +182,7 @@ async function measureLatencies(bench: Bench, running: readonly Running[], plan:
 }
 
 /** Each round begins with a different gateway, so that none always runs after the same neighbour. */
-export function inTurn<T>(all: readonly T[], round: number): T[] {
+function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];
 }

@@ -35,7 +35,6 @@ export function everyone(bench: Bench, job: Job, { without = [], quick }: Who = 
 export function planOf(bench: Bench, changes: Partial<LoadPlan> = {}): LoadPlan {
   return {
     method: 'GET',
-    secure: false,
     path: '/v1/things/7',
     bodyBytes: 0,
     headers: { Authorization: `Bearer ${bench.world.issuer.token('RS256')}` },

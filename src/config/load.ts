@@ -8,7 +8,6 @@ import {
   readProvider,
   readPseudonymKey,
   readStore,
-  readUpstreamTls,
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import {
@@ -24,32 +23,32 @@ import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, limitsSchema, validate } from './schema/index.ts';
 
 export interface LoadOptions {
-  /** The variables that `${NAME}` in the files refers to. */
+  /** What `${NAME}` in the files stands for. */
   readonly env: Environment;
-  /** The generation of the new snapshot, from 1. */
+  /** The number of the snapshot to be made, from 1. */
   readonly generation: number;
   /** Tells how long certificates are still valid. Default: the world's. */
   readonly clock?: Clock;
 }
 
-/** A valid configuration. */
+/** A configuration without mistakes. */
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** The routes in file order, then the gateway's own. */
+  /** The routes in the order of the file, then the gateway's own. */
   readonly routes: readonly LoadedRoute[];
-  /** gateway.yaml, then the limits files if it names any. */
+  /** What was read: gateway.yaml, then the files of limits if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
   readonly limits: LoadedLimits;
   readonly warnings: readonly Diagnostic[];
-  /** What the operator may want to know, though nothing is wrong. */
+  /** What an operator may want to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
 }
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one error, and possibly warnings; file by file, in file order. */
+  /** At least one mistake; warnings may be among the diagnostics. File by file, in the order of each. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /** A line of a file, as messages name it. */
@@ -58,9 +57,9 @@ export interface FilePlace {
   readonly line: number;
 }
 
-/** A route with its pattern and where it is written. */
+/** A route together with its pattern and where it is written. */
 export interface LoadedRoute extends RouteEntry<RouteModel> {
-  /** Null: the route is the gateway's own. */
+  /** Null: nowhere, the route is the gateway's own. */
   readonly place: FilePlace | null;
 }
 
@@ -71,17 +70,17 @@ export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
   readonly place: FilePlace | null;
 }
 
-/** Where the limits are written. */
+/** What there is to say about limits beside what they are. */
 export interface LoadedLimits {
-  /** The lines of `routes:`, in file order. */
+  /** The lines of `routes:`, in the order of the file. */
   readonly routes: readonly LoadedLimitRoute[];
-  /** Where a key of limits.yaml is written; null: it is not, so its default applies. */
+  /** Where a key of limits.yaml is written; null: it is not, its default holds. */
   placeOf(path: readonly string[]): FilePlace | null;
 }
 
 /**
- * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a
- * file's content. The files form one configuration: an error in one keeps all from being used.
+ * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and reports every mistake
+ * at once. The files are one configuration: if one has mistakes, none applies.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   return withLeanHeap(() => load(path, options));
@@ -98,7 +97,6 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   crossCheck(file);
   const { clock = systemClock } = options;
   const listenerTls = await readListenerTls(file, clock);
-  const upstreamTls = await readUpstreamTls(file, clock);
   const provider = await readProvider(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
   const store = await readStore(file, clock);
@@ -109,16 +107,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
-  const sources = {
-    gateway,
-    limits,
-    listenerTls,
-    upstreamTls,
-    provider,
-    pseudonymKey,
-    store,
-    hash: readings.hash,
-  };
+  const sources = { gateway, limits, listenerTls, provider, pseudonymKey, store, hash: readings.hash };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
@@ -136,7 +125,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** Whether this is limits.yaml, named in place of gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
+/** Whether this is limits.yaml, named in place of gateway.yaml: every key is one of its own, though both have "routes". */
 function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
   const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);

@@ -43,6 +43,6 @@ export { ownString } from './own-string.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
-export { RpcCode } from './rpc-code.ts';
+export { RpcCode, rpcCodeName } from './rpc-code.ts';
 export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';

@@ -40,3 +40,12 @@ export const RpcCode = {
 } as const;
 
 export type RpcCode = (typeof RpcCode)[keyof typeof RpcCode];
+
+const NAMES: ReadonlyMap<RpcCode, string> = new Map(
+  Object.entries(RpcCode).map(([name, code]) => [code, name.replace(/[A-Z]/g, '_$&').toUpperCase()]),
+);
+
+/** `RESOURCE_EXHAUSTED`, as gRPC writes it. */
+export function rpcCodeName(code: RpcCode): string {
+  return NAMES.get(code) ?? '';
+}

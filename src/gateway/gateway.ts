@@ -62,14 +62,12 @@ export class Gateway {
 
   /** Answers an exchange that failed inside the gateway: the client is told no more than that, the log says why. */
   fault(exchange: Exchange, fault: unknown): void {
-    this.#abandon(exchange);
-    exchange.answerError(fault instanceof GatewayError ? fault : internalFault(fault));
+    exchange.cancel(fault instanceof GatewayError ? fault : internalFault(fault));
   }
 
   /** Ends an exchange because of what its client sent, such as a body with broken framing. */
   clientFault(exchange: Exchange, error: GatewayError): void {
-    this.#abandon(exchange);
-    exchange.answerError(error);
+    exchange.cancel(error);
   }
 
   /**
@@ -94,6 +92,7 @@ export class Gateway {
     const state = this.#state;
     const { response } = exchange;
     response.isOver = true;
+    if (exchange.deadline !== null) clearTimeout(exchange.deadline);
     if (!delivered) {
       if (response.outcome !== 'truncated') response.outcome = 'abandoned';
       exchange.upstreamLeg?.abandoned();
@@ -149,11 +148,5 @@ export class Gateway {
     // Return the permit now: a client that is slow to read its refusal must not keep others out.
     exchange.upstreamPermit?.giveBack();
     exchange.answerError(refusal);
-  }
-
-  /** Ends the exchange's work upstream. */
-  #abandon(exchange: Exchange): void {
-    exchange.upstreamLeg?.abandoned();
-    exchange.upstreamPermit?.giveBack();
   }
 }

@@ -5,7 +5,7 @@ import type { GatewayState } from './gateway-state.ts';
 /** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
 export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   const { destination, ruling, addressKey } = exchange;
-  const { status } = exchange.response;
+  const { meaning: status } = exchange.response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     const unit = ruling === null ? null : ruling.resourceUnit;
     // Callers without access must not use up what those with access share.
@@ -22,7 +22,7 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
 
 /** Final status 401, 403 or 429, unless a restriction answered or others share the blame (docs/contract.md, 5.1). */
 function isInvalid({ response, destination }: Exchange): boolean {
-  const { status, limitedBy } = response;
+  const { meaning: status, limitedBy } = response;
   if (destination.isPreflight) return false;
   if (status === 401 || status === 403) return true;
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
@@ -41,6 +41,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
     clientAddress: arrival.clientAddress,
     status: response.status,
+    grpcStatus: response.grpcStatus,
     outcome: response.outcome,
     bytesReceived: downstream.bytesReceived,
     bytesSent: response.bytesSent,
@@ -78,6 +79,7 @@ export function refusalRecord(
     upstream: null,
     clientAddress: peer,
     status: error.status,
+    grpcStatus: null,
     outcome: 'answered',
     bytesReceived: 0,
     bytesSent: 0,

@@ -13,7 +13,12 @@ export { mainValue } from './main-value.ts';
 export { readMaxForwards } from './max-forwards.ts';
 export { foldName } from './name-table.ts';
 export { RequestHead } from './request-head.ts';
-export { keepResponseFields, keepTrailerFields, type ResponsePolicy } from './response-fields.ts';
+export {
+  keepCallTrailers,
+  keepResponseFields,
+  keepTrailerFields,
+  type ResponsePolicy,
+} from './response-fields.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
 export { addRequestId, addTrace, type HttpVersion } from './trace-fields.ts';
 export { upstreamFields } from './upstream-fields.ts';

@@ -82,11 +82,30 @@ const NEVER_TRAILERS = new NameTable<true>(
 
 /** The fields of an upstream's trailer section that go to the client. */
 export function keepTrailerFields(fields: Fields): Fields {
-  if (fields.length === 0) return fields;
+  return fields.length === 0 ? fields : withoutListed(fields, NEVER_TRAILERS);
+}
+
+/**
+ * In the trailers of a gRPC call, which are metadata of their own and never merged into the head: what means something to a
+ * hop, or what this gateway answers for.
+ */
+const NEVER_CALL_TRAILERS = new NameTable<true>(
+  [
+    ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['content-length', 'via', 'x-request-id', 'x-ratelimit-*'],
+  ].map(name => [name, true] as const),
+);
+
+/** The same of a gRPC call. */
+export function keepCallTrailers(fields: Fields): Fields {
+  return withoutListed(fields, NEVER_CALL_TRAILERS);
+}
+
+function withoutListed(fields: Fields, listed: NameTable<true>): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
-    if (NEVER_TRAILERS.get(name) === undefined) kept.push(name, fields[i + 1] as string);
+    if (listed.get(name) === undefined) kept.push(name, fields[i + 1] as string);
   }
   return kept;
 }

@@ -1,8 +1,10 @@
 export { findConflicts } from './conflicts.ts';
+export type { RouteEntry, RouteMatch } from './entry.ts';
+export { GRPC, parseGrpcPattern } from './grpc-pattern.ts';
 export { findHidden } from './hidden.ts';
 export { isRoutable, ROUTABLE_METHODS } from './methods.ts';
 export { parseRoutePattern, type RoutePattern } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
 export { Reach } from './reach.ts';
 export { shapeOf } from './segment.ts';
-export { type RouteEntry, type RouteMatch, RouteTable } from './table.ts';
+export { RouteTable } from './table.ts';

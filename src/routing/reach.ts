@@ -1,4 +1,4 @@
-import { takesMethod } from './methods.ts';
+import { isRoutable, takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { goesBefore } from './precedence.ts';
 import { RouteCandidates } from './route-candidates.ts';
@@ -34,13 +34,15 @@ export class Reach {
 
 type Methods = RoutePattern['methods'];
 
+/** A list of methods that is null takes every method of HTTP, but no gRPC call. */
 function methodsMeet(a: Methods, b: Methods): boolean {
-  if (a === null || b === null) return true;
+  if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }
 
 function methodsCover(outer: Methods, inner: Methods): boolean {
-  if (outer === null || inner === null) return outer === null;
+  if (outer === null) return inner === null || inner.every(isRoutable);
+  if (inner === null) return false;
   return inner.every(method => takesMethod(outer, method));
 }
 

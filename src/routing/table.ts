@@ -1,18 +1,10 @@
 import { findConflicts } from './conflicts.ts';
+import type { RouteEntry, RouteMatch } from './entry.ts';
+import { GRPC, isGrpc } from './grpc-pattern.ts';
+import { GrpcTable } from './grpc-table.ts';
 import { takesMethod } from './methods.ts';
 import type { RoutePattern } from './pattern.ts';
 import { foldSegment, withoutParameters } from './segment.ts';
-
-export interface RouteEntry<T> {
-  readonly pattern: RoutePattern;
-  readonly value: T;
-}
-
-export interface RouteMatch<T> {
-  readonly value: T;
-  /** The values of the pattern's parameters, in order: as in the canonical path, not decoded. */
-  readonly params: readonly string[];
-}
 
 /** A node of the tree; each segment of a path leads from one to the next. */
 interface Node<T> {
@@ -55,6 +47,8 @@ interface Found<T> {
  */
 export class RouteTable<T> {
   readonly #root: Node<T> = newNode('', 0);
+  /** Apart from the tree, in which letter case means nothing. */
+  readonly #grpc: GrpcTable<T>;
   #longestLiteral = 0;
 
   /**
@@ -68,12 +62,14 @@ export class RouteTable<T> {
         `routes ${first} and ${second} match the same requests: ${entries[second]?.pattern.path}`,
       );
     }
-    for (const { pattern, value } of entries) this.#add(pattern, value);
+    this.#grpc = new GrpcTable(entries.filter(({ pattern }) => isGrpc(pattern)));
+    for (const { pattern, value } of entries) if (!isGrpc(pattern)) this.#add(pattern, value);
     for (const pattern of closed) this.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
   }
 
-  /** `path`: canonical, as `parseTarget` returns it. Null when no route takes the request. */
+  /** `path`: canonical, as `parseTarget` returns it; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
   find(method: string, path: string): RouteMatch<T> | null {
+    if (method === GRPC) return this.#grpc.find(path);
     const last = path.length - 1;
     const end = path.charCodeAt(last) === SLASH ? last : last + 1;
     const found = this.#walk(this.#root, method, path, 1, end);

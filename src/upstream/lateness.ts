@@ -35,9 +35,9 @@ export function lateness(
     case 'connecting':
       return waitedMs > connectTimeoutMs ? CONNECT : null;
     case 'waiting':
-      return waitedMs > (request?.firstByteTimeoutMs ?? 0) ? FIRST_BYTE : null;
+      return waitedMs > (request?.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY) ? FIRST_BYTE : null;
     case 'answering':
-      return waitedMs > (request?.idleTimeoutMs ?? 0) ? IDLE_BODY : null;
+      return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
     case 'idle':
     case 'closed':
       return null;

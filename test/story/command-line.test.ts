@@ -205,7 +205,7 @@ describe('weir check', () => {
   it('passes the shipped files', async () => {
     expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 4 routes, 2 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (3 buckets on 4 lines)\n',
+      out: 'config/gateway.yaml: ok, 5 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
       err: '',
     });
   });
@@ -289,10 +289,10 @@ describe('weir check', () => {
       ok: true,
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
-      routes: 4,
-      upstreams: 2,
+      routes: 5,
+      upstreams: 3,
       provider: 'https://id.example.com/realms/main',
-      buckets: 3,
+      buckets: 4,
       errors: [],
       warnings: [],
       hints: [],
@@ -505,6 +505,20 @@ describe('weir explain, of callers', () => {
   it('says what the upstream speaks', async () => {
     const { facts } = await explain('GET', '/v1/search/x');
     expect(facts[1]).toBe('upstream: search, http://127.0.0.1:3001, h2');
+  });
+
+  it('says what becomes of a gRPC call', async () => {
+    const { code, facts } = await explain('GRPC', 'service.v1.Interactions/Create');
+    expect(code).toBe(0);
+    expect(facts).toContain('route: GRPC service.v1.Interactions/* (config/gateway.yaml)');
+    expect(facts).toContain('upstream: interactions, http://127.0.0.1:50051, grpc');
+    expect(facts).toContain('caps: 1024 gRPC calls in flight to the upstream, 256 per caller');
+    expect(facts).toContain('as a user: global limit: none, the route is exempt from it');
+    expect(facts.join()).toMatch(/bucket: interactions .*by the line "GRPC service.v1.Interactions\/\*"/);
+    expect(facts).toContain("deadline: the call's own grpc-timeout; past it DEADLINE_EXCEEDED");
+    const other = await explain('GRPC', '/service.v1.interactions/Create');
+    expect(other).toEqual({ code: 1, facts: ['refused: UNIMPLEMENTED, no route takes it'] });
+    expect((await explain('GRPC', 'x.Y')).code).toBe(1);
   });
 
   it('says that everyone may use a route without authentication', async () => {

@@ -39,7 +39,25 @@ export function describeForwarding(
   ];
 }
 
-const POOLS = { requests: 'requests in flight to the upstream' } as const;
+/** What a route of gRPC does with the calls it takes. */
+export function describeCall(route: ForwardRoute, identity: IdentityModel | null): Row[] {
+  const { upstream } = route;
+  return [
+    ['upstream', describeUpstream(upstream)],
+    ...describeAuthentication(route, identity),
+    ['Host', upstream.hostHeader ?? "the client's own"],
+    ['body', describeBody(route)],
+    ['deadline', "the call's own grpc-timeout; past it DEADLINE_EXCEEDED"],
+    ['timeouts', `connect ${formatDuration(upstream.options.connectTimeoutMs)}`],
+    ['caps', describePool(route.pool)],
+    ['statuses', '401 goes out as UNAUTHENTICATED, 429 as RESOURCE_EXHAUSTED, 503 as UNAVAILABLE'],
+  ];
+}
+
+const POOLS = {
+  requests: 'requests in flight to the upstream',
+  grpc_calls: 'gRPC calls in flight to the upstream',
+} as const;
 
 function describePool({ name, max, maxPerCaller }: PoolModel): string {
   return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;
@@ -104,5 +122,5 @@ function describeTimeouts(route: ForwardRoute, upstream: UpstreamModel): string 
     ['first byte', route.firstByteTimeoutMs],
     ['idle', route.idleTimeoutMs],
   ] as const;
-  return times.map(([name, ms]) => `${name} ${formatDuration(ms)}`).join(', ');
+  return times.map(([name, ms]) => `${name} ${ms === null ? 'none' : formatDuration(ms)}`).join(', ');
 }

@@ -2,7 +2,6 @@ import { METHODS } from 'node:http';
 import { isIP } from 'node:net';
 
 import {
-  type CallerClass,
   didYouMean,
   formatDiagnostic,
   type LoadedConfig,
@@ -12,15 +11,17 @@ import {
   type Snapshot,
 } from '../../config/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
-import { isRoutable } from '../../routing/index.ts';
+import { GRPC, isRoutable } from '../../routing/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
 import { describeForwarding, routeRow } from './describe-route.ts';
+import { explainCall } from './explain-call.ts';
 import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
+import type { AskedCaller, Explanation } from './explanation.ts';
 import { rivalsOf } from './rivals.ts';
 import { formatRows, type Row } from './row.ts';
 
@@ -33,8 +34,8 @@ which other routes match. Sends nothing.
 
 weir explain METHOD PATH [FILE] [OPTIONS]
 
-  METHOD          GET, POST, ...
-  PATH            as in a request line: /v1/things/7?full=yes
+  METHOD          GET, POST, ..., or GRPC for a gRPC call
+  PATH            as in a request line: /v1/things/7?full=yes; of a gRPC call: package.Service/Method
   FILE            ${CONFIG_HELP}
   --as CALLER     show limits for one class of callers only: bot, user or address (every class that the route allows);
                   address:IP is short for --as address --address IP
@@ -56,27 +57,21 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
       for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;
     }
-    const { rows, taken } = explainRequest(method, path, caller, config);
+    const { rows, taken } =
+      method === GRPC ? explainCall(path, caller, config) : explainRequest(method, path, caller, config);
     if (caller.address !== null) rows.push(['address', describeAddress(caller.address, config.snapshot)]);
     terminal.out(`${method} ${path}\n\n${formatRows(rows)}`);
     return taken ? ExitCode.ok : ExitCode.failure;
   },
 };
 
-/** The caller that the command line asks about; null: any. */
-interface Caller {
-  readonly as: CallerClass | null;
-  readonly address: string | null;
-}
-
-interface Explanation {
-  readonly rows: Row[];
-  /** Whether a route, or the gateway itself, serves the request. */
-  readonly taken: boolean;
-}
-
 /** Follows a request through the gates, in their order. */
-function explainRequest(method: string, sent: string, caller: Caller, config: LoadedConfig): Explanation {
+function explainRequest(
+  method: string,
+  sent: string,
+  caller: AskedCaller,
+  config: LoadedConfig,
+): Explanation {
   const { snapshot, routes } = config;
   const refused = (why: string, rows: readonly Row[] = []): Explanation => ({
     rows: [...rows, ['refused', why]],
@@ -138,12 +133,13 @@ function describeAddress(address: string, snapshot: Snapshot): string {
 }
 
 function checkMethod(method: string): void {
-  if (METHODS.includes(method)) return;
-  throw new UsageError(`"${method}" is not a method${didYouMean(method, METHODS)}`);
+  const known = [...METHODS, GRPC];
+  if (known.includes(method)) return;
+  throw new UsageError(`"${method}" is not a method${didYouMean(method, known)}`);
 }
 
 /** `as`: bot, user, address or address:IP. */
-function readCaller(as: string | undefined, address: string | undefined): Caller {
+function readCaller(as: string | undefined, address: string | undefined): AskedCaller {
   const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
   const known = CLASSES.find(callerClass => callerClass === word) ?? null;
   if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))

@@ -1,5 +1,5 @@
 import type { LoadedRoute } from '../../config/index.ts';
-import { findConflicts, RouteTable } from '../../routing/index.ts';
+import { findConflicts, GRPC, RouteTable } from '../../routing/index.ts';
 import { nameOfRoute } from './describe-route.ts';
 import type { Row } from './row.ts';
 
@@ -11,7 +11,7 @@ export function rivalsOf(
   routes: readonly LoadedRoute[],
 ): Row[] {
   return routes
-    .filter(route => route !== winner && matchesPath(route, path))
+    .filter(route => route !== winner && matchesPath(route, method, path))
     .map(route => {
       const { methods } = route.pattern;
       const why =
@@ -22,8 +22,11 @@ export function rivalsOf(
     });
 }
 
-function matchesPath({ pattern, value }: LoadedRoute, path: string): boolean {
-  return new RouteTable([{ pattern: { ...pattern, methods: null }, value }]).find('GET', path) !== null;
+function matchesPath({ pattern, value }: LoadedRoute, method: string, path: string): boolean {
+  const isOfCalls = pattern.methods?.includes(GRPC) === true;
+  if (isOfCalls !== (method === GRPC)) return false;
+  const entry = { pattern: isOfCalls ? pattern : { ...pattern, methods: null }, value };
+  return new RouteTable([entry]).find(method, path) !== null;
 }
 
 function whyItLost({ pattern }: LoadedRoute, winner: LoadedRoute | undefined): string {

@@ -1,16 +1,18 @@
 import { parseDurationMs } from '../../core/index.ts';
-import { findConflicts, findHidden, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
+import { findConflicts, findHidden, GRPC, type RoutePattern } from '../../routing/index.ts';
 import { SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
 import { checkForwardingHeaders, checkProxyProtocol, checkTrustedProxies } from './forwarding-checks.ts';
+import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
+import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
 
 /**
- * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a mistake in one part does not hide mistakes
- * in others; skips parts that are invalid in themselves, which validation has reported.
+ * What one part of gateway.yaml says about another. It reads the raw value, so that a mistake in one part does not keep
+ * the others from being checked: what is not sound by itself is left out, validation has reported it.
  */
 export function crossCheck(file: ConfigFile): void {
   const { listen, upstreams, routes, timeouts } = asMap(file.value);
@@ -19,6 +21,7 @@ export function crossCheck(file: ConfigFile): void {
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
+  checkGrpc(file);
   checkTrustedProxies(file);
   checkProxyProtocol(file);
   checkForwardingHeaders(file);
@@ -26,7 +29,7 @@ export function crossCheck(file: ConfigFile): void {
   checkSecrets(file);
 }
 
-/** The parts of a route that checks compare; null: invalid in itself. */
+/** What of a route others are compared with; null for what is not sound by itself. */
 interface RouteSketch {
   readonly pattern: RoutePattern | null;
   readonly upstream: string | null;
@@ -34,13 +37,8 @@ interface RouteSketch {
 
 function sketchOf(route: unknown): RouteSketch {
   const raw = asMap(route);
-  const path = routeKeys.path.safeParse(raw.path);
-  const methods = routeKeys.methods.safeParse(raw.methods);
   const upstream = routeKeys.upstream.safeParse(raw.upstream);
-  return {
-    pattern: path.success && methods.success ? parseRoutePattern(path.data, methods.data ?? null) : null,
-    upstream: upstream.success ? upstream.data : null,
-  };
+  return { pattern: patternOf(raw), upstream: upstream.success ? upstream.data : null };
 }
 
 function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
@@ -50,7 +48,7 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
     const path = ['routes', index, 'upstream'];
     file.add(path, `no upstream is named ${file.shown(path)}${didYouMean(upstream, names)}`);
   }
-  // A route with an unknown upstream may have been meant to use an unused one.
+  // A route that names none that exists may be the one that was meant to use it.
   const used = new Set(routes.map(({ upstream }) => upstream));
   if ([...used].some(upstream => upstream === null || !known.has(upstream))) return;
   for (const name of names) {
@@ -65,7 +63,10 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
 function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const sound = routes.flatMap(({ pattern }, index) => (pattern === null ? [] : [{ pattern, index }]));
   const patterns = sound.map(({ pattern }) => pattern);
-  const pathOf = (position: number) => ['routes', sound[position]?.index ?? 0, 'path'];
+  const pathOf = (position: number) => {
+    const { index = 0, pattern } = sound[position] ?? {};
+    return ['routes', index, pattern?.methods?.includes(GRPC) ? 'grpc' : 'path'];
+  };
   const lineOf = (position: number) => file.place(pathOf(position)).line;
   for (const [position, pattern] of patterns.entries()) {
     if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
@@ -81,7 +82,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   }
 }
 
-/** Whether both patterns match the same paths, ignoring methods. */
+/** Whether both match the same paths, whatever their methods. */
 function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
   return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
 }
@@ -94,7 +95,7 @@ function checkListen(file: ConfigFile, value: unknown): void {
   file.add(['listen', 'admin'], 'http already listens on this address: use another port');
 }
 
-/** Clients pause for a whole window of a minute, and load balancers keep idle connections as long. */
+/** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
 const USUAL_PAUSE_MS = 65_000;
 
 function checkKeepAlive(file: ConfigFile, value: unknown): void {

@@ -1,28 +1,29 @@
-import { parseRoutePattern, Reach, type RoutePattern } from '../../routing/index.ts';
+import { Reach, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
+import { patternOf } from './route-pattern.ts';
 
-/** A line of `routes:`, as far as it is valid in itself. */
+/** A line of `routes:`, as far as it is sound by itself. */
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
-  /** Null: no bucket is named; validation reports that. */
+  /** Null: no bucket is named, which validation says. */
   readonly bucket: string | null;
 }
 
 type Authentication = ForwardRoute['authentication'];
 
-/** The part of a route of gateway.yaml that matters to limits. */
+/** What of a route of gateway.yaml matters to limits. */
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
 }
 
 /**
- * Checks which lines of limits.yaml requests can reach, given the routes of gateway.yaml. Reports nothing while a route is
- * invalid, since it may be the one that reaches a line.
+ * Which requests reach the lines of limits.yaml, by the routes of gateway.yaml. Nothing is said while one of those is not sound
+ * by itself: it may be the one that was meant.
  */
 export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
   const takers = takersIn(gateway);
@@ -41,26 +42,22 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const of = (byBucket.get(name) ?? []).map(({ line }) => reached.get(line) ?? []);
-    // Skips buckets with an unreached line: the operator may have removed its route for a while.
+    // A line that no request reaches may be that of a route which an operator took out for a while.
     if (of.length > 0 && of.every(kinds => kinds.length > 0))
       checkClasses(file, name, of.flat(), hasBots !== undefined && hasBots !== 'none');
   }
 }
 
-/** Returns the routes of gateway.yaml and the gateway's own; null: one is invalid. */
+/** The routes of gateway.yaml and the gateway's own; null when one of them has a mistake. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
   if (!Array.isArray(routes)) return null;
   const takers = routes.map((route): Taker | null => {
     const raw = asMap(route);
-    const path = routeKeys.path.safeParse(raw.path);
-    const methods = routeKeys.methods.safeParse(raw.methods);
+    const pattern = patternOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
-    if (!path.success || !methods.success || !authentication.success) return null;
-    return {
-      pattern: parseRoutePattern(path.data, methods.data ?? null),
-      authentication: authentication.data,
-    };
+    if (pattern === null || !authentication.success) return null;
+    return { pattern, authentication: authentication.data };
   });
   const own = SIGN_IN_ROUTES.map(({ pattern }): Taker => ({ pattern, authentication: 'none' }));
   const sound = takers.filter(taker => taker !== null);
@@ -70,8 +67,8 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
 const CLASSES = ['bot', 'user', 'address'] as const;
 
 /**
- * Reports quotas for classes that no caller of the bucket's routes can have. Only a hint, since another gateway that reads the
- * same limits.yaml may have such callers.
+ * A quota for a class that nobody can have on the bucket's routes: a slip, or a limits.yaml that several gateways read, of which
+ * another one has such callers. So it is a hint.
  */
 function checkClasses(
   file: LimitsFiles,

@@ -1,7 +1,12 @@
 import type { PoolName } from '../../core/index.ts';
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
-import { parseRoutePattern, type RouteEntry, RouteTable } from '../../routing/index.ts';
-import type { UpstreamTls } from '../../upstream/index.ts';
+import {
+  parseGrpcPattern,
+  parseRoutePattern,
+  type RouteEntry,
+  type RoutePattern,
+  RouteTable,
+} from '../../routing/index.ts';
 import {
   type ForwardRoute,
   formatHostPort,
@@ -24,40 +29,34 @@ import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls } from './read-listener-tls.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
-import type { TlsFiles } from './secret-files.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
-/** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
+/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
   readonly limitRoutes: CompiledLimits['routes'];
 }
 
-/** Everything that was read and found valid. */
+/** All that was read, without mistakes. */
 export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   readonly listenerTls: ListenerTls;
-  /** What upstreams name under `tls`. */
-  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   /** Null: no identity provider is configured. */
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
   readonly store: StoreModel;
-  /** The hash of the configuration files. */
+  /** Of the files that the configuration came from. */
   readonly hash: string;
 }
 
-/** Compiles a valid configuration for the data plane. */
+/** Turns a configuration without mistakes into what the data plane reads. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, listenerTls, hash } = sources;
   const upstreams = new Map(
-    Object.entries(config.upstreams).map(([name, upstream]) => [
-      name,
-      compileUpstream(name, upstream, upstreamTls.get(name)),
-    ]),
+    Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const compiledLimits = compileLimits(limits);
@@ -127,17 +126,16 @@ function corsRules(config: CorsConfig): CorsRules | null {
   };
 }
 
-function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
-  const { host, port, tls } = config.url;
-  // Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2).
-  const authority = formatHostPort(config.url).replace(tls ? /:443$/ : /:80$/, '');
+function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
+  const { host, port } = config.url;
+  // RFC 9110, 4.2.1 and 7.2: the default port is left out, as a client that was given this URL would do.
+  const authority = formatHostPort(config.url).replace(/:80$/, '');
   return {
     name,
     protocol: config.protocol,
     options: {
       host,
       port,
-      tls: tls ? compileUpstreamTls(config.tls, files) : null,
       protocol: config.protocol,
       http2: {
         maxConnections: config.h2.max_connections,
@@ -155,20 +153,8 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
     passAuthorization: config.authorization === 'pass',
     pools: {
       requests: compilePool('requests', name, config.max_requests, config.max_requests_per_caller),
+      grpc_calls: compilePool('grpc_calls', name, config.max_grpc_calls, config.max_grpc_calls_per_caller),
     },
-  };
-}
-
-function compileUpstreamTls(
-  { server_name, verify }: UpstreamConfig['tls'],
-  files: TlsFiles | undefined,
-): UpstreamTls {
-  return {
-    serverName: server_name ?? null,
-    ca: files?.ca ?? null,
-    certificate: files?.certificate ?? null,
-    key: files?.key ?? null,
-    verify,
   };
 }
 
@@ -176,7 +162,7 @@ function compilePool(name: PoolName, upstream: string, max: number, percentPerCa
   return { name, upstream, max, maxPerCaller: partOf(max, percentPerCaller) };
 }
 
-/** Returns at least one, or no caller could use the upstream. */
+/** At least one, or no caller could use the upstream. */
 function partOf(count: number, percent: number): number {
   return Math.max(1, Math.floor((count * percent) / 100));
 }
@@ -188,18 +174,44 @@ function compileRoute(
 ): RouteEntry<ForwardRoute> {
   const upstream = upstreams.get(config.upstream);
   const defaults = upstreamConfigs[config.upstream]?.timeouts;
-  if (upstream === undefined || defaults === undefined) {
-    throw new Error(`the route ${config.path} was not checked: there is no upstream ${config.upstream}`);
+  const pattern = patternOf(config);
+  if (upstream === undefined || defaults === undefined || pattern === null) {
+    throw new Error(`a route to the upstream ${config.upstream} was not checked`);
   }
-  const pattern = parseRoutePattern(config.path, config.methods ?? null);
   const value: ForwardRoute = {
     kind: 'forward',
     id: pattern.methods === null ? pattern.path : `${pattern.methods.join(',')} ${pattern.path}`,
     upstream,
-    pool: upstream.pools.requests,
     authentication: config.authentication,
     closeAtExpiry: config.close_at_expiry,
     globalLimitExempt: config.global_limit === 'exempt',
+    parameters: pattern.parameters,
+    ...(config.grpc === undefined
+      ? rulesOfPaths(config, defaults, upstream)
+      : rulesOfCalls(config, upstream)),
+  };
+  return { pattern, value };
+}
+
+/** Null: it was not checked. */
+function patternOf({ path, grpc, methods }: RouteConfig): RoutePattern | null {
+  if (grpc !== undefined) return parseGrpcPattern(grpc);
+  return path === undefined ? null : parseRoutePattern(path, methods ?? null);
+}
+
+/** What routes of paths and routes of gRPC calls differ in. */
+type RulesOfKind = Omit<
+  ForwardRoute,
+  'kind' | 'id' | 'upstream' | 'authentication' | 'closeAtExpiry' | 'globalLimitExempt' | 'parameters'
+>;
+
+function rulesOfPaths(
+  config: RouteConfig,
+  defaults: UpstreamConfig['timeouts'],
+  { pools }: UpstreamModel,
+): RulesOfKind {
+  return {
+    pool: pools.requests,
     webhook: config.webhook,
     upstream429: config.upstream_429,
     cors: config.cors,
@@ -207,7 +219,19 @@ function compileRoute(
     firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
     idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
     body: { maxBytes: config.max_body, minBytesPerS: config.min_body_rate, deadlineMs: null },
-    parameters: pattern.parameters,
   };
-  return { pattern, value };
+}
+
+/** A call may rightly be silent for hours: its own deadline bounds it, and PINGs tell whether its connection lives. */
+function rulesOfCalls(config: RouteConfig, { pools }: UpstreamModel): RulesOfKind {
+  return {
+    pool: pools.grpc_calls,
+    webhook: false,
+    upstream429: 'pass',
+    cors: false,
+    semicolons: 'refuse',
+    firstByteTimeoutMs: null,
+    idleTimeoutMs: null,
+    body: { maxBytes: config.max_body, minBytesPerS: null, deadlineMs: null },
+  };
 }

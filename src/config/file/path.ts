@@ -1,7 +1,7 @@
-/** The path from the top of a file to a value: keys of maps, indices of lists. */
+/** The way from the top of a file to a value: keys of maps, indices of lists. */
 export type Path = readonly (string | number)[];
 
-/** Formats a path for messages: `routes[0].timeouts.idle`. */
+/** `routes[0].timeouts.idle`: how messages name a place. */
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;

@@ -1,11 +1,11 @@
 import type { AppliedEvent, Clock, ConfigEvent, ReloadListener } from '../../core/index.ts';
 
-/** A configuration, and since when it is in use or waiting. */
+/** A configuration, and since when it serves or waits to. */
 export interface RunningConfig extends ConfigEvent {
   readonly sinceMs: number;
 }
 
-/** Remembers how reloads ended, for the status page. Moments are milliseconds since the epoch. */
+/** Remembers what became of the configuration, for those who look later. Moments are milliseconds since the epoch. */
 export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
   #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };
@@ -20,12 +20,12 @@ export class ReloadRecord implements Partial<ReloadListener> {
     return this.#running;
   }
 
-  /** The configuration that takes effect once its identity provider has answered. */
+  /** What serves when its identity provider has answered. */
   get next(): RunningConfig | null {
     return this.#next;
   }
 
-  /** The last refusal, even if the files have been valid since. */
+  /** The last refusal, also when all has been well since. */
   get failure(): ReloadFailure | null {
     return this.#failure;
   }
@@ -61,10 +61,10 @@ export class ReloadRecord implements Partial<ReloadListener> {
   }
 }
 
-/** A refused state of the files. */
+/** A state of the files that could not be used. */
 export interface ReloadFailure {
   readonly atMs: number;
   readonly errors: readonly string[];
-  /** Whether the files have been valid since. */
+  /** Whether the files have been good since. */
   readonly mended: boolean;
 }

@@ -1,7 +1,7 @@
 import { ROUTABLE_METHODS } from '../../routing/index.ts';
 
-// Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
-// They may accept what the parser rejects (a repeated parameter), never the reverse.
+// Regular expressions of the JSON Schema, for what has a grammar that a parser reads with messages of its own. Editors and other
+// validators have nothing else to go by. They may pass what the parser refuses (a doubled parameter), never the other way round.
 
 /** 1 to 65535 in a period of 1s to 18h: `parseQuota`. */
 const UNITS = oneOf(
@@ -19,14 +19,19 @@ const QUOTA = `${UNITS}/${oneOf(`${SECONDS}s`, `${MINUTES}m`, `${HOURS}h`)}`;
 
 /** `parseRoutePattern`: segments that are literal or one parameter, and "**" at the end. */
 const LITERAL = `(?!\\.{1,2}(?:/|$)|:)${oneOf("[A-Za-z0-9._~!$&'()+,=:@-]", '%[0-9A-F]{2}')}+`;
-const PARAMETER = '\\{[A-Za-z_][A-Za-z0-9_]*\\}';
+const IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*';
+const PARAMETER = `\\{${IDENTIFIER}\\}`;
 const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
+
+/** `parseGrpcPattern`. */
+const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
 
 export const QUOTA_PATTERN = `^${QUOTA}$`;
 export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 export const PATH_PATTERN = `^${PATH}$`;
+export const GRPC_PATTERN = `^${GRPC_CALLS}$`;
 /** A line of `routes:` in limits.yaml. */
-export const LIMIT_ROUTE_PATTERN = `^(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?${PATH}$`;
+export const LIMIT_ROUTE_PATTERN = `^${oneOf(`(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?${PATH}`, `GRPC\\s+${GRPC_CALLS}`)}$`;
 
 function oneOf(...ways: readonly string[]): string {
   return `(?:${ways.join('|')})`;

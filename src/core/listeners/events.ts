@@ -1,4 +1,5 @@
 import type { Cap } from '../error.ts';
+import type { RpcCode } from '../rpc-code.ts';
 
 /** The protocol of an exchange on the client's side. */
 export type Protocol = 'http1' | 'h2' | 'grpc' | 'websocket';
@@ -45,8 +46,10 @@ export interface ExchangeRecord {
   readonly route: string | null;
   readonly upstream: string | null;
   readonly clientAddress: string;
-  /** Status of the response, 0 when none was started. */
+  /** Status of the response, 0 when none was started. Of a refused gRPC call the one that the refusal stands for in HTTP. */
   readonly status: number;
+  /** How a gRPC call ended; null: it broke off, or is none. */
+  readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */
   readonly bytesReceived: number;

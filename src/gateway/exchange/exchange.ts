@@ -6,14 +6,16 @@ import type { Generation } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   addOwnFields,
+  deadlineExceeded,
   RateLimitError,
   type RateReport,
-  renderError,
   reportsRate,
 } from '../responses/index.ts';
 import type { NoRoom, UpstreamPermit } from '../upstream-permits.ts';
 import type { Arrival } from './arrival.ts';
 import { type Destination, NOWHERE } from './destination.ts';
+import type { Dialect } from './dialect.ts';
+import { dialectOf } from './dialect-of.ts';
 import type { Downstream } from './downstream.ts';
 import { readArrival } from './read-arrival.ts';
 import { Response } from './response.ts';
@@ -24,6 +26,7 @@ import type { ValidToken } from './valid-token.ts';
 /** One request with its response. What came is known from the start; the gate named at each later part sets it as a whole. */
 export class Exchange {
   readonly downstream: Downstream;
+  readonly dialect: Dialect;
   /** The configuration that it began with, and the live parts that serve it, to its end. */
   readonly generation: Generation;
   readonly snapshot: Snapshot;
@@ -35,7 +38,7 @@ export class Exchange {
   readonly requestId: string;
   readonly response: Response;
 
-  /** For the record: the connection's protocol, until the route says more. */
+  /** For the record: the dialect's name or the connection's protocol, until the route says more. */
   protocol: Protocol;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
@@ -43,6 +46,8 @@ export class Exchange {
   maxForwards: number | null = null;
   /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
+  /** Set by `startDeadline`: ends the exchange when its client's time for it is over. */
+  deadline: NodeJS.Timeout | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */
@@ -59,7 +64,8 @@ export class Exchange {
   constructor(downstream: Downstream, state: GatewayState) {
     const { generation, clock } = state;
     this.downstream = downstream;
-    this.protocol = downstream.protocol;
+    this.dialect = dialectOf(downstream);
+    this.protocol = this.dialect.protocol ?? downstream.protocol;
     this.generation = generation;
     this.snapshot = generation.snapshot;
     this.clock = clock;
@@ -104,9 +110,21 @@ export class Exchange {
     this.upstreamLeg?.drained();
   }
 
+  /** Ends the exchange because the time that its client gave it is over. */
+  expire(): void {
+    if (!this.response.isWhole) this.cancel(deadlineExceeded());
+  }
+
+  /** Ends the exchange with an error, and what is done for it upstream. */
+  cancel(error: GatewayError): void {
+    this.upstreamLeg?.abandoned();
+    this.upstreamPermit?.giveBack();
+    this.answerError(error);
+  }
+
   /** Answers with an error of the gateway's own, unless a response has begun: that can only be broken off. */
   answerError(error: GatewayError): void {
-    const { response, destination } = this;
+    const { response, destination, dialect } = this;
     let via = true;
     if (error instanceof RateLimitError) {
       via = error.via;
@@ -114,12 +132,15 @@ export class Exchange {
     }
     response.error = error;
     if (response.status !== 0) {
-      response.breakOff();
+      const trailers = dialect.trailersFor(error);
+      dialect.noteEnd(response, trailers ?? []);
+      response.cutShort(trailers);
       return;
     }
-    const { status, reason, fields, body, close } = renderError(error, destination.route?.kind === 'sign-in');
-    addOwnFields(fields, this, reportsRate(error) ? this.rate : null, via);
-    response.finish('answered', status, reason, fields, body, close);
+    const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
+    dialect.noteEnd(response, rendered.fields);
+    addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via);
+    response.refuse(error.status, rendered);
   }
 }
 

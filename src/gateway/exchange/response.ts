@@ -1,4 +1,5 @@
-import type { Fields, GatewayError, Outcome, Release } from '../../core/index.ts';
+import type { Fields, GatewayError, Outcome, Release, RpcCode } from '../../core/index.ts';
+import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
 
 /** Whose limit a 429 is about; `restriction`: its sender is restricted. */
@@ -9,8 +10,10 @@ export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
  * record is right whenever the last byte goes.
  */
 export class Response {
-  /** 0: no response has begun. */
+  /** 0: no response has begun. If the gateway refused a gRPC call, the status that it stands for in HTTP. */
   status = 0;
+  /** How a gRPC call ended; null: it is none, or broke off. */
+  grpcStatus: RpcCode | null = null;
   outcome: Outcome = 'abandoned';
   /** Why the gateway answered by itself. */
   error: GatewayError | null = null;
@@ -27,6 +30,25 @@ export class Response {
   /** Answered already, or the client has gone: nothing more is done for the exchange. */
   get isSettled(): boolean {
     return this.isOver || this.status !== 0;
+  }
+
+  /** Everything has been said; bytes may still be on their way. */
+  get isWhole(): boolean {
+    return this.outcome === 'answered' || this.outcome === 'forwarded';
+  }
+
+  /** The status of HTTP that the response amounts to, whoever made it: an upstream's refusal of a gRPC call has status 200. */
+  get meaning(): number {
+    return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
+  }
+
+  /** Sends the gateway's own response for an error of that status, in the form that the client understands. */
+  refuse(status: number, rendered: RenderedResponse): void {
+    const { fields, body, close } = rendered;
+    this.outcome = 'answered';
+    this.status = status;
+    this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
+    this.#downstream.answer(rendered.status, rendered.reason, fields, body, close);
   }
 
   /** Sends a whole response. */
@@ -62,9 +84,14 @@ export class Response {
     this.#downstream.end(trailers);
   }
 
-  /** Breaks off a response that was begun, so that the client cannot take it for complete. */
-  breakOff(): void {
+  /**
+   * Cuts a response short that was begun: the client must not take what it got for the whole. By trailers that say so, where
+   * there are any; else it is broken off.
+   */
+  cutShort(trailers: Fields | null): void {
+    const { isWhole } = this;
     this.outcome = 'truncated';
-    this.#downstream.abort();
+    if (isWhole || trailers === null) this.#downstream.abort();
+    else this.#downstream.end(trailers);
   }
 }

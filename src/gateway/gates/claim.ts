@@ -15,7 +15,7 @@ export interface Claim {
 
 /** Null if the value of the main parameter is ambiguous. */
 export function claimOf(exchange: Exchange): Claim | null {
-  const { destination, token, snapshot, downstream } = exchange;
+  const { destination, dialect, token, snapshot, downstream } = exchange;
   const callerClass = token === null ? 'address' : token.caller.kind;
   const caller = exchange.callerKey;
   const { limits } = snapshot;
@@ -26,7 +26,7 @@ export function claimOf(exchange: Exchange): Claim | null {
   const exempt = route.kind === 'forward' && route.globalLimitExempt;
   const global = exempt ? NO_LIMITS : limits.global[callerClass];
   const match = drawsOnBuckets(destination.authentication, callerClass)
-    ? limits.routes.find(downstream.method, destination.path)
+    ? limits.routes.find(dialect.routedMethod(downstream), destination.path)
     : null;
   if (match === null) return { set: global, bucket: null, callerClass, caller, main: '' };
   const { bucket, mainAt } = match.value;

@@ -7,7 +7,7 @@ import type { GateResult } from './gate.ts';
 
 /** Brings the target into canonical form and finds its destination. */
 export function findRoute(exchange: Exchange): GateResult {
-  const { downstream, head, snapshot } = exchange;
+  const { downstream, dialect, head, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return badRequest(target.rejected);
   if (target.path === '*') {
@@ -18,7 +18,7 @@ export function findRoute(exchange: Exchange): GateResult {
   const asked = cors === null ? null : askedMethod(head.kept);
   const match =
     asked === null
-      ? snapshot.routes.find(downstream.method, target.path)
+      ? snapshot.routes.find(dialect.routedMethod(downstream), target.path)
       : routeOfPreflight(snapshot, target.path, asked);
   if (match !== null)
     exchange.destination = destinationOf(exchange, target, match, asked === null ? null : cors);

@@ -7,6 +7,7 @@ import { readHead } from './read-head.ts';
 import { readOptions } from './read-options.ts';
 import { refuseMethod } from './refuse-method.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
+import { startDeadline } from './start-deadline.ts';
 
 /**
  * The gates in the order in which an exchange passes them. First comes what the request means, since every later step relies
@@ -29,6 +30,8 @@ export const GATES: readonly Gate[] = [
   findRoute,
   // Refuses a webhook that is gone before the service behind it hears of it again.
   restrictWebhook,
+  // From here on the exchange may have to wait: for keys, for a store, for its upstream.
+  startDeadline,
   // Limits and the upstream need to know who sends. May wait for the issuer's keys.
   identify,
   restrictCaller,

@@ -197,7 +197,30 @@ export function shareTaken(pool: PoolName): GatewayError {
 }
 
 /** What is in flight, for messages. */
-const IN_FLIGHT: Readonly<Record<PoolName, string>> = { requests: 'requests are in flight' };
+const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
+  requests: 'requests are in flight',
+  grpc_calls: 'gRPC calls are in flight',
+};
+
+/** The time that its client gave a call is over. */
+export function deadlineExceeded(): GatewayError {
+  return new GatewayError({
+    status: 504,
+    rpcCode: RpcCode.deadlineExceeded,
+    side: 'client',
+    message: 'The deadline of the call passed before the service behind the gateway had finished.',
+  });
+}
+
+/** The deadline of a call cannot be read. The connection is in order. */
+export function badDeadline(why: string): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: `Bad request: ${why}.`,
+  });
+}
 
 export function upstreamFailed(cause: unknown): GatewayError {
   return new GatewayError({

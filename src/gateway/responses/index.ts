@@ -1,8 +1,10 @@
 export {
+  badDeadline,
   badRequest,
   bodyTooLarge,
   bodyTooSlow,
   clientTooSlow,
+  deadlineExceeded,
   expectationNotMet,
   headTooLarge,
   internalFault,
@@ -20,6 +22,7 @@ export {
   versionNotSupported,
   wrongMethod,
 } from './errors.ts';
+export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
 export {
   addressRestricted,
@@ -30,7 +33,7 @@ export {
   webhookRestricted,
 } from './rate-limit-error.ts';
 export { type RateReport, reportOf } from './rate-report.ts';
-export { type RenderedResponse, renderError, reportsRate } from './render-error.ts';
+export { type RenderedResponse, renderError, renderGrpcError, reportsRate } from './render-error.ts';
 export { RestrictionResponses } from './restriction-responses.ts';
 export {
   bodySpeaks,

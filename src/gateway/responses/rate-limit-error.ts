@@ -24,6 +24,7 @@ const CODE = `,"code":${RpcCode.resourceExhausted}`;
 export class RateLimitError extends GatewayError {
   /** JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`, maybe `code`. */
   readonly body: string;
+  readonly retryAfterMs: number;
   readonly scope: 'user' | 'shared' | 'global';
   readonly byRestriction: boolean;
   readonly via: boolean;
@@ -45,6 +46,7 @@ export class RateLimitError extends GatewayError {
         'no-store',
       ],
     });
+    this.retryAfterMs = retryAfterMs;
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;
     this.via = options.via ?? true;

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Fields, GatewayError } from '../../core/index.ts';
+import { grpcStatusFields } from './grpc-status.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
 /** A response made by the gateway, without the fields that every response carries. */
@@ -25,6 +26,15 @@ export function renderError(error: GatewayError, anonymous = false): RenderedRes
 function bodyOf(error: GatewayError, anonymous: boolean): string {
   if (!(error instanceof RateLimitError)) return errorObject(error);
   return anonymous ? error.errorObject : error.body;
+}
+
+/**
+ * The same as a call of gRPC ends with it: trailers alone, which HTTP calls a response without a body. The status of HTTP is
+ * 200 whatever the error, since that says only that gRPC is spoken.
+ */
+export function renderGrpcError(error: GatewayError): RenderedResponse {
+  const fields = ['Content-Type', 'application/grpc', ...grpcStatusFields(error), ...error.fields];
+  return { status: 200, reason: '', fields, body: '', close: error.close };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
-import { keepResponseFields, keepTrailerFields, upstreamFields } from '../../http/index.ts';
+import { keepResponseFields, upstreamFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
@@ -158,7 +158,9 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.#refusal.end();
       return;
     }
-    this.#exchange.response.end(keepTrailerFields(trailers));
+    const { dialect, response } = this.#exchange;
+    dialect.noteEnd(response, trailers);
+    response.end(dialect.keepTrailers(trailers));
   }
 
   fail(failure: UpstreamFailure): void {
@@ -191,6 +193,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#clock.monotonicMs();
     if (status === 429) return this.#fieldsOf429(fields, chunked);
+    this.#exchange.dialect.noteEnd(this.#exchange.response, fields);
     const out = this.#keep(status, fields, chunked, false);
     addOwnFields(out, this.#exchange, this.#exchange.rate);
     return out;

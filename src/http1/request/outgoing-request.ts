@@ -16,8 +16,8 @@ export interface OutgoingRequest {
   readonly bodyLength: BodyLength;
   /** Where the body comes from; null exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;
-  /** Milliseconds from the last byte of the request to the first of the response. */
-  readonly firstByteTimeoutMs: number;
-  /** Milliseconds between two bytes of the response's body. */
-  readonly idleTimeoutMs: number;
+  /** Milliseconds from the last byte of the request to the first of the response; null: any number. */
+  readonly firstByteTimeoutMs: number | null;
+  /** Milliseconds between two bytes of the response's body; null: any number. */
+  readonly idleTimeoutMs: number | null;
 }

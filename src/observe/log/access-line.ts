@@ -34,6 +34,7 @@ export class AccessLine {
     line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
     line += this.#names(record);
     line += `,"status":${record.status},"outcome":"${record.outcome}"`;
+    if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
     line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
     line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
+import { type ExchangeListener, type ExchangeRecord, rpcCodeName } from '../../core/index.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
 
@@ -17,6 +17,12 @@ const REQUESTS = {
   name: 'weir_requests_total',
   help: 'Requests, by configured route ("none": no route), status of the response, outcome and protocol.',
   labelNames: ['route', 'status', 'outcome', 'protocol'],
+} as const;
+
+const GRPC = {
+  name: 'weir_grpc_calls_total',
+  help: 'gRPC calls, by configured route ("none": no route) and how they ended ("none": they broke off).',
+  labelNames: ['route', 'code'],
 } as const;
 
 const DURATION = {
@@ -73,6 +79,7 @@ const UNTRUSTED = {
 export class Metrics implements ExchangeListener {
   readonly registry = new Registry();
   readonly #requests: Tally;
+  readonly #grpc: Tally;
   readonly #duration: TallyHistogram;
   readonly #upstreamDuration: TallyHistogram;
   readonly #bytesReceived: Tally;
@@ -87,6 +94,7 @@ export class Metrics implements ExchangeListener {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#requests = tallyCounter({ ...REQUESTS, registers });
+    this.#grpc = tallyCounter({ ...GRPC, registers });
     this.#duration = tallyHistogram({ ...DURATION, registers });
     this.#upstreamDuration = tallyHistogram({ ...UPSTREAM_DURATION, registers });
     const inFlight = () => this.#inFlight;
@@ -142,12 +150,18 @@ export class Metrics implements ExchangeListener {
       .of(statusLabel(record.status))
       .of(record.outcome)
       .of(record.protocol).count++;
+    if (record.protocol === 'grpc') this.#countCall(record);
     this.#duration.of(upstream).observe(record.durationMs / 1_000);
     if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
     this.#bytesReceived.count += record.bytesReceived;
     this.#bytesSent.count += record.bytesSent;
     if (record.retried) this.#retries.of(upstream).count++;
     if (record.error !== null) this.#countError(record.error, upstream);
+  }
+
+  #countCall({ route, grpcStatus }: ExchangeRecord): void {
+    const code = grpcStatus === null ? 'none' : rpcCodeName(grpcStatus);
+    this.#grpc.of(route ?? 'none').of(code).count++;
   }
 
   #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {

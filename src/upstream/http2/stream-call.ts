@@ -113,13 +113,14 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   sweep(nowMs: number, maxQueuedMs: number, session: CallSession | null): void {
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     const { firstByteTimeoutMs, idleTimeoutMs } = this.request;
+    const within = (limitMs: number | null) => limitMs === null || waitedMs <= limitMs;
     if (this.#phase === 'queued') {
       if (waitedMs > maxQueuedMs) this.fail('connect', new Error('no stream was free in time'));
     } else if (this.#phase === 'waiting') {
-      if (waitedMs <= firstByteTimeoutMs) return;
+      if (within(firstByteTimeoutMs)) return;
       session?.suspect();
       this.fail('timeout', new Error('no response came in time'));
-    } else if (!this.#paused && waitedMs > idleTimeoutMs) {
+    } else if (!this.#paused && !within(idleTimeoutMs)) {
       session?.suspect();
       this.fail('truncated', new Error('the response stood still for too long'));
     }

@@ -9,8 +9,10 @@ const examples = all.filter(({ file }) => file === 'gateway.yaml');
 const GATEWAY = `limits: limits.yaml
 identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
 access_tokens: { audience: any, bots: { claim: client_id } }
-upstreams: { api: { url: "http://api" } }
-routes: [{ path: /**, upstream: api, authentication: optional }]
+upstreams: { api: { url: "http://api" }, interactions: { url: "http://calls", protocol: grpc } }
+routes:
+  - { path: /**, upstream: api, authentication: optional }
+  - { grpc: service.v1.Interactions/*, upstream: interactions }
 `;
 
 describe('the examples of gateway.yaml in the documents', () => {

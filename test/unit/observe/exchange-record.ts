@@ -12,6 +12,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     upstream: 'api',
     clientAddress: '192.0.2.1',
     status: 200,
+    grpcStatus: null,
     outcome: 'forwarded',
     bytesReceived: 0,
     bytesSent: 1_234,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   findConflicts,
+  parseGrpcPattern,
   parseRoutePattern,
   type RoutePattern,
   RouteTable,
@@ -28,6 +29,7 @@ function randomPattern(random: Random): RoutePattern {
 function takers(line: string, ...routes: string[]): number[] {
   const read = (text: string) => {
     const [path = '', method] = text.split(' ').reverse();
+    if (method === 'GRPC') return parseGrpcPattern(path);
     return parseRoutePattern(path, method === undefined ? null : [method]);
   };
   return new Reach(routes.map(read)).takersOf(read(line));
@@ -69,5 +71,13 @@ describe('the routes that may take what a line matches', () => {
   it('are none where no request matches both', () => {
     expect(takers('/a', '/b', '/a/{x}', '/{x}/**')).toEqual([2]);
     expect(takers('POST /a', 'GET /a', 'HEAD /a')).toEqual([]);
+  });
+
+  it('of gRPC calls are routes of gRPC alone', () => {
+    expect(takers('GRPC a.B/C', '/**', 'POST /a.B/C', 'GRPC a.B/*', 'GRPC a.B/C')).toEqual([3]);
+    expect(takers('GRPC a.B/D', '/**', 'GRPC a.B/*', 'GRPC a.B/C')).toEqual([1]);
+    expect(takers('GRPC a.B/*', '/{x}/{y}', 'GRPC a.B/*', 'GRPC a.B/C', 'GRPC a.D/C')).toEqual([1, 2]);
+    expect(takers('/**', 'GRPC a.B/*', '/a.B/C')).toEqual([1]);
+    expect(takers('GRPC a.B/C', 'GRPC a.B/c')).toEqual([]);
   });
 });

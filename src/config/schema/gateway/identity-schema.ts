@@ -4,10 +4,10 @@ import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
 import { duration, momentOrNone, token } from '../scalars.ts';
 import { secret, unshown } from '../secrecy.ts';
 
-// `identity_provider` and `access_tokens` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which
-// client authentication needs which key.
+// The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
+// way of client authentication needs which key) is checked apart, see read-provider.ts.
 
-/** Rejects spaces: `URL` strips them at both ends, but the issuer would be compared with them. */
+/** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
   unshown(text(error)).regex(/^\S*$/, { error: 'must not contain spaces or line breaks' });
 const address = () => withoutBlanks('write an address such as https://id.example.com/token');
@@ -22,7 +22,7 @@ const claims = () =>
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
-/** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
+/** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
 const redirectUri = () => {
@@ -32,7 +32,7 @@ const redirectUri = () => {
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
 
-/** Scopes (RFC 6749, 3.3). */
+/** Scopes as RFC 6749 section 3.3 has them. */
 const scopes = () => {
   const error = 'expected scopes separated by single spaces, such as "openid profile"';
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
@@ -40,31 +40,29 @@ const scopes = () => {
 
 export const identityProviderSchema = z.strictObject({
   issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
-    'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
+    'Its name, exactly as it writes it itself, trailing slash or none included: tokens are compared with it.',
   ),
   discovery_url: address()
     .optional()
     .describe(
-      'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
+      'Where its discovery document is, if not at {issuer}/.well-known/openid-configuration: for a provider that has another name inside the cluster.',
     ),
   endpoints: z
     .strictObject({
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
-      key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
+      key_set: address().optional().describe('Where the keys are that sign tokens (jwks_uri).'),
     })
     .prefault({})
-    .describe(
-      'Addresses that override those in the discovery document. With all three, the document is not read.',
-    ),
+    .describe('Addresses in place of those in the discovery document. With all three it is not read.'),
   allow_http: yesOrNo()
     .prefault(false)
-    .describe('Whether to allow plain http to a provider that is not on loopback.'),
+    .describe('Whether plain http may be spoken to the provider elsewhere than on loopback.'),
   timeout: duration()
     .prefault('5s')
-    .describe('For one whole request to the provider, name resolution included.'),
+    .describe('For one request to the provider in all, name resolution included.'),
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`).describe(
-    'The client id of the gateway at the provider.',
+    'The id that the gateway has as a client of the provider.',
   ),
   client_authentication: choice([
     'client_secret_basic',
@@ -75,20 +73,20 @@ export const identityProviderSchema = z.strictObject({
   ])
     .prefault('client_secret_basic')
     .describe(
-      'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
+      'How the gateway proves that it is this client: by a secret in a header or in the body, by an assertion signed with private_key_file, by the certificate under tls, or not at all (a public client).',
     ),
   client_secret: secret('client_secret')
     .optional()
-    .describe(`An environment variable that contains the secret, "\${OIDC_CLIENT_SECRET}".`),
+    .describe(`A variable of the environment that holds the secret, "\${OIDC_CLIENT_SECRET}".`),
   client_secret_file: pathOfFile()
     .optional()
-    .describe('Instead of client_secret: a file that contains the secret. Relative to this file.'),
+    .describe('In place of client_secret: a file that holds the secret. Relative to this file.'),
   private_key_file: pathOfFile()
     .optional()
     .describe('The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.'),
   private_key_id: text('expected the id (kid) of the key')
     .optional()
-    .describe('The id (kid) of the public key at the provider.'),
+    .describe('The id (kid) by which the provider finds the public key.'),
   tls: z
     .strictObject({
       ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
@@ -109,35 +107,35 @@ export const identityProviderSchema = z.strictObject({
     .transform(uris => (uris === 'any' ? null : uris))
     .prefault('any')
     .describe(
-      'The redirect URIs whose codes are redeemed, in addition to redirect_uri. any: only the provider decides.',
+      'The redirect URIs whose codes are redeemed, beside redirect_uri. any: the provider alone decides.',
     ),
-  scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
+  scope: scopes().prefault('openid').describe('The scopes asked for, separated by a blank.'),
   max_in_flight: count(1_000_000)
     .prefault(100)
-    .describe(
-      'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
-    ),
+    .describe('Token requests to the provider at a time, at most a quarter of one address; past either 503.'),
 });
 
 const botRule = z.strictObject({
-  claim: claim().describe('The claim that marks the tokens of bots.'),
+  claim: claim().describe('The claim that tokens of bots have.'),
   value: z
     .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
     .transform(value => String(value))
     .optional()
     .describe(
-      'The value that the claim must equal, or contain if it is a list. Left out: the claim only has to be present.',
+      'What the claim must equal, or hold where it is a list. Left out: it is enough that it is there.',
     ),
-  principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
+  principal: claims()
+    .prefault(['azp'])
+    .describe('The claims that together tell one bot from another. Each is a caller of its own.'),
 });
 
 export const accessTokensSchema = z.strictObject({
   audience: text(`expected the name of this API in the aud of its tokens, ${QUOTES}, or any`)
     .transform(name => (name === 'any' ? null : name))
-    .describe('The name of this API in the aud of tokens. any: tokens for any audience are accepted.'),
+    .describe('What the aud of a token must name: this API. any: tokens for anyone are accepted.'),
   principal: claims()
     .prefault(['azp', 'sub'])
-    .describe('The claims that together identify a user. A token without them is invalid.'),
+    .describe('The claims that together tell one user from another. A token without them is invalid.'),
   bots: z
     .union([z.literal('none'), botRule], { error: 'expected none, or a map such as { claim: client_id }' })
     .transform(rule => (rule === 'none' ? null : rule))
@@ -146,7 +144,9 @@ export const accessTokensSchema = z.strictObject({
   identity_headers: z
     .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
-    .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
+    .describe(
+      'Header fields by which upstreams learn who calls, each with its claim. A client cannot send them.',
+    ),
   schemes: z
     .array(token('expected a scheme such as Bearer or Bot'), {
       error: 'expected a list of schemes such as [Bearer, Bot]',
@@ -158,19 +158,21 @@ export const accessTokensSchema = z.strictObject({
       error: 'a scheme is listed twice (case does not matter)',
     })
     .prefault(['Bearer'])
-    .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
+    .describe(
+      'Words before the token in Authorization that stand for Bearer, which upstreams get in any case.',
+    ),
   leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
-    .describe("How far the provider's clock may differ from this one."),
+    .describe("How far the provider's clock may be from this one, in both directions."),
   not_before: momentOrNone()
     .prefault('none')
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
   key_set: z
     .strictObject({
-      refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
+      refresh: duration({ min: '1s' }).prefault('10m').describe('Between two fetches of the keys.'),
       cooldown: duration()
         .prefault('5s')
-        .describe('How long after a fetch unknown keys cause no other fetch.'),
+        .describe('After a fetch no unknown key causes another for this long.'),
     })
     .prefault({})
     .describe("How the provider's keys are kept."),
@@ -178,10 +180,10 @@ export const accessTokensSchema = z.strictObject({
     .strictObject({
       tokens: count(1_000_000)
         .prefault(50_000)
-        .describe('Maximum number of valid tokens that are remembered, so that they are not checked again.'),
+        .describe('Tokens found good that are remembered, and not checked again.'),
     })
     .prefault({})
-    .describe('The cache of tokens.'),
+    .describe('What is remembered of tokens.'),
 });
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;

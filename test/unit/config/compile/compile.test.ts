@@ -126,35 +126,39 @@ describe('an upstream', () => {
         maxAgeMs: 300_000,
         maxConnections: 1_024,
         maxHeadBytes: 32_768,
-        tls: null,
       },
       hostHeader: null,
       passAuthorization: true,
-      pools: { requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 } },
+      pools: {
+        requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 },
+        grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 1_024, maxPerCaller: 256 },
+      },
     });
   });
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: grpc, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
+      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_grpc_calls: 9, max_grpc_calls_per_caller: 50%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
-      protocol: 'grpc',
+      protocol: 'h2',
       options: {
         host: '::1',
         port: 80,
-        protocol: 'grpc',
+        protocol: 'h2',
         http2: { maxConnections: 2, maxStreams: 3, pingIntervalMs: 4_000, pingTimeoutMs: 5_000 },
         connectTimeoutMs: 1_000,
         keepAliveMs: 2_000,
         maxAgeMs: 3_000,
         maxConnections: 400,
         maxHeadBytes: 5_120,
-        tls: null,
       },
       hostHeader: '[::1]',
       passAuthorization: false,
-      pools: { requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 } },
+      pools: {
+        requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 },
+        grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 9, maxPerCaller: 4 },
+      },
     });
   });
 

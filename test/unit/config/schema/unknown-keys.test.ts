@@ -31,7 +31,7 @@ describe('an unknown key', () => {
       'restrict_for: 10m\n',
       '1:1: unknown key "restrict_for": it belongs in "invalid_requests" of limits.yaml or in "webhook_not_found" of limits.yaml',
     ],
-    ['a key that there is nowhere', 'grpc: {}\n', '1:1: unknown key "grpc"'],
+    ['a key that there is nowhere', 'soap: {}\n', '1:1: unknown key "soap"'],
     // What is wrong beside its spelling.
     [
       'no space after its ":"',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import { type ExchangeRecord, RpcCode } from '../../../../src/core/index.ts';
 import { AccessLine } from '../../../../src/observe/log/access-line.ts';
 import { makeLogger } from '../../../../src/observe/log/index.ts';
 import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
@@ -35,6 +35,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
     status: record.status,
     outcome: record.outcome,
+    grpcStatus: record.grpcStatus ?? undefined,
     bytesReceived: record.bytesReceived,
     bytesSent: record.bytesSent,
     durationMs: rounded(record.durationMs),
@@ -72,6 +73,7 @@ const records = fc.record<ExchangeRecord>({
   upstream: orNull(text),
   clientAddress: text,
   status: fc.integer({ min: 0, max: 999 }),
+  grpcStatus: orNull(fc.constantFrom(...Object.values(RpcCode))),
   outcome: fc.constantFrom('forwarded', 'answered', 'truncated', 'abandoned'),
   bytesReceived: fc.maxSafeNat(),
   bytesSent: fc.maxSafeNat(),

@@ -69,6 +69,24 @@ test('requests are counted by route, status and outcome, with their bytes, and a
   expect(all.some(line => line.startsWith('weir_upstream') && line.includes('none'))).toBe(false);
 });
 
+test('gRPC calls are counted by how they ended', async () => {
+  const metrics = new Metrics();
+  const ended = (more: Parameters<typeof exchangeRecord>[0]) => {
+    metrics.started();
+    metrics.finished(exchangeRecord({ protocol: 'grpc', route: 'GRPC a.B/*', ...more }));
+  };
+  ended({ grpcStatus: 0 });
+  ended({ grpcStatus: 8, route: null, status: 429 });
+  ended({ grpcStatus: null, outcome: 'abandoned' });
+  metrics.started();
+  metrics.finished(exchangeRecord());
+  expect((await series(metrics)).filter(line => line.startsWith('weir_grpc_calls_total'))).toEqual([
+    'weir_grpc_calls_total{route="GRPC a.B/*",code="OK"} 1',
+    'weir_grpc_calls_total{route="GRPC a.B/*",code="none"} 1',
+    'weir_grpc_calls_total{route="none",code="RESOURCE_EXHAUSTED"} 1',
+  ]);
+});
+
 test('what is found of tokens is counted, and nothing is shown of what never happened', async () => {
   const metrics = new Metrics();
   const identity = new IdentityMetrics(metrics.registry);

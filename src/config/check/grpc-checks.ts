@@ -1,0 +1,55 @@
+import { asMap, type ConfigFile } from '../file/index.ts';
+import { routeKeys } from '../schema/index.ts';
+
+/** What is about requests by path, and says nothing of a call. */
+const PATH_ONLY = [
+  'methods',
+  'semicolons',
+  'webhook',
+  'upstream_429',
+  'cors',
+  'min_body_rate',
+  'timeouts',
+] as const satisfies readonly (keyof typeof routeKeys)[];
+
+/** What makes a route one of paths or one of gRPC calls, and which upstreams each leads to. */
+export function checkGrpc(file: ConfigFile): void {
+  const { routes, upstreams } = asMap(file.value);
+  if (!Array.isArray(routes)) return;
+  for (const [index, route] of routes.entries()) {
+    const raw = asMap(route);
+    if (raw.grpc !== undefined) checkKeys(file, index, raw);
+    else if (raw.path === undefined) addMissing(file, index, raw);
+    checkUpstream(file, index, raw, asMap(upstreams));
+  }
+}
+
+function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+  const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
+  if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
+  for (const key of PATH_ONLY)
+    if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
+}
+
+/** A misspelt key may be the one that is missing: validation reports it. */
+function addMissing(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {
+  const path = ['routes', index];
+  const isKnown = Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
+  if (isKnown && file.has([...path, 'upstream']))
+    file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
+}
+
+function checkUpstream(
+  file: ConfigFile,
+  index: number,
+  { grpc, path, upstream }: Readonly<Record<string, unknown>>,
+  upstreams: Readonly<Record<string, unknown>>,
+): void {
+  if (typeof upstream !== 'string' || !Object.hasOwn(upstreams, upstream)) return;
+  const speaksGrpc = asMap(upstreams[upstream]).protocol === 'grpc';
+  const at = ['routes', index, 'upstream'];
+  if (grpc !== undefined && !speaksGrpc)
+    file.add(at, `the upstream "${upstream}" does not say "protocol: grpc", which gRPC calls need`);
+  if (path !== undefined && grpc === undefined && speaksGrpc)
+    file.add(at, `the upstream "${upstream}" says "protocol: grpc": only routes with "grpc" lead there`);
+}

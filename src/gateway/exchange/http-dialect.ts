@@ -1,0 +1,14 @@
+import { keepTrailerFields } from '../../http/index.ts';
+import { renderError } from '../responses/index.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Requests of HTTP itself. */
+export const HTTP: Dialect = {
+  protocol: null,
+  routedMethod: ({ method }) => method,
+  timeoutMs: () => null,
+  render: renderError,
+  trailersFor: () => null,
+  keepTrailers: keepTrailerFields,
+  noteEnd: () => {},
+};

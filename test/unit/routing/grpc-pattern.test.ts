@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { parseGrpcPattern } from '../../../src/routing/grpc-pattern.ts';
+import { findConflicts, findHidden, PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
+
+function mistake(text: string): string {
+  try {
+    parseGrpcPattern(text);
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+  }
+  throw new Error(`${text} was read`);
+}
+
+describe('the pattern of a gRPC route', () => {
+  it.each(['service.v1.Interactions/Create', 'Echo/*', '_a.B_2/c'])('%s is read', text => {
+    expect(parseGrpcPattern(text)).toMatchObject({ methods: ['GRPC'], path: text, parameters: [] });
+  });
+
+  it('says what to write instead of what it is not', () => {
+    expect(mistake('/a.B/C')).toBe('a service begins without "/": write "a.B/C"');
+    expect(mistake('http://a.B/C')).toContain('no scheme and host');
+    expect(mistake('*')).toContain('name the service');
+    expect(mistake('*/C')).toContain('name the service');
+    expect(mistake('**')).toContain('name the service');
+    expect(mistake('')).toContain('name the service');
+    expect(mistake('a..B/C')).toBe('"a..B" is not the name of a service such as package.Service');
+    expect(mistake('a.{b}/C')).toContain('is not the name of a service');
+    expect(mistake('a.B')).toBe('the method is missing: write "a.B/*" for every one');
+    expect(mistake('a.B/')).toBe('write "a.B/*" for every method');
+    expect(mistake('a.B/**')).toBe('write "a.B/*" for every method');
+    expect(mistake('a.B/C/D')).toContain('a service and a method are all');
+    expect(mistake('a.B/{method}')).toContain('"{method}" is not the name of a method');
+  });
+
+  it('conflicts with itself alone: letter case tells routes apart, and a path is none', () => {
+    const patterns = ['a.B/C', 'a.B/c', 'a.B/*', 'a.B/C'].map(parseGrpcPattern);
+    expect(findConflicts(patterns)).toEqual([[0, 3]]);
+    const path = parseRoutePattern('/a.B/C', null);
+    expect(findConflicts([path, parseGrpcPattern('a.B/C')])).toEqual([]);
+    expect(findHidden([parseRoutePattern('/**', null), ...patterns.slice(0, 3)])).toEqual([]);
+  });
+});
