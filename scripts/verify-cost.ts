@@ -2,15 +2,9 @@
 // first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import {
-  CACHE_DEFAULTS,
-  KEY_SET_DEFAULTS,
-  KeySet,
-  MARK_DEFAULTS,
-  NotBeforeMarks,
-  Verifier,
-} from '../src/auth/index.ts';
+import { KeySet, MARK_LIMITS, NotBeforeMarks, Verifier } from '../src/auth/index.ts';
 import { type AuthListener, systemClock } from '../src/core/index.ts';
+import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
 
 /** Checks a token; throws when it is not accepted. */
@@ -71,13 +65,13 @@ function tokenOf(key: IssuerKey, subject: string): string {
 /** The gateway's verifier with this key and an empty cache. */
 async function weirCheck(key: IssuerKey): Promise<Check> {
   const shared = { clock: systemClock, listener: SILENT };
-  const keys = new KeySet(KEY_SET_DEFAULTS, {
+  const keys = new KeySet(KEY_SET_OPTIONS, {
     ...shared,
     fetch: async () => keySetJson([key]),
     random: Math.random,
   });
   await keys.refresh();
-  const marks = new NotBeforeMarks(MARK_DEFAULTS, systemClock, () => {});
+  const marks = new NotBeforeMarks(MARK_LIMITS, systemClock, () => {});
   const rules = {
     issuer: ISSUER,
     audience: AUDIENCE,
@@ -87,7 +81,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     identityHeaders: [],
     leewayMs: 30_000,
   };
-  const verifier = new Verifier(rules, CACHE_DEFAULTS, { ...shared, keys, marks, budget: null });
+  const verifier = new Verifier(rules, CACHE_OPTIONS, { ...shared, keys, marks, budget: null });
   return async token => {
     const verdict = verifier.verify(token, '192.0.2.1');
     if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('Weir refused a valid token');

@@ -4,13 +4,13 @@ export { KeySet, type KeySetFetcher } from './key-set.ts';
 export { type AnonymousMark, NotBeforeMarks } from './marks.ts';
 export {
   type AccessTokenOptions,
-  BUDGET_DEFAULTS,
+  BUDGET_LIMITS,
   type BudgetOptions,
-  CACHE_DEFAULTS,
+  CACHE_LIMITS,
   type CacheOptions,
-  KEY_SET_DEFAULTS,
+  KEY_SET_LIMITS,
   type KeySetOptions,
-  MARK_DEFAULTS,
+  MARK_LIMITS,
 } from './options.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
 export type { Verdict } from './verdict.ts';

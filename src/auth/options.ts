@@ -6,13 +6,13 @@ export interface AccessTokenOptions {
   readonly audience: string | null;
   /** The gateway's own client id at the provider; null: it has none. ID tokens made for it carry this as `aud`. */
   readonly clientId: string | null;
-  /** Claims that together are a user's principal. Default `azp` and `sub`. */
+  /** Claims that together are a user's principal. */
   readonly principal: readonly string[];
   /** Which callers are bots; null: none. */
   readonly bots: BotRule | null;
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
-  /** How far the issuer's clock may be ahead of or behind ours. Default 30 s. */
+  /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface BotRule {
   readonly claim: string;
   /** What the claim must equal, or contain if it is a list; null: it must be present (not null, false or empty). */
   readonly value: string | null;
-  /** Claims that together are a bot's principal. Default `azp`: all tokens of a client are one bot. */
+  /** Claims that together are a bot's principal. With `azp` alone, all tokens of a client are one bot. */
   readonly principal: readonly string[];
 }
 
@@ -33,66 +33,56 @@ export interface IdentityHeader {
 
 /** How the issuer's keys are kept. */
 export interface KeySetOptions {
-  /** Between two background fetches, less up to a random tenth. Default 10 min. */
+  /** Between two background fetches, less up to a random tenth. */
   readonly refreshMs: number;
-  /** How long after any fetch no unknown key causes another. Default 5 s. */
+  /** How long after any fetch no unknown key causes another. */
   readonly cooldownMs: number;
-  /** For one whole fetch. Default 5 s. */
+  /** For one whole fetch. */
   readonly fetchTimeoutMs: number;
-  /** Largest response. Default 256 KiB. */
+  /** Largest response. */
   readonly maxBytes: number;
-  /** Maximum number of keys in a response, including those for other uses. Default 100. */
+  /** Maximum number of keys in a response, including those for other uses. */
   readonly maxKeys: number;
 }
 
 /** What the verifier remembers. */
 export interface CacheOptions {
-  /** Tokens found valid. Default 50,000. */
+  /** Tokens found valid. */
   readonly maxTokens: number;
-  /** Tokens found invalid. Default 10,000. */
+  /** Tokens found invalid. */
   readonly maxRefused: number;
-  /** How long an invalid token is refused without another check. Default 10 s. */
+  /** How long an invalid token is refused without another check. */
   readonly refusedForMs: number;
 }
 
 /** The budget of failed verifications of one address. */
 export interface BudgetOptions {
-  /** Failed verifications per period. Default 1,000. */
+  /** Failed verifications per period. */
   readonly limit: number;
-  /** Default 1 min. */
   readonly periodMs: number;
-  /** Checks that an address still gets each second once its budget is spent. Default 10. */
+  /** Checks that an address still gets each second once its budget is spent. */
   readonly checksPerSecond: number;
-  /** A window counts as closed this much before its announced end. Default 20 ms. */
+  /** A window counts as closed this much before its announced end. */
   readonly slackMs: number;
-  /** Maximum number of addresses being counted, and the same again with a spent budget. Default 100,000. */
+  /** Maximum number of addresses being counted, and the same again with a spent budget. */
   readonly maxAddresses: number;
 }
 
 /** How not-before marks are kept. */
 export interface MarkOptions {
-  /** Subjects with a mark of their own. Default 100,000. */
+  /** Subjects with a mark of their own. */
   readonly maxSubjects: number;
-  /** Minimum time a subject's mark is kept, from the moment it names. Default 24 h. */
+  /** Minimum time a subject's mark is kept, from the moment it names. */
   readonly keepMs: number;
 }
 
-export const KEY_SET_DEFAULTS: KeySetOptions = {
-  refreshMs: 600_000,
-  cooldownMs: 5_000,
-  fetchTimeoutMs: 5_000,
-  maxBytes: 262_144,
-  maxKeys: 100,
-};
+/** The key set options that are not configurable. */
+export const KEY_SET_LIMITS = { maxBytes: 262_144, maxKeys: 100 } as const;
 
-export const CACHE_DEFAULTS: CacheOptions = { maxTokens: 50_000, maxRefused: 10_000, refusedForMs: 10_000 };
+/** The cache options that are not configurable. */
+export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as const;
 
-export const BUDGET_DEFAULTS: BudgetOptions = {
-  limit: 1_000,
-  periodMs: 60_000,
-  checksPerSecond: 10,
-  slackMs: 20,
-  maxAddresses: 100_000,
-};
+/** The budget options that are not configurable. */
+export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
-export const MARK_DEFAULTS: MarkOptions = { maxSubjects: 100_000, keepMs: 86_400_000 };
+export const MARK_LIMITS: MarkOptions = { maxSubjects: 100_000, keepMs: 86_400_000 };

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { KeySet, MARK_DEFAULTS, NotBeforeMarks } from '../auth/index.ts';
+import { KeySet, MARK_LIMITS, NotBeforeMarks } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
 import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
@@ -25,7 +25,7 @@ export class Issuer {
     kin: Issuer | null,
   ) {
     this.#model = model;
-    this.marks = kin?.marks ?? new NotBeforeMarks(MARK_DEFAULTS, clock, () => listener.markEvicted());
+    this.marks = kin?.marks ?? new NotBeforeMarks(MARK_LIMITS, clock, () => listener.markEvicted());
     // Fetches the keys as soon as their URL is known.
     this.provider = new Provider(model.provider, {
       listener,

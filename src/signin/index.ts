@@ -1,7 +1,8 @@
 export { type OptionMistake, signInMistakes } from './mistakes.ts';
 export {
   type ClientAuthentication,
-  PROVIDER_DEFAULTS,
+  NO_TLS,
+  PROVIDER_LIMITS,
   type ProviderOptions,
   type ProviderTls,
   type SignInOptions,

@@ -1,7 +1,7 @@
 import { allowInsecureRequests, type ClientAuth, Configuration } from 'openid-client';
 import type { ProviderMetadata } from './provider/index.ts';
 
-/** The provider and its client in the form that openid-client takes. Mutable and cheap, so made anew for each use. */
+/** The provider and its client in the form that openid-client takes. Mutable and cheap, so each use makes its own. */
 export function libraryConfiguration(
   metadata: ProviderMetadata,
   clientId: string,

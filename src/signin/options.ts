@@ -88,12 +88,7 @@ export type AssertionAlgorithm =
   | 'ES384'
   | 'ES512';
 
-export const PROVIDER_DEFAULTS: Omit<ProviderOptions, 'issuer'> = {
-  discoveryUrl: null,
-  endpoints: { authorization: null, token: null, keySet: null },
-  allowHttp: false,
-  tls: { ca: null, certificate: null, key: null },
-  timeoutMs: 5_000,
-  maxResponseBytes: 1_048_576,
-  refreshMs: 600_000,
-};
+/** The provider options that are not configurable. */
+export const PROVIDER_LIMITS = { maxResponseBytes: 1_048_576, refreshMs: 600_000 } as const;
+
+export const NO_TLS: ProviderTls = { ca: null, certificate: null, key: null };

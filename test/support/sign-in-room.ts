@@ -1,12 +1,7 @@
 import { inspect } from 'node:util';
 import { type DiscoveryEvent, GatewayError, type RedeemEvent, systemClock } from '../../src/core/index.ts';
-import {
-  PROVIDER_DEFAULTS,
-  Provider,
-  type ProviderOptions,
-  SignIn,
-  type SignInOptions,
-} from '../../src/signin/index.ts';
+import { Provider, type ProviderOptions, SignIn, type SignInOptions } from '../../src/signin/index.ts';
+import { PROVIDER_OPTIONS } from './identity-options.ts';
 
 /** The sign-in room, opened on its own, with everything it says to the rest of the house kept. */
 export interface SignInRoom {
@@ -36,7 +31,7 @@ export function openSignInRoom(
     known = resolve;
   });
   const theProvider = new Provider(
-    { ...PROVIDER_DEFAULTS, ...provider },
+    { ...PROVIDER_OPTIONS, ...provider },
     {
       listener: { discovered: event => void discovered.push(event) },
       // No jitter in disfavour of the tests' patience: the shortest waits.

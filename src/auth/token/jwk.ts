@@ -15,7 +15,7 @@ export interface VerificationKey {
   readonly fingerprint: string;
 }
 
-/** The issuer's answer is not a usable key set. */
+/** The issuer's response is not a usable key set. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
@@ -33,11 +33,11 @@ export interface ReadKeySet {
 }
 
 /** Longer key ids are cut in messages. */
-const MAX_TOLD = 100;
+const MAX_SHOWN = 100;
 
 /**
  * The usable keys of a JWK set. Ignores keys for other uses or of other types, as RFC 7517, 5 asks: Keycloak lists an
- * encryption key beside the others.
+ * encryption key among the others.
  *
  * @param known keys already imported, which are reused
  * @throws KeySetError when this is not a key set, has too many keys, or no usable one
@@ -61,12 +61,12 @@ export function readKeySet(
   }
   // An issuer that signs has a key; an empty set comes from one that has not fully started.
   if (keys.length === 0)
-    throw new KeySetError(`the key set has no key that can verify tokens${tell(flawed)}`);
+    throw new KeySetError(`the key set has no key that can verify tokens${shown(flawed)}`);
   return { keys, unusable: entries.length - keys.length, flawed };
 }
 
 /** The first flaw, for a message. */
-function tell([first]: readonly FlawedKey[]): string {
+function shown([first]: readonly FlawedKey[]): string {
   return first === undefined ? '' : `: the key ${JSON.stringify(first.keyId)} has ${first.flaw}`;
 }
 
@@ -84,7 +84,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   const same = known.find(key => key.fingerprint === fingerprint);
   if (same !== undefined) return same;
   const imported = importKey(jwk);
-  if (typeof imported === 'string') return { keyId: id?.slice(0, MAX_TOLD) ?? null, flaw: imported };
+  if (typeof imported === 'string') return { keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw: imported };
   return { id, algorithms, keyObject: imported, fingerprint };
 }
 

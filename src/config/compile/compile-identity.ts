@@ -1,9 +1,4 @@
-import {
-  type AccessTokenOptions,
-  BUDGET_DEFAULTS,
-  CACHE_DEFAULTS,
-  KEY_SET_DEFAULTS,
-} from '../../auth/index.ts';
+import { type AccessTokenOptions, BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
 import type { IdentityModel } from '../model/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
@@ -22,15 +17,15 @@ export function compileIdentity(
     accessTokens: accessTokenOptions(tokens, provider.issuer, signIn.clientId),
     schemes: tokens.schemes.map(word => word.toLowerCase()),
     keySet: {
-      ...KEY_SET_DEFAULTS,
+      ...KEY_SET_LIMITS,
       refreshMs: tokens.key_set.refresh,
       cooldownMs: tokens.key_set.cooldown,
       fetchTimeoutMs: provider.timeoutMs,
     },
-    cache: { ...CACHE_DEFAULTS, maxTokens: tokens.cache.tokens },
+    cache: { ...CACHE_LIMITS, maxTokens: tokens.cache.tokens },
     notBeforeS: tokens.not_before,
     failedVerifications:
-      failures === null ? null : { ...BUDGET_DEFAULTS, limit: failures.units, periodMs: failures.periodMs },
+      failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },
   };
 }
 

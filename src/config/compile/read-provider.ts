@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/index.ts';
 import {
+  NO_TLS,
   type OptionMistake,
-  PROVIDER_DEFAULTS,
+  PROVIDER_LIMITS,
   type ProviderOptions,
   type ProviderTls,
   type SignInOptions,
@@ -89,7 +90,7 @@ function signInOptions(
 
 function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
   return {
-    ...PROVIDER_DEFAULTS,
+    ...PROVIDER_LIMITS,
     issuer: config.issuer,
     discoveryUrl: config.discovery_url ?? null,
     endpoints: {
@@ -98,7 +99,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
       keySet: config.endpoints.key_set ?? null,
     },
     allowHttp: config.allow_http,
-    tls: tls ?? PROVIDER_DEFAULTS.tls,
+    tls: tls ?? NO_TLS,
     timeoutMs: config.timeout,
   };
 }

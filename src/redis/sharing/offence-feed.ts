@@ -19,11 +19,11 @@ export interface OffenceFeedDependencies {
   readonly clock: Clock;
   /** All gateways together saw more offences than the rule tolerates. May be called repeatedly. */
   readonly exceeded: (offence: Restricted, rule: OffenceRule) => void;
-  /** Most offenders queued for the next batch. Default 10,000. */
-  readonly maxPending?: number;
 }
 
 const FLUSH_MS = 250;
+/** Offenders queued at a time. */
+const MAX_PENDING = 10_000;
 /** Offenders in one batch: at most 4,000 commands a second. */
 const BATCH = 1_000;
 /** Commands sent at once: few enough for the last reply to come in time. */
@@ -45,7 +45,6 @@ interface Pending {
 export class OffenceFeed implements OffenceTally {
   readonly #dependencies: OffenceFeedDependencies;
   readonly #pending = new Map<string, Pending>();
-  readonly #maxPending: number;
   readonly #limiters = new Map<string, RateLimiterRedis>();
   #timer: NodeJS.Timeout | null = null;
   #flushing = false;
@@ -53,7 +52,6 @@ export class OffenceFeed implements OffenceTally {
 
   constructor(dependencies: OffenceFeedDependencies) {
     this.#dependencies = dependencies;
-    this.#maxPending = dependencies.maxPending ?? 10_000;
   }
 
   /** Offences counted by this gateway alone because the queue was full. */
@@ -66,7 +64,7 @@ export class OffenceFeed implements OffenceTally {
     const nowMs = this.#dependencies.clock.monotonicMs();
     const pending = this.#pending.get(key);
     if (pending !== undefined && nowMs - pending.sinceMs < rule.quota.periodMs) pending.events++;
-    else if (pending === undefined && this.#pending.size >= this.#maxPending) this.#left++;
+    else if (pending === undefined && this.#pending.size >= MAX_PENDING) this.#left++;
     else this.#pending.set(key, { offence, rule, sinceMs: nowMs, events: 1 });
   }
 

@@ -45,7 +45,7 @@ export function oauthError(word: string): OAuthError {
 
 /**
  * A failed request to the provider, safe to log. Made only from what this room knows and never from what a library threw:
- * library errors carry answers, request bodies and (`SyntaxError`) the first characters of a token.
+ * library errors carry responses, request bodies and (`SyntaxError`) the first characters of a token.
  */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';

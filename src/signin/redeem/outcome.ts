@@ -10,7 +10,7 @@ export type FailedOutcome = Exclude<RedeemOutcome, 'success' | 'bad_body'>;
 const RETRY_AFTER = ['Retry-After', '5'] as const;
 
 /** The client's responses. The messages say what to do about the code, which is all that a client can act on. */
-const ANSWERS: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>>> = {
+const RESPONSES: Readonly<Record<FailedOutcome, Omit<GatewayErrorOptions, 'cause'>>> = {
   code_refused: {
     status: 400,
     rpcCode: RpcCode.invalidArgument,
@@ -76,7 +76,7 @@ export interface Failure {
 
 /** The failure with that outcome. `cause` goes to the log and must be safe there. */
 export function failure(outcome: FailedOutcome, cause?: Error): Failure {
-  return { outcome, error: new GatewayError({ ...ANSWERS[outcome], cause }) };
+  return { outcome, error: new GatewayError({ ...RESPONSES[outcome], cause }) };
 }
 
 /**
@@ -115,7 +115,7 @@ function outcomeOfResponse(status: number, error: OAuthError | null): FailedOutc
     case 'invalid_grant':
     case 'invalid_request':
     case 'redirect_uri_mismatch':
-    // The user must sign in again: Entra ID says so of codes issued before its rules changed.
+    // The user must sign in again: Entra ID says this about codes issued before its rules changed.
     case 'interaction_required':
       return 'code_refused';
     // Temporary (RFC 6749, 4.1.2.1 defines the first two for the authorization endpoint).

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BUDGET_DEFAULTS, VerificationBudget } from '../../../src/auth/index.ts';
+import { VerificationBudget } from '../../../src/auth/index.ts';
 import type { Clock } from '../../../src/core/index.ts';
+import { BUDGET_OPTIONS } from '../../support/identity-options.ts';
 
 let nowMs = 0;
 const clock: Clock = { epochMs: () => 0, monotonicMs: () => nowMs };
@@ -22,7 +23,7 @@ function spend(budget: VerificationBudget, address: string, failures = 1_000): v
 
 describe('the budget of failed verifications', () => {
   it('lets an address check as often as it likes until it failed 1,000 times', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a', 999);
     expect(allowed(budget, 'a', 100)).toBe(100);
     budget.failed('a', 1);
@@ -30,13 +31,13 @@ describe('the budget of failed verifications', () => {
   });
 
   it('takes a token that was tried with several keys as several failures', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     for (let i = 0; i < 250; i += 1) budget.failed('a', 4);
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 
   it('allows ten checks a second once it is spent, until its window closes', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a');
     let checks = 0;
     for (; nowMs < 64_980; nowMs += 20) checks += allowed(budget, 'a', 3);
@@ -46,7 +47,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('says how long its window stays open', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     budget.failed('a', 1);
     nowMs += 20_000;
     spend(budget, 'a');
@@ -58,7 +59,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('is full again in the next window', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a');
     nowMs += 60_000;
     spend(budget, 'a', 999);
@@ -68,13 +69,13 @@ describe('the budget of failed verifications', () => {
   });
 
   it('is each address its own', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a');
     expect(allowed(budget, 'b', 100)).toBe(100);
   });
 
   it('spends no room on an address that fails nothing', () => {
-    const budget = new VerificationBudget({ ...BUDGET_DEFAULTS, maxAddresses: 1 }, clock);
+    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, maxAddresses: 1 }, clock);
     spend(budget, 'a', 999);
     for (let i = 0; i < 1_000; i += 1) budget.waitMs(`address ${i}`);
     spend(budget, 'a', 1);
@@ -82,7 +83,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('counts the failures of a bounded number of addresses, and a flood of them sets no spent one free', () => {
-    const budget = new VerificationBudget({ ...BUDGET_DEFAULTS, maxAddresses: 1_000 }, clock);
+    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, maxAddresses: 1_000 }, clock);
     spend(budget, 'spent');
     spend(budget, 'pushed out', 999);
     for (let i = 0; i < 1_000; i += 1) budget.failed(`address ${i}`, 1);
@@ -92,7 +93,7 @@ describe('the budget of failed verifications', () => {
   });
 
   it('remembers a bounded number of spent addresses, the latest', () => {
-    const budget = new VerificationBudget({ ...BUDGET_DEFAULTS, limit: 1, maxAddresses: 1_000 }, clock);
+    const budget = new VerificationBudget({ ...BUDGET_OPTIONS, limit: 1, maxAddresses: 1_000 }, clock);
     for (let i = 0; i <= 1_000; i += 1) budget.failed(`address ${i}`, 1);
     expect(allowed(budget, 'address 0', 100)).toBe(100);
     expect(allowed(budget, 'address 1', 100)).toBe(10);
@@ -100,16 +101,16 @@ describe('the budget of failed verifications', () => {
   });
 
   it('counts earlier failures towards a limit that a reload changed', () => {
-    const budget = new VerificationBudget(BUDGET_DEFAULTS, clock);
+    const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a', 1_000);
     spend(budget, 'b', 900);
-    budget.use({ ...BUDGET_DEFAULTS, limit: 1_200 });
+    budget.use({ ...BUDGET_OPTIONS, limit: 1_200 });
     expect(allowed(budget, 'a', 100)).toBe(100);
     spend(budget, 'a', 199);
     expect(allowed(budget, 'a', 100)).toBe(100);
     spend(budget, 'a', 1);
     expect(allowed(budget, 'a', 100)).toBe(10);
-    budget.use({ ...BUDGET_DEFAULTS, limit: 901 });
+    budget.use({ ...BUDGET_OPTIONS, limit: 901 });
     expect(allowed(budget, 'b', 100)).toBe(100);
     spend(budget, 'b', 1);
     expect(allowed(budget, 'b', 100)).toBe(10);

@@ -1,19 +1,17 @@
 import { vi } from 'vitest';
 import {
   type AccessTokenOptions,
-  BUDGET_DEFAULTS,
   type BudgetOptions,
-  CACHE_DEFAULTS,
   type CacheOptions,
-  KEY_SET_DEFAULTS,
   KeySet,
-  MARK_DEFAULTS,
+  MARK_LIMITS,
   NotBeforeMarks,
   type Verdict,
   VerificationBudget,
   Verifier,
 } from '../../../src/auth/index.ts';
 import type { AuthListener, Clock } from '../../../src/core/index.ts';
+import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
 
 /** The moment at which every test begins: 2026-11-21T12:00:00Z. */
@@ -117,23 +115,23 @@ export interface RoomOptions {
 /** The room put together around a scripted issuer whose keys are loaded, unless it is not up. Time has to be frozen. */
 export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}): Promise<Room> {
   const recorder = new Recorder();
-  const keys = new KeySet(KEY_SET_DEFAULTS, {
+  const keys = new KeySet(KEY_SET_OPTIONS, {
     fetch: issuer.fetch,
     clock,
     random: () => 0,
     listener: recorder,
   });
-  const marks = new NotBeforeMarks(MARK_DEFAULTS, clock, recorder.markEvicted);
+  const marks = new NotBeforeMarks(MARK_LIMITS, clock, recorder.markEvicted);
   const budget =
-    changed.budget === null ? null : new VerificationBudget({ ...BUDGET_DEFAULTS, ...changed.budget }, clock);
+    changed.budget === null ? null : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock);
   const dependencies = { keys, marks, budget, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },
-    { ...CACHE_DEFAULTS, ...changed.cache },
+    { ...CACHE_OPTIONS, ...changed.cache },
     dependencies,
   );
   const first = keys.refresh();
-  if (issuer.state === 'hanging') await vi.advanceTimersByTimeAsync(KEY_SET_DEFAULTS.fetchTimeoutMs);
+  if (issuer.state === 'hanging') await vi.advanceTimersByTimeAsync(KEY_SET_OPTIONS.fetchTimeoutMs);
   await first;
   const judge = async (token: string, address = ADDRESS) => inWords(await verifier.verify(token, address));
   return { issuer, keys, marks, recorder, verifier, judge };

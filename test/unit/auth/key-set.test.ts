@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { KEY_SET_DEFAULTS, KeySet, type KeySetFetcher } from '../../../src/auth/index.ts';
+import { KeySet, type KeySetFetcher } from '../../../src/auth/index.ts';
 import { KeySetError } from '../../../src/auth/token/jwk.ts';
+import { KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { issuerKey, keySetJson } from '../../support/token-issuer.ts';
 import { clock, ecdsa, freezeTime, Recorder, rsa, rsaNext, ScriptedIssuer, START_MS } from './fixture.ts';
 
@@ -8,7 +9,7 @@ let recorder: Recorder;
 let keySet: KeySet;
 
 function open(fetch: KeySetFetcher, random = () => 0): KeySet {
-  keySet = new KeySet(KEY_SET_DEFAULTS, { fetch, clock, random, listener: recorder });
+  keySet = new KeySet(KEY_SET_OPTIONS, { fetch, clock, random, listener: recorder });
   return keySet;
 }
 
@@ -215,7 +216,7 @@ describe('a key set in the place of another', () => {
     const [key] = before.candidates('RS256', null);
     issuer.state = 'failing';
     keySet = new KeySet(
-      KEY_SET_DEFAULTS,
+      KEY_SET_OPTIONS,
       { fetch: issuer.fetch, clock, random: () => 0, listener: recorder },
       before,
     );

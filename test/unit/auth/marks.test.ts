@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AnonymousMark, MARK_DEFAULTS, NotBeforeMarks } from '../../../src/auth/index.ts';
+import { type AnonymousMark, MARK_LIMITS, NotBeforeMarks } from '../../../src/auth/index.ts';
 import { START_S } from './fixture.ts';
 
 let nowS = START_S;
 let evictions = 0;
 const clock = { epochMs: () => nowS * 1_000, monotonicMs: () => 0 };
 
-function marks(changed: Partial<typeof MARK_DEFAULTS> = {}): NotBeforeMarks {
-  return new NotBeforeMarks({ ...MARK_DEFAULTS, ...changed }, clock, () => {
+function marks(changed: Partial<typeof MARK_LIMITS> = {}): NotBeforeMarks {
+  return new NotBeforeMarks({ ...MARK_LIMITS, ...changed }, clock, () => {
     evictions += 1;
   });
 }
@@ -100,7 +100,7 @@ describe('the mark of a subject', () => {
 });
 
 describe('a mark that another gateway learnt', () => {
-  function pair(changed: Partial<typeof MARK_DEFAULTS> = {}) {
+  function pair(changed: Partial<typeof MARK_LIMITS> = {}) {
     const [first, second] = [marks(), marks(changed)];
     const told: AnonymousMark[] = [];
     first.announceTo(mark => {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { signInMistakes } from '../../../src/signin/mistakes.ts';
-import { PROVIDER_DEFAULTS, type ProviderOptions, type SignInOptions } from '../../../src/signin/options.ts';
+import type { ProviderOptions, SignInOptions } from '../../../src/signin/options.ts';
+import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 
 const mistakes = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
   signInMistakes(
-    { ...PROVIDER_DEFAULTS, issuer: 'https://id.example', ...provider },
+    { ...PROVIDER_OPTIONS, issuer: 'https://id.example', ...provider },
     {
       scope: 'openid',
       redirectAllowList: null,

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { PROVIDER_DEFAULTS, type ProviderOptions } from '../../../../src/signin/options.ts';
+import type { ProviderOptions } from '../../../../src/signin/options.ts';
 import {
   configuredMetadata,
   discoveryAddress,
   readMetadata,
 } from '../../../../src/signin/provider/metadata.ts';
+import { PROVIDER_OPTIONS } from '../../../support/identity-options.ts';
 
 const options = (more: Partial<ProviderOptions> = {}): ProviderOptions => ({
-  ...PROVIDER_DEFAULTS,
+  ...PROVIDER_OPTIONS,
   issuer: 'https://id.example/realms/main',
   ...more,
 });
@@ -18,7 +19,7 @@ const document = {
   jwks_uri: 'https://id.example/certs',
 };
 const endpoints = (more: Partial<ProviderOptions['endpoints']>) => ({
-  ...PROVIDER_DEFAULTS.endpoints,
+  ...PROVIDER_OPTIONS.endpoints,
   ...more,
 });
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DiscoveryEvent } from '../../../../src/core/index.ts';
-import { PROVIDER_DEFAULTS, type ProviderOptions } from '../../../../src/signin/options.ts';
+import type { ProviderOptions } from '../../../../src/signin/options.ts';
 import { ProviderFault } from '../../../../src/signin/provider/fault.ts';
 import type { ProviderMetadata } from '../../../../src/signin/provider/metadata.ts';
 import { Provider } from '../../../../src/signin/provider/provider.ts';
+import { PROVIDER_OPTIONS } from '../../../support/identity-options.ts';
 
 const metadata = (issuer = 'https://id.example'): ProviderMetadata => ({
   issuer,
@@ -21,7 +22,7 @@ function provider(responses: readonly (ProviderMetadata | Error)[], options: Par
   const changes: ProviderMetadata[] = [];
   let asked = 0;
   const room = new Provider(
-    { ...PROVIDER_DEFAULTS, issuer: 'https://id.example', ...options },
+    { ...PROVIDER_OPTIONS, issuer: 'https://id.example', ...options },
     {
       listener: { discovered: event => void events.push(event) },
       random: () => 0,
