@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { installBalancers, startHaproxy, startNginxStream } from '../support/balancers.ts';
 import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
@@ -14,6 +18,7 @@ import {
 import { accessLines } from '../support/identity-gateway.ts';
 import { LOCAL_V2, TCP4, TCP6, v1, v2 } from '../support/proxy-header.ts';
 import { head } from '../support/requests.ts';
+import { startTlsGateway } from '../support/tls-gateway.ts';
 import { type CaptureUpstream, type RawClient, startUpstream, values } from '../support/wire/index.ts';
 
 const INSTALL_MS = 600_000;
@@ -278,6 +283,52 @@ test.each([
   expect(forwardedFor(upstream)).toEqual(['127.0.0.1']);
   await expect.poll(() => accessLines(gateway).at(-1)?.protocol).toBe(protocol);
 });
+
+describe('a header may stand before a TLS handshake', () => {
+  const trusted = { config: { trusted_proxies: ['127.0.0.1'] } };
+  const key = { proxy_protocol: true };
+
+  test('that HAProxy relays', async () => {
+    const { gateway, upstream } = await startTlsGateway({ ...trusted, listener: key });
+    const port = await startHaproxy(gateway.port, 'send-proxy-v2');
+    const url = `https://127.0.0.1:${port}/a`;
+    const { stdout } = await promisify(execFile)('curl', ['-sSk', '--interface', '127.0.0.42', url]);
+    expect(stdout).toBe('ok');
+    expect(forwardedFor(upstream)).toEqual(['127.0.0.42']);
+  });
+
+  test.each(['together with its first bytes', 'by itself'])('and comes %s', async how => {
+    const { gateway, upstream } = await startTlsGateway({ ...trusted, listener: key });
+    const socket = connect(gateway.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const header = v2(TCP4('192.0.2.7'));
+    if (how === 'by itself') {
+      socket.write(header);
+      // Read by the gateway before anything follows.
+      await new Promise(resolve => setTimeout(resolve, 100));
+    }
+    const before = how === 'by itself' ? Buffer.alloc(0) : header;
+    const client = connectTls({ socket: withFirst(socket, before), rejectUnauthorized: false });
+    client.write(head('GET /a'));
+    const [response] = await once(client, 'data');
+    expect(String(response)).toMatch(/^HTTP\/1.1 200 /);
+    expect(forwardedFor(upstream)).toEqual(['192.0.2.7']);
+  });
+});
+
+/** The socket, with these bytes in front of the first ones that are written. */
+function withFirst(socket: Socket, first: Buffer): Duplex {
+  let before = first;
+  const stream = new Duplex({
+    read: () => {},
+    write(bytes: Buffer, _, done) {
+      socket.write(Buffer.concat([before, bytes]), () => done());
+      before = Buffer.alloc(0);
+    },
+  });
+  socket.on('data', bytes => stream.push(bytes));
+  return stream;
+}
 
 test('a listener follows a reload that asks for a header', async () => {
   const { gateway } = await front({ listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' } });

@@ -27,17 +27,25 @@ export interface TlsGatewaySettings extends Omit<GatewaySettings, 'upstreamPort'
   readonly identities?: readonly Identity[];
   /** Further keys of `listen.http.tls`. */
   readonly tls?: ConfigPart;
+  /** Further keys of `listen.http`. */
+  readonly listener?: ConfigPart;
 }
 
 /** A gateway that speaks TLS on `port`, with its upstream and the folder of its certificates, `0.crt` and so on. */
 export async function startTlsGateway(settings: TlsGatewaySettings = {}) {
-  const { script, identities = [AUTHORITY.forHosts('localhost', '127.0.0.1')], tls, ...others } = settings;
+  const {
+    script,
+    tls,
+    listener,
+    identities = [AUTHORITY.forHosts('localhost', '127.0.0.1')],
+    ...others
+  } = settings;
   const folder = await tempFolder();
   const upstream = await startUpstream(script);
   const certificates = await Promise.all(
     identities.map((identity, index) => writeIdentity(folder, String(index), identity)),
   );
-  const http = { address: '127.0.0.1:0', tls: { certificates, ...tls } };
+  const http = { address: '127.0.0.1:0', tls: { certificates, ...tls }, ...listener };
   const gateway: LocalGateway = await startGateway({
     ...others,
     upstreamPort: upstream.port,
