@@ -17,6 +17,7 @@ export {
   type ForwardRoute,
   formatHostPort,
   type HostPort,
+  type Http2Model,
   type IdentityModel,
   type LimitsModel,
   type ListenerModel,

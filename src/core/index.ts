@@ -25,6 +25,7 @@ export type {
   ExchangeRecord,
   FlawedKey,
   HandshakeOutcome,
+  Http2Fault,
   LimitListener,
   Outcome,
   Protocol,

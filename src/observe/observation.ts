@@ -104,7 +104,11 @@ export class Observation {
 
 const EXCHANGE: Methods<ExchangeListener> = { started: true, finished: true, untrustedForwarding: true };
 
-const CONNECTIONS: Methods<ConnectionListener> = { proxyHeaderRefused: true, handshakeEnded: true };
+const CONNECTIONS: Methods<ConnectionListener> = {
+  proxyHeaderRefused: true,
+  handshakeEnded: true,
+  http2Closed: true,
+};
 
 const IDENTITY: Methods<AuthListener & SignInListener> = {
   tokenKnown: true,

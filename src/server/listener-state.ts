@@ -1,4 +1,4 @@
-import type { TimeoutsModel } from '../config/index.ts';
+import type { Http2Model, TimeoutsModel } from '../config/index.ts';
 import type { Clock, ConnectionListener } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
@@ -15,6 +15,9 @@ export interface ListenerState {
   trustedProxies: AddressSet;
   /** Maximum bytes of a request's head, with its request line. */
   headBytes: number;
+  /** Most fields of a request. */
+  fields: number;
+  http2: Http2Model;
   /** Value of `Keep-Alive` on responses that keep their connection. */
   keepAliveHint: string;
   /** While draining, a response is the last of its connection. */

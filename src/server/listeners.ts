@@ -1,4 +1,4 @@
-import type { CapsModel, HostPort, ListenModel, TimeoutsModel } from '../config/index.ts';
+import type { CapsModel, HostPort, Http2Model, ListenModel, TimeoutsModel } from '../config/index.ts';
 import { type Clock, type ConnectionListener, randomKey } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
@@ -22,6 +22,7 @@ export interface ListenerLimits {
   readonly listen: ListenModel;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
+  readonly http2: Http2Model;
   readonly trustedProxies: AddressSet;
 }
 
@@ -46,6 +47,7 @@ export class Listeners {
     connectionListener,
     timeouts,
     caps,
+    http2,
     trustedProxies,
   }: ListenersOptions) {
     this.#state = {
@@ -56,6 +58,8 @@ export class Listeners {
       timeouts,
       trustedProxies,
       headBytes: caps.headBytes,
+      fields: caps.fields,
+      http2,
       keepAliveHint: hintOf(timeouts),
       draining: false,
     };
@@ -76,13 +80,15 @@ export class Listeners {
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
-  use({ listen, timeouts, caps, trustedProxies }: ListenerLimits): void {
+  use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
     this.#handshakes.use(caps.tlsHandshakes);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
     this.#state.keepAliveHint = hintOf(timeouts);
     this.#state.headBytes = caps.headBytes;
+    this.#state.fields = caps.fields;
+    this.#state.http2 = http2;
     this.#caps.use(caps, trustedProxies);
   }
 

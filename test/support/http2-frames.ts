@@ -37,13 +37,13 @@ export function uint32(value: number): Buffer {
 }
 
 /** A SETTINGS frame of identifiers and values. */
-function settings(...pairs: (readonly [id: number, value: number])[]): Buffer {
+export function settings(...pairs: (readonly [id: number, value: number])[]): Buffer {
   const parts = pairs.map(([id, value]) => Buffer.concat([Buffer.from([id >> 8, id & 0xff]), uint32(value)]));
   return frame(TYPE.settings, 0, 0, Buffer.concat(parts));
 }
 
 /** A header block of literals without indexing and without Huffman codes (RFC 7541, 6.2.2): each name and value as it is given. */
-function block(fields: readonly (readonly [string, string])[]): Buffer {
+export function block(fields: readonly (readonly [string, string])[]): Buffer {
   const parts = fields.map(([name, value]) =>
     Buffer.concat([Buffer.from([0]), literal(name), literal(value)]),
   );

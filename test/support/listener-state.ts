@@ -10,7 +10,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     gateway,
     clock: stillClock,
     date: new DateField(),
-    connectionListener: { proxyHeaderRefused: () => {}, handshakeEnded: () => {} },
+    connectionListener: { proxyHeaderRefused: () => {}, handshakeEnded: () => {}, http2Closed: () => {} },
     trustedProxies: new AddressSet([]),
     timeouts: {
       tlsHandshakeMs: 10_000,
@@ -20,6 +20,11 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
       keepAliveMs: 10_000,
     },
     headBytes,
+    fields: 200,
+    http2: {
+      ...{ maxStreams: 128, streamWindowBytes: 65_536 },
+      ...{ connectionWindowBytes: 1_048_576, sessionMemoryBytes: 33_554_432 },
+    },
     keepAliveHint: 'timeout=10',
     draining: false,
   };

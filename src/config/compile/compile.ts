@@ -99,6 +99,12 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         fields: config.caps.fields,
         limitKeys: config.caps.limit_keys,
       },
+      http2: {
+        maxStreams: config.http2.max_streams,
+        streamWindowBytes: config.http2.stream_window,
+        connectionWindowBytes: config.http2.connection_window,
+        sessionMemoryBytes: config.http2.session_memory,
+      },
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
       log: { level: config.log.level, access: config.log.access, pseudonymKey },
     },

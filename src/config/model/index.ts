@@ -6,6 +6,7 @@ export type {
   CapsModel,
   ForwardRoute,
   HostPort,
+  Http2Model,
   IdentityModel,
   LimitRouteModel,
   LimitsModel,

@@ -34,6 +34,7 @@ export interface Snapshot {
   readonly identity: IdentityModel | null;
   readonly timeouts: TimeoutsModel;
   readonly caps: CapsModel;
+  readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;
 }
@@ -178,6 +179,18 @@ export interface CapsModel {
   readonly fields: number;
   /** Counters of limits in memory; beyond it one gives way. */
   readonly limitKeys: number;
+}
+
+/** What a connection over HTTP/2 may take. */
+export interface Http2Model {
+  /** Streams of one connection that a client may have open at a time. */
+  readonly maxStreams: number;
+  /** What a client may send of one body before that is read. */
+  readonly streamWindowBytes: number;
+  /** What a client may send of all bodies of a connection until the gateway acknowledges it. */
+  readonly connectionWindowBytes: number;
+  /** Memory of one connection beyond which no further stream is accepted. */
+  readonly sessionMemoryBytes: number;
 }
 
 export interface ShutdownModel {

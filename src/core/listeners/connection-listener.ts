@@ -31,10 +31,30 @@ export type HandshakeOutcome =
   | 'closed'
   | 'malformed';
 
-/** Hears how connections begin. Called for each of them: must be quick and must not throw. */
+/**
+ * Why a connection over HTTP/2 was closed:
+ * - `resets`: too many of its streams ended by a reset, the client's or one that it provoked
+ * - `unexplained_bytes`: too much came that is part of no request and acknowledges no response, such as PING or WINDOW_UPDATE
+ * - `control_frames`: it sent PING or SETTINGS faster than they can be acknowledged
+ * - `continuations`: a header block in too many frames
+ * - `invalid_frames`: too many frames that are invalid or empty
+ * - `refused_streams`: too many streams past the maximum
+ * - `protocol`: any other violation of RFC 9113
+ */
+export type Http2Fault =
+  | 'resets'
+  | 'unexplained_bytes'
+  | 'control_frames'
+  | 'continuations'
+  | 'invalid_frames'
+  | 'refused_streams'
+  | 'protocol';
+
+/** Hears how connections begin and end. Called for each of them: must be quick and must not throw. */
 export interface ConnectionListener {
   /** @param peer address of the connection's other end */
   proxyHeaderRefused(fault: ProxyHeaderFault, peer: string): void;
   /** @param listener its key under `listen` */
   handshakeEnded(listener: string, outcome: HandshakeOutcome): void;
+  http2Closed(fault: Http2Fault): void;
 }

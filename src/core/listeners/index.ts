@@ -1,5 +1,10 @@
 export type { AuthListener, FlawedKey } from './auth-listener.ts';
-export type { ConnectionListener, HandshakeOutcome, ProxyHeaderFault } from './connection-listener.ts';
+export type {
+  ConnectionListener,
+  HandshakeOutcome,
+  Http2Fault,
+  ProxyHeaderFault,
+} from './connection-listener.ts';
 export type {
   DecisionRecord,
   ExchangeListener,

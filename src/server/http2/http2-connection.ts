@@ -5,17 +5,18 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type GatewayError, StallTimer } from '../../core/index.ts';
+import { type GatewayError, type Http2Fault, StallTimer } from '../../core/index.ts';
 import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
+import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { OpenStream } from './open-stream.ts';
 import { type HeadFault, HeadReader } from './request-head.ts';
+import { blameClient, faultOf } from './session-fault.ts';
 import { sessionOptions } from './session-options.ts';
-import type { StreamBodyOwner } from './stream-body.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM } = constants;
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM } = constants;
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
@@ -27,7 +28,7 @@ type Phase =
   /** Accepted; the client's SETTINGS have yet to come, which end its preface (RFC 9113, 3.4). */
   | { readonly name: 'preface'; readonly sinceMs: number }
   | { readonly name: 'open' }
-  /** The client was told to open no further stream. What is under way ends, and then the connection. */
+  /** The client may open no further stream. What is under way ends, and then the connection. */
   | { readonly name: 'going away' };
 
 const OPEN: Phase = { name: 'open' };
@@ -43,21 +44,27 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly #heads = new HeadReader();
   readonly #streams = new Set<OpenStream>();
   readonly #stall = new StallTimer();
+  readonly #floods: FloodWatch;
+  /** Bytes that the streams explain which have closed. */
+  #explained = 0;
   #phase: Phase;
 
-  /** Bytes that have been read belong back on the socket (`unshift`). */
+  /** @param socket whatever was read of it belongs back on it (`unshift`) */
   constructor(socket: Socket, client: Client, state: ListenerState) {
     this.socket = socket;
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
-    this.#phase = { name: 'preface', sinceMs: state.clock.monotonicMs() };
-    const session = performServerHandshake(socket, sessionOptions(state.headBytes));
-    this.#session = session;
-    session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
-    session.once('remoteSettings', () => this.#onSettings());
-    // The connection closes, and with it its streams.
-    session.on('error', () => {});
+    const nowMs = state.clock.monotonicMs();
+    this.#phase = { name: 'preface', sinceMs: nowMs };
+    this.#floods = new FloodWatch(nowMs);
+    this.#session = performServerHandshake(socket, sessionOptions(state.http2, state));
+    this.#session.setLocalWindowSize(state.http2.connectionWindowBytes);
+    blameClient(this.#session);
+    this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
+    this.#session.once('remoteSettings', () => this.#onSettings());
+    this.#session.on('error', error => this.#onFault(faultOf(error)));
+    // 'close' follows and is handled.
     socket.on('error', () => {});
     // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.
     socket.on('end', () => this.#session.destroy());
@@ -70,11 +77,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
   /** There is no room for the connection: no stream of it was served. */
   refuse(error: GatewayError): void {
     this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
-    this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#close();
   }
 
   sweep(nowMs: number): void {
     for (const open of this.#streams) this.#sweepStream(open, nowMs);
+    this.#sweepFloods(nowMs);
     const waitedMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
     const { timeouts } = this.#state;
     switch (this.#phase.name) {
@@ -96,12 +104,9 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session.close();
   }
 
-  bodyOwner(downstream: Http2Downstream): StreamBodyOwner {
-    return {
-      bodyStarted: () => downstream.askForBody(),
-      bodyPaused: () => this.#openStreamOf(downstream)?.bodyPaused(),
-      bodyTooLarge: () => this.#fail(downstream, bodyTooLarge()),
-    };
+  bodyTooLarge(downstream: Http2Downstream): void {
+    for (const open of this.#streams)
+      if (open.downstream === downstream) this.#state.gateway.clientFault(open.exchange, bodyTooLarge());
   }
 
   #onSettings(): void {
@@ -109,14 +114,17 @@ export class Http2Connection implements ClientConnection, SessionSide {
   }
 
   #onStream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    // Node counts what goes wrong on a stream as its error; 'close' follows and is handled.
+    // Node calls it an error when a stream is reset; 'close' follows and is handled.
     stream.on('error', () => {});
-    if (stream.destroyed) return;
+    if (stream.destroyed) {
+      this.#onReset();
+      return;
+    }
     const { gateway, headBytes } = this.#state;
     const head = this.#heads.read(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0, headBytes);
     const downstream = new Http2Downstream(this, stream, head);
     const exchange = gateway.accept(downstream);
-    const open = new OpenStream(downstream, exchange);
+    const open = new OpenStream(downstream, exchange, head);
     this.#streams.add(open);
     stream.on('drain', () => exchange.drained());
     stream.on('close', () => this.#onStreamClosed(open));
@@ -127,26 +135,50 @@ export class Http2Connection implements ClientConnection, SessionSide {
   }
 
   #onStreamClosed(open: OpenStream): void {
+    const { downstream } = open;
     this.#streams.delete(open);
-    this.#state.gateway.over(open.exchange, open.downstream.delivered);
+    this.#explained += open.explainedBytes;
+    // What else came of the request was not looked at.
+    if (!downstream.requestComplete) this.#explained += this.#state.http2.streamWindowBytes;
+    if (!downstream.delivered) this.#onReset();
+    this.#state.gateway.over(open.exchange, downstream.delivered);
   }
 
   #sweepStream(open: OpenStream, nowMs: number): void {
     const { gateway } = this.#state;
     gateway.review(open.exchange);
     const late = open.lateness(nowMs, this.#state);
-    if (late === 'reset') open.downstream.stream.close(NGHTTP2_CANCEL);
+    if (late === 'reset') open.downstream.abort();
     else if (late !== null) gateway.clientFault(open.exchange, late);
   }
 
-  #fail(downstream: Http2Downstream, error: GatewayError): void {
-    const open = this.#openStreamOf(downstream);
-    if (open !== null) this.#state.gateway.clientFault(open.exchange, error);
+  #sweepFloods(nowMs: number): void {
+    let explained = this.#explained;
+    for (const open of this.#streams) explained += open.explainedBytes;
+    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained);
+    if (flood !== null) this.#calm(flood);
   }
 
-  #openStreamOf(downstream: Http2Downstream): OpenStream | null {
-    for (const open of this.#streams) if (open.downstream === downstream) return open;
-    return null;
+  #onReset(): void {
+    const flood = this.#floods.reset();
+    if (flood !== null) this.#calm(flood);
+  }
+
+  #calm(flood: Http2Fault): void {
+    if (this.#session.destroyed) return;
+    this.#onFault(flood);
+    this.#close();
+  }
+
+  #onFault(fault: Http2Fault | null): void {
+    if (fault !== null) this.#state.connectionListener.http2Closed(fault);
+  }
+
+  #close(): void {
+    this.#phase = GOING_AWAY;
+    this.#stall.begin();
+    // Without an error, Node would take the code for none.
+    this.#session.destroy(new Error('the client asks for too much'), NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }
 

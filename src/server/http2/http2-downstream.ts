@@ -18,12 +18,12 @@ export interface SessionSide {
   readonly memory: ConnectionMemory;
   /** Value of `Date`, now. */
   readonly date: string;
-  /** What the body of a stream does that its connection has to know of. */
-  bodyOwner(downstream: Http2Downstream): StreamBodyOwner;
+  /** The body of this request outgrew its terms. */
+  bodyTooLarge(downstream: Http2Downstream): void;
 }
 
 /** One request of HTTP/2 and its response: one stream. */
-export class Http2Downstream implements Downstream {
+export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly method: string;
   readonly target: string;
   readonly version = '2';
@@ -37,6 +37,8 @@ export class Http2Downstream implements Downstream {
   readonly stream: ServerHttp2Stream;
   /** Null: there is none, or its end is ambiguous. */
   readonly requestBody: StreamBody | null;
+  /** Pieces of the response that were written. */
+  writes = 0;
   readonly #connection: SessionSide;
   #ended = false;
   #sendsTrailers = false;
@@ -55,21 +57,21 @@ export class Http2Downstream implements Downstream {
     this.#connection = connection;
     const { bodyLength } = head.framing;
     const hasBody = bodyLength !== 0 && typeof bodyLength !== 'object';
-    this.requestBody = hasBody ? new StreamBody(stream, connection.bodyOwner(this)) : null;
+    this.requestBody = hasBody ? new StreamBody(stream, this) : null;
   }
 
   get bytesReceived(): number {
     return this.requestBody?.bytes ?? 0;
   }
 
+  /** Whether the whole request has been read. */
+  get requestComplete(): boolean {
+    return this.requestBody?.done === true || this.stream.endAfterHeaders;
+  }
+
   /** Whether it is the client's turn to send: the body flows, and is not complete. */
   get awaitsClient(): boolean {
     return this.requestBody?.flows === true;
-  }
-
-  /** Bytes of the response that the client has yet to take. */
-  get unread(): number {
-    return this.stream.bufferSize;
   }
 
   /** Whether a stream that has closed took the whole response. */
@@ -83,10 +85,14 @@ export class Http2Downstream implements Downstream {
   }
 
   /** Asks for the body where the client waits for that (RFC 9110, 10.1.1). One that already sends does not. */
-  askForBody(): void {
+  bodyStarted(): void {
     const { stream } = this;
     if (this.framing.expectation === 'none' || stream.headersSent || stream.readableLength > 0) return;
     if (!stream.closed) stream.additionalHeaders({ ':status': 100 });
+  }
+
+  bodyTooLarge(): void {
+    this.#connection.bodyTooLarge(this);
   }
 
   answer(status: number, _reason: string, fields: Fields, body: string): void {
@@ -126,6 +132,7 @@ export class Http2Downstream implements Downstream {
       taken?.();
       return !stream.destroyed;
     }
+    this.writes++;
     return taken === null ? stream.write(chunk) : stream.write(chunk, taken);
   }
 
@@ -143,31 +150,29 @@ export class Http2Downstream implements Downstream {
   }
 
   #respond(status: number, fields: Fields, options: ServerStreamResponseOptions): void {
-    const { stream } = this;
     const head = [':status', String(status), ...fields];
     if (firstValue(fields, 'date') === undefined) head.push('date', this.#connection.date);
     try {
-      stream.respond(head, options);
+      this.stream.respond(head, options);
     } catch {
-      // The upstream's status is not one (RFC 9110, 15), or a field is for HTTP/1.1 alone.
+      // The upstream's status is not one (RFC 9110, 15).
       this.abort();
     }
   }
 
   #sendTrailers(): void {
-    const { stream } = this;
-    stream.sendTrailers(asObject(this.#trailers));
+    this.stream.sendTrailers(asObject(this.#trailers));
     // Node sends them in an immediate, too, which comes first.
     setImmediate(() => this.#leaveRequest());
   }
 
   /** RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. */
   #leaveRequest(): void {
-    const { stream } = this;
     this.requestBody?.stop();
-    if (this.requestBody?.done !== true && !stream.endAfterHeaders) stream.close(NGHTTP2_NO_ERROR);
+    if (!this.requestComplete) this.stream.close(NGHTTP2_NO_ERROR);
   }
 
+  /** RFC 9110, 15.3.6 and 15.4.5: these responses end with their head, whatever its fields say. */
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   }

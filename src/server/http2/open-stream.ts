@@ -3,6 +3,13 @@ import { bodyTooSlow, clientTooSlow, type Exchange } from '../../gateway/index.t
 import { BodyPace } from '../body-pace.ts';
 import type { ListenerState } from '../listener-state.ts';
 import type { Http2Downstream } from './http2-downstream.ts';
+import type { RequestHead } from './request-head.ts';
+import type { StreamBody } from './stream-body.ts';
+
+/** HEADERS with their frame's header, the pseudo-fields that HTTP/1.1 does not have, and padding. */
+const HEADERS_FRAMING_BYTES = 300;
+/** A client may answer each DATA with two WINDOW_UPDATE, and a PING that measures the connection. */
+const ACKNOWLEDGEMENT_BYTES = 64;
 
 /**
  * - an error: the client is late, and answered with it
@@ -15,17 +22,21 @@ export type StreamLateness = GatewayError | 'reset' | null;
 export class OpenStream {
   readonly downstream: Http2Downstream;
   readonly exchange: Exchange;
+  readonly #headBytes: number;
   /** Made by the first sweep that finds the stream: most are gone before. */
   #waits: StreamWaits | null = null;
 
-  constructor(downstream: Http2Downstream, exchange: Exchange) {
+  constructor(downstream: Http2Downstream, exchange: Exchange, head: RequestHead) {
     this.downstream = downstream;
     this.exchange = exchange;
+    this.#headBytes = head.bytes;
   }
 
-  /** The body was not read for a moment. */
-  bodyPaused(): void {
-    this.#waits?.pace.stoodStill();
+  /** Bytes that its client may have sent because of it: those of the request, and what the response makes it send. */
+  get explainedBytes(): number {
+    const { bytesReceived, stream, writes } = this.downstream;
+    const request = this.#headBytes + HEADERS_FRAMING_BYTES + bytesReceived + stream.readableLength;
+    return request + writes * ACKNOWLEDGEMENT_BYTES;
   }
 
   /** Whether its client has taken too long. Ask at each sweep, and only then. */
@@ -37,21 +48,29 @@ export class OpenStream {
 
 /** Times what a stream waits for its client to do. */
 class StreamWaits {
-  readonly pace = new BodyPace();
+  readonly #pace = new BodyPace();
   readonly #stall = new StallTimer();
-  #bytes = 0;
+  #bytesReceived = 0;
   #unread = 0;
 
   lateness(nowMs: number, downstream: Http2Downstream, { timeouts }: ListenerState): StreamLateness {
-    const { requestBody: body, unread, bytesReceived } = downstream;
-    const moved = bytesReceived !== this.#bytes || unread !== this.#unread;
-    this.#bytes = bytesReceived;
+    const { requestBody: body, bytesReceived } = downstream;
+    // Bytes of the response that the client has yet to take.
+    const unread = downstream.stream.bufferSize;
+    const moved = bytesReceived !== this.#bytesReceived || unread !== this.#unread;
+    this.#bytesReceived = bytesReceived;
     this.#unread = unread;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
-    if (body !== null && this.pace.isTooSlow(nowMs, body)) return bodyTooSlow();
+    if (body !== null && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
     if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
     if (downstream.awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
     this.#stall.begin();
     return null;
+  }
+
+  #isTooSlow(nowMs: number, body: StreamBody): boolean {
+    if (body.stoodStill) this.#pace.stoodStill();
+    body.stoodStill = false;
+    return this.#pace.isTooSlow(nowMs, body);
   }
 }

@@ -9,13 +9,15 @@ export interface RequestHead {
   /** `:authority` stands in front as `host`. */
   readonly fields: Fields;
   readonly framing: RequestFraming;
+  /** As HTTP/1.1 would write it. */
+  readonly bytes: number;
   /** Why it is refused; null: it is in order. */
   readonly fault: HeadFault | null;
 }
 
 export type HeadFault =
   | { readonly kind: 'malformed'; readonly why: string }
-  /** More bytes than the cap, counted as HTTP/1.1 would write them. */
+  /** More bytes than the cap. */
   | { readonly kind: 'too large' };
 
 /** Everything behind the pseudo-fields, and what it says. */
@@ -70,6 +72,7 @@ export class HeadReader {
       target: path === '' ? (authority ?? '') : path,
       fields: section.fields,
       framing: bodiless ? section.bodiless : section.withBody,
+      bytes,
       fault: faultOfLine(method, path) ?? section.fault ?? (bytes > maxBytes ? TOO_LARGE : null),
     };
   }

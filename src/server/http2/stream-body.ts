@@ -6,8 +6,6 @@ import type { PacedBody } from '../body-pace.ts';
 export interface StreamBodyOwner {
   /** The body has a sink from now on. */
   bodyStarted(): void;
-  /** It was paused. */
-  bodyPaused(): void;
   /** It outgrew its terms, though its head had not said so. */
   bodyTooLarge(): void;
 }
@@ -23,6 +21,8 @@ export class StreamBody implements BodySource, PacedBody {
   terms = NO_TERMS;
   started = false;
   paused = false;
+  /** It was paused at some moment since the last sweep. */
+  stoodStill = false;
   /** Its last byte has been handed on. */
   done = false;
   bytes = 0;
@@ -52,8 +52,8 @@ export class StreamBody implements BodySource, PacedBody {
 
   pause(): void {
     this.paused = true;
+    this.stoodStill = true;
     this.#stream.pause();
-    this.#owner.bodyPaused();
   }
 
   resume(): void {

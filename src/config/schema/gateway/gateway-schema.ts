@@ -7,6 +7,7 @@ import { capsSchema } from './caps-schema.ts';
 import { clientTimeoutsSchema } from './client-timeouts-schema.ts';
 import { corsSchema } from './cors-schema.ts';
 import { forwardingHeadersSchema } from './forwarding-schema.ts';
+import { http2Schema } from './http2-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema } from './log-schema.ts';
@@ -54,6 +55,7 @@ export const gatewaySchema = z.strictObject({
     ),
   timeouts: clientTimeoutsSchema,
   caps: capsSchema,
+  http2: http2Schema,
   shutdown: shutdownSchema,
   log: logSchema,
 });

@@ -1,0 +1,271 @@
+import { constants } from 'node:http2';
+import { expect, test } from 'vitest';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import {
+  block,
+  connectFrames,
+  FLAG,
+  type FrameClient,
+  frame,
+  headers,
+  request,
+  settings,
+  TYPE,
+  uint32,
+} from '../support/http2-frames.ts';
+import { waitFor } from '../support/wait.ts';
+import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
+
+const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
+const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_FLOW_CONTROL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
+const { NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_INTERNAL_ERROR } = constants;
+
+async function start(
+  config: Record<string, unknown> = {},
+): Promise<{ gateway: LocalGateway; upstream: CaptureUpstream }> {
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    if (exchange.request.target === '/held') return await exchange.gone;
+    await exchange.answer(200, [], 'x'.repeat(exchange.request.target === '/large' ? 100_000 : 2));
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C, ...config } });
+  return { gateway, upstream };
+}
+
+/** Sends a piece over and over, until the gateway has enough of it. */
+async function repeat(client: FrameClient, piece: (round: number) => Buffer | Buffer[]): Promise<void> {
+  for (let round = 0; !client.closed && round < 2_000; round++) await client.send(...[piece(round)].flat());
+}
+
+/** A hundred requests of a round on streams of their own, each followed by a frame about its stream. */
+function requests(round: number, then: (stream: number) => Buffer, path = '/held'): Buffer[] {
+  return Array.from({ length: 100 }, (_, i) => {
+    const stream = 200 * round + 2 * i + 1;
+    return [headers(stream, request(path)), then(stream)];
+  }).flat();
+}
+
+const POST = headers(1, request('/', 'POST'), FLAG.endHeaders);
+
+function times(count: number, piece: Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: count }, () => piece));
+}
+
+type Attack = (client: FrameClient) => Promise<void>;
+
+const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] = [
+  [
+    'PING',
+    'control_frames',
+    CALM,
+    client => repeat(client, () => times(4_000, frame(TYPE.ping, 0, 0, Buffer.alloc(8)))),
+  ],
+  ['SETTINGS', 'control_frames', CALM, client => repeat(client, () => times(4_000, settings()))],
+  [
+    'SETTINGS of a thousand entries',
+    'protocol',
+    CALM,
+    client => client.send(settings(...Array.from({ length: 1_000 }, () => [4, 65_535] as const))),
+  ],
+  [
+    'CONTINUATION',
+    'continuations',
+    CALM,
+    async client => {
+      await client.send(headers(1, request(), FLAG.endStream));
+      await repeat(client, round => frame(TYPE.continuation, 0, 1, block([[`x-${round}`, 'y']])));
+    },
+  ],
+  [
+    'empty CONTINUATION',
+    'continuations',
+    CALM,
+    async client => {
+      await client.send(headers(1, request(), FLAG.endStream));
+      await repeat(client, () => frame(TYPE.continuation, 0, 1));
+    },
+  ],
+  [
+    'empty DATA',
+    'invalid_frames',
+    CALM,
+    async client => {
+      await client.send(POST);
+      await repeat(client, () => frame(TYPE.data, 0, 1));
+    },
+  ],
+  [
+    'DATA of padding alone',
+    'protocol',
+    CALM,
+    async client => {
+      await client.send(POST);
+      await repeat(client, () => times(1_000, frame(TYPE.data, FLAG.padded, 1, Buffer.from([0]))));
+    },
+  ],
+  [
+    'empty HEADERS',
+    'invalid_frames',
+    CALM,
+    client => repeat(client, round => frame(TYPE.headers, FLAG.endStream | FLAG.endHeaders, 2 * round + 1)),
+  ],
+  [
+    'malformed requests',
+    'invalid_frames',
+    CALM,
+    client => repeat(client, round => headers(2 * round + 1, [...request(), ['Upper', 'x']])),
+  ],
+  [
+    'resets in one breath with their requests',
+    'refused_streams',
+    CALM,
+    client =>
+      repeat(client, round => requests(round, stream => frame(TYPE.rstStream, 0, stream, uint32(CANCEL)))),
+  ],
+  ['PRIORITY', 'protocol', CALM, client => repeat(client, () => times(1_000, priority()))],
+  ['unknown frames', 'protocol', CALM, client => repeat(client, () => times(1_000, frame(0x42, 0, 0, 'x')))],
+  [
+    'WINDOW_UPDATE',
+    'unexplained_bytes',
+    CALM,
+    async client => {
+      await client.send(POST);
+      for (let i = 0; i < 100; i++)
+        await client.send(times(1_000, frame(TYPE.windowUpdate, 0, 1, uint32(1))));
+    },
+  ],
+  [
+    'streams past the maximum',
+    'protocol',
+    NGHTTP2_PROTOCOL_ERROR,
+    client => repeat(client, round => requests(round, () => Buffer.alloc(0))),
+  ],
+  [
+    'resets that a WINDOW_UPDATE of 0 provokes',
+    'protocol',
+    NGHTTP2_PROTOCOL_ERROR,
+    client =>
+      repeat(client, round => requests(round, stream => frame(TYPE.windowUpdate, 0, stream, uint32(0)))),
+  ],
+  [
+    'resets that a window past its limit provokes',
+    'protocol',
+    NGHTTP2_FLOW_CONTROL_ERROR,
+    client =>
+      repeat(client, round =>
+        requests(round, stream => frame(TYPE.windowUpdate, 0, stream, uint32(0x7fffffff))),
+      ),
+  ],
+  [
+    'resets that DATA behind the end of a request provokes',
+    'protocol',
+    NGHTTP2_STREAM_CLOSED,
+    client => repeat(client, round => requests(round, stream => frame(TYPE.data, 0, stream, 'x'))),
+  ],
+  [
+    'resets that a PRIORITY of one byte provokes',
+    'protocol',
+    NGHTTP2_FRAME_SIZE_ERROR,
+    client => repeat(client, round => requests(round, stream => frame(TYPE.priority, 0, stream, 'x'))),
+  ],
+];
+
+function priority(): Buffer {
+  return frame(TYPE.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]));
+}
+
+test.each(FLOODS)(
+  'a flood of %s ends its connection, is counted, and others are served',
+  async (...flood) => {
+    const [, reason, goaway, attack] = flood;
+    const { gateway } = await start();
+    const client = await (await connectFrames(gateway.port)).begin();
+    await attack(client);
+    expect(await client.goaway()).toBe(goaway);
+    await waitFor('the connection closes', () => client.closed);
+    expect([...(await gateway.metric('weir_http2_faults_total'))]).toEqual([[`{reason="${reason}"}`, 1]]);
+    expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
+    await waitFor('nothing of it is in flight', async () => {
+      return [...(await gateway.metric('weir_requests_in_flight')).values()][0] === 0;
+    });
+  },
+);
+
+test('requests that are reset once they are under way end their connection, and each ends upstream', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  for (let round = 0; !client.closed && round < 40; round++) {
+    // Half of max_streams: the gateway may still be at the resets of the last ones.
+    const streams = Array.from({ length: 64 }, (_, i) => 128 * round + 2 * i + 1);
+    await client.send(...streams.map(stream => headers(stream, request('/held'))));
+    const arrived = () => upstream.requests.length === 64 * (round + 1) || client.closed;
+    await waitFor('the requests arrive', arrived);
+    await client.send(...streams.map(stream => frame(TYPE.rstStream, 0, stream, uint32(CANCEL))));
+  }
+  expect(await client.goaway()).toBe(CALM);
+  expect([...(await gateway.metric('weir_http2_faults_total'))]).toEqual([['{reason="resets"}', 1]]);
+  expect(upstream.requests.length).toBeLessThan(1_500);
+  await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
+});
+
+test('a body that outgrows its Content-Length ends its connection, and never reaches the upstream as a whole', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(
+    headers(1, [...request('/held', 'POST'), ['content-length', '2']], FLAG.endHeaders),
+    frame(TYPE.data, 0, 1, 'x'),
+  );
+  await waitFor('the request arrives', () => upstream.requests[0]?.bodyBytes === 1);
+  await client.send(frame(TYPE.data, 0, 1, 'xx'));
+  expect(await client.goaway()).toBe(NGHTTP2_PROTOCOL_ERROR);
+  await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
+  expect(upstream.onlyRequest.complete).toBe(false);
+});
+
+test('a header list that HPACK swells is refused by its true size, and its connection ends', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  const long = 'x'.repeat(4_000);
+  // Literal with indexing, then by its index in the dynamic table (RFC 7541, 6.2.1 and 6.1).
+  const first = block([['a', long]]);
+  first[0] = 0x40;
+  const bomb = (head: Buffer) => Buffer.concat([block(request()), head, Buffer.alloc(12_000, 0xbe)]);
+  const flags = FLAG.endStream | FLAG.endHeaders;
+  await client.send(frame(TYPE.headers, flags, 1, bomb(first)));
+  expect(await client.reset(1)).toBeGreaterThan(0);
+  await repeat(client, round => frame(TYPE.headers, flags, 2 * round + 3, bomb(Buffer.alloc(0))));
+  expect(await client.goaway()).toBe(CALM);
+  expect(upstream.requests).toEqual([]);
+});
+
+test('a client that never opens its window has its response taken away after client_read', async () => {
+  const { gateway, upstream } = await start({ timeouts: { client_read: '1s' } });
+  const client = await (await connectFrames(gateway.port)).begin([4, 0]);
+  await client.send(headers(1, request('/large')), headers(3, request('/large')));
+  expect(await client.status(1)).toBe(200);
+  expect(await client.reset(1)).toBe(NGHTTP2_INTERNAL_ERROR);
+  expect(await client.reset(3)).toBe(NGHTTP2_INTERNAL_ERROR);
+  await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
+});
+
+test.each([
+  ['sends nothing', ''],
+  ['stops inside the preface', 'PRI * HTTP/2.0\r\n'],
+  ['sends no SETTINGS', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+])('a connection that %s is closed after client_header', async (_, bytes) => {
+  const { gateway } = await start({ timeouts: { client_header: '1s' } });
+  const client = await connectFrames(gateway.port);
+  await client.send(bytes);
+  await waitFor('the connection closes', () => client.closed);
+});
+
+test('an idle connection is told to go after keep_alive, and closed', async () => {
+  const { gateway } = await start({ timeouts: { keep_alive: '1s' } });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/')));
+  expect(await client.status(1)).toBe(200);
+  expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
+  await waitFor('the connection closes', () => client.closed);
+  expect(await gateway.metric('weir_http2_faults_total')).toEqual(new Map());
+});
