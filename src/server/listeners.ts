@@ -69,7 +69,6 @@ export class Listeners {
       handshakes: this.#handshakes,
       events: connectionListener,
       ticketKeys: randomKey(48),
-      protocols: ['http/1.1'],
     };
     this.#http = new Listener(listen.http, {
       state: this.#state,

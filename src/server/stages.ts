@@ -33,26 +33,36 @@ export function openFirstStage(accepted: Accepted, client: Client, terms: StageT
 /** Opens what follows the PROXY header: the TLS handshake, or the protocol. */
 function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
   const { tls, state } = terms;
-  if (tls === null) return openProtocol(accepted, accepted.socket, client, terms);
+  if (tls === null) return openCleartext(accepted, client, terms);
   const time = { nowMs: state.clock.monotonicMs(), maxMs: state.timeouts.tlsHandshakeMs };
-  return tls.open(accepted, client, time, (socket, secured) =>
-    openProtocol(accepted, socket, secured, terms),
+  return tls.open(accepted, client, time, (socket, secured, protocol) =>
+    openProtocol(protocol === 'h2' ? 'h2' : 'http1', socket, secured, accepted, state),
   );
+}
+
+/** Opens what serves cleartext: where a listener speaks both versions, the first bytes decide. */
+function openCleartext(
+  accepted: Accepted,
+  client: Client,
+  { listener, state }: StageTerms,
+): ClientConnection {
+  const { socket } = accepted;
+  if (!listener.h2c) return openProtocol('http1', socket, client, accepted, state);
+  return new FirstBytes(socket, state, protocol => {
+    const next = openProtocol(protocol, socket, client, accepted, state);
+    accepted.become(next);
+    return next;
+  });
 }
 
 /** Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it. */
 function openProtocol(
-  accepted: Accepted,
+  protocol: 'http1' | 'h2',
   socket: Socket,
   client: Client,
-  { listener, state }: StageTerms,
+  accepted: Accepted,
+  state: ListenerState,
 ): ClientConnection {
-  if (socket !== accepted.socket || !listener.h2c)
-    return new Connection(socket, client, state, accepted.socket);
-  return new FirstBytes(socket, state, protocol => {
-    const next =
-      protocol === 'h2' ? new Http2Connection(socket, client, state) : new Connection(socket, client, state);
-    accepted.become(next);
-    return next;
-  });
+  if (protocol === 'h2') return new Http2Connection(socket, client, state);
+  return new Connection(socket, client, state, accepted.socket);
 }

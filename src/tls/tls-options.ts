@@ -3,6 +3,8 @@ export interface TlsOptions {
   /** At least one. The first is for clients that ask for no name, or for one that no certificate holds. */
   readonly certificates: readonly CertificateOptions[];
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** Protocols that clients may choose from by ALPN, the preferred first. */
+  readonly protocols: readonly string[];
   /** Null: clients are not asked for a certificate. */
   readonly clientCertificates: ClientCertificateOptions | null;
 }

@@ -6,8 +6,6 @@ import type { CertificateOptions, TlsOptions } from './tls-options.ts';
 export interface TlsServerDependencies {
   /** 48 secret bytes. Servers with equal keys and equal terms for client certificates resume each other's sessions. */
   readonly ticketKeys: Buffer;
-  /** Protocols that clients may choose from by ALPN, the preferred first. */
-  readonly protocols: readonly string[];
 }
 
 /**
@@ -19,7 +17,7 @@ export function createTlsServer(options: TlsOptions, dependencies: TlsServerDepe
   return createServer({
     ...contextOptions(options.certificates[0], options, dependencies),
     SNICallback: chooseContext(options, dependencies),
-    ALPNProtocols: [...dependencies.protocols],
+    ALPNProtocols: [...options.protocols],
     requestCert: clientCertificates !== null,
     rejectUnauthorized: clientCertificates?.required === true,
   });

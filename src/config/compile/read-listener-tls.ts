@@ -33,6 +33,7 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
   return {
     certificates,
     minVersion: config.min_version,
+    protocols: config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     clientCertificates: clientCertificates(ca, config.client_certificates?.required),
   };
 }

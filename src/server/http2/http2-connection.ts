@@ -64,8 +64,8 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
     this.#session.once('remoteSettings', () => this.#onSettings());
     this.#session.on('error', error => this.#onFault(faultOf(error)));
-    // 'close' follows and is handled.
-    socket.on('error', () => {});
+    // TLS that breaks leaves its socket open.
+    socket.on('error', () => socket.destroy());
     // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.
     socket.on('end', () => this.#session.destroy());
   }

@@ -18,8 +18,6 @@ export interface TlsTerminationDependencies {
   readonly events: ConnectionListener;
   /** 48 secret bytes: sessions are resumed as long as they stay the same. */
   readonly ticketKeys: Buffer;
-  /** Protocols offered by ALPN, the preferred first. */
-  readonly protocols: readonly string[];
 }
 
 /** TLS of one listener, for one configuration of it. */

@@ -43,6 +43,9 @@ export const listenerTlsSchema = z
       min_version: choice(['TLSv1.2', 'TLSv1.3'])
         .prefault('TLSv1.2')
         .describe('The oldest version of TLS that is spoken. The newest is TLSv1.3.'),
+      http2: yesOrNo()
+        .prefault(true)
+        .describe('Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.'),
       client_certificates: clientCertificates
         .optional()
         .describe(

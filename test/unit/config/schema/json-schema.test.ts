@@ -218,6 +218,7 @@ limits: "\${A}"
       '.limits',
       '.timeouts',
       '.caps',
+      '.http2',
       '.shutdown',
       '.log',
     ]);
