@@ -30,7 +30,7 @@ describe('the budget of failed verifications', () => {
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 
-  it('takes a token that was tried with several keys as several failures', () => {
+  it('counts a token that was tried with several keys as several failures', () => {
     const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     for (let i = 0; i < 250; i += 1) budget.failed('a', 4);
     expect(allowed(budget, 'a', 100)).toBe(10);
@@ -68,7 +68,7 @@ describe('the budget of failed verifications', () => {
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 
-  it('is each address its own', () => {
+  it('is separate for each address', () => {
     const budget = new VerificationBudget(BUDGET_OPTIONS, clock);
     spend(budget, 'a');
     expect(allowed(budget, 'b', 100)).toBe(100);
@@ -82,7 +82,7 @@ describe('the budget of failed verifications', () => {
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 
-  it('counts the failures of a bounded number of addresses, and a flood of them sets no spent one free', () => {
+  it('counts a bounded number of addresses, and a flood of them frees no spent one', () => {
     const budget = new VerificationBudget({ ...BUDGET_OPTIONS, maxAddresses: 1_000 }, clock);
     spend(budget, 'spent');
     spend(budget, 'pushed out', 999);

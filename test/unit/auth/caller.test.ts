@@ -36,7 +36,7 @@ describe('a caller', () => {
     });
   });
 
-  it('is a bot with the client as principal where the claim of bots is there', () => {
+  it('is a bot with the client as principal if the claim of bots is present', () => {
     const found = caller({ client_id: 'robot', azp: 'robot', sub: 'service-account' });
     expect(found).toMatchObject({
       kind: 'bot',
@@ -45,25 +45,25 @@ describe('a caller', () => {
     });
   });
 
-  it('is no bot by a claim that only the prototype of every object has', () => {
+  it('is not a bot by a claim that only the prototype of every object has', () => {
     expect(caller({}, { bots: { claim: 'constructor', value: null, principal: ['azp'] } }).kind).toBe('user');
   });
 
-  it.each([[null], [false], ['']])('is no bot where the claim of bots is %j', value => {
+  it.each([[null], [false], ['']])('is not a bot if the claim of bots is %j', value => {
     expect(caller({ client_id: value }).kind).toBe('user');
   });
 
-  it('is a user where no rule for bots is set', () => {
+  it('is a user if there is no rule for bots', () => {
     expect(caller({ client_id: 'robot' }, { bots: null }).kind).toBe('user');
   });
 
-  it.each([['bots'], [['staff', 'bots']]])('is a bot by the value %j where the rule names one', groups => {
+  it.each([['bots'], [['staff', 'bots']]])('is a bot by the value %j if the rule names one', groups => {
     const bots = { claim: 'groups', value: 'bots', principal: ['azp'] };
     expect(caller({ groups }, { bots }).kind).toBe('bot');
   });
 
   it.each([['staff'], [['robots']], [{ bots: 1 }], [[['bots']]], [undefined], [null]])(
-    'is none by the value %j',
+    'is not a bot by the value %j',
     groups => {
       const bots = { claim: 'groups', value: 'bots', principal: ['azp'] };
       expect(caller({ groups }, { bots }).kind).toBe('user');
@@ -99,7 +99,7 @@ describe('a principal', () => {
   const principal = (azp: string, sub: string, bot: boolean) =>
     caller({ azp, sub, is_bot: bot }, { bots: both }).principal;
 
-  it('is another for every other pair of claims, and for a bot than for a user', () => {
+  it('differs for every pair of claims, and between a bot and a user', () => {
     const character = fc.constantFrom('a', ' ', '%', '2', '0', ':', '#', '\u00e9', '\u{1f600}');
     // One text cut in two at any place, so that pairs differ in nothing but where the first claim ends.
     const cut = (text: readonly string[], at: number): [string, string] => {
@@ -139,7 +139,7 @@ describe('the identity fields', () => {
     expect(fields({ sub: '\u{1f600}!~' })[1]).toBe('%F0%9F%98%80!~');
   });
 
-  it('tell numbers and booleans, and leave every other type out', () => {
+  it('contain numbers and booleans, and leave out every other type', () => {
     const identityHeaders = ['number', 'yes', 'list', 'object', 'nothing', 'missing', 'broken'].map(
       claim => ({
         name: `X-${claim}`,

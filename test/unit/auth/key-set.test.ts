@@ -49,7 +49,7 @@ describe('the key set', () => {
     expect(issuer.fetches).toBe(12);
   });
 
-  it('is fetched up to a tenth earlier by chance', async () => {
+  it('is fetched randomly up to a tenth earlier', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch, () => 0.5).refresh();
     await vi.advanceTimersByTimeAsync(569_999);
@@ -84,7 +84,7 @@ describe('the key set', () => {
     expect(keySet.asOfMs).toBe(START_MS);
   });
 
-  it('takes in new keys and drops those that are no longer shown', async () => {
+  it('adds new keys and drops those no longer published', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
     const [old] = keySet.candidates('RS256', 'rsa-1');
@@ -99,7 +99,7 @@ describe('the key set', () => {
     expect(keySet.knows('rsa-1')).toBe(false);
   });
 
-  it('takes another key under a known name for another key', async () => {
+  it('treats another key under a known id as another key', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
     const [old] = keySet.candidates('RS256', 'rsa-1');
@@ -129,7 +129,7 @@ describe('the key set', () => {
     expect(ids()).toEqual(['rsa-1']);
   });
 
-  it('offers the keys of the name that fit the algorithm, or without a name at most four that fit', async () => {
+  it('offers the keys with the id that fit the algorithm, or without an id at most four that fit', async () => {
     const shared = { ...ecdsa, jwk: { ...ecdsa.jwk, kid: 'rsa-1' } };
     const many = Array.from({ length: 6 }, (_, index) => issuerKey('ES256', `ec-${index}`));
     await open(new ScriptedIssuer(rsa, shared, ...many).fetch).refresh();
@@ -164,7 +164,7 @@ describe('a fetch', () => {
     }
   });
 
-  it('fails after five seconds though the fetcher does not heed its signal', async () => {
+  it('fails after five seconds even if the fetcher ignores its signal', async () => {
     const issuer = new ScriptedIssuer(rsa);
     issuer.state = 'hanging';
     const done = open(issuer.fetch).refresh();
@@ -189,7 +189,7 @@ describe('a fetch', () => {
     expect(signals.map(signal => signal.aborted)).toEqual([true, true]);
   });
 
-  it('that throws at once is a failed one', async () => {
+  it('that throws at once has failed', async () => {
     const thrower: KeySetFetcher = () => {
       throw new Error('no such host');
     };
@@ -227,7 +227,7 @@ describe('a key set in the place of another', () => {
     before.close();
   });
 
-  it('leaves to the other only the fetches that are asked of it', async () => {
+  it('leaves its predecessor only the fetches that exchanges cause', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
     keySet.retire();

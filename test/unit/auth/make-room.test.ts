@@ -5,7 +5,7 @@ import { makeRoom } from '../../../src/auth/make-room.ts';
 const entries = (...moments: number[]) => new Map(moments.map(moment => [`until ${moment}`, moment]));
 const isOver = (moment: number) => moment <= 10;
 
-test('entries that are over go, even where there is room', () => {
+test('expired entries go, even if there is room', () => {
   const map = entries(9, 10, 11, 12);
   expect(makeRoom(map, 100, isOver)).toBe(0);
   expect([...map.values()]).toEqual([11, 12]);

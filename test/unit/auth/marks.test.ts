@@ -44,7 +44,7 @@ describe('the mark of a subject', () => {
     expect(all.refuse(null, START_S - 1)).toBe(false);
   });
 
-  it('is not lowered by an older answer', () => {
+  it('is not lowered by an older response', () => {
     const all = marks();
     all.learn('ada', START_S);
     all.learn('ada', START_S - 100);
@@ -52,7 +52,7 @@ describe('the mark of a subject', () => {
     expect(all.refuse('ada', START_S - 1)).toBe(true);
   });
 
-  it('is raised by a newer answer', () => {
+  it('is raised by a newer response', () => {
     const all = marks();
     all.learn('ada', START_S - 100);
     all.learn('ada', START_S);
@@ -89,7 +89,7 @@ describe('the mark of a subject', () => {
     expect(all.refuse('ada', START_S - 1)).toBe(true);
   });
 
-  it('gives way to a newer one past the bound, which is announced', () => {
+  it('is evicted by a newer one beyond the maximum, which is announced', () => {
     const all = marks({ maxSubjects: 100 });
     for (let i = 0; i < 150; i += 1) all.learn(`subject ${i}`, START_S);
     expect([...all.running()]).toHaveLength(100);

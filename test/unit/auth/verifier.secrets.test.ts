@@ -47,7 +47,7 @@ function tokens(): string[] {
   ];
 }
 
-it('No part of a token is in a verdict of refusal or in anything that is announced', async () => {
+it('no part of a token is in a refusal or in anything that is announced', async () => {
   room = await openRoom(new ScriptedIssuer(rsa), { budget: { limit: 3, checksPerSecond: 0 } });
   await vi.advanceTimersByTimeAsync(10_000);
   const said: unknown[] = [];

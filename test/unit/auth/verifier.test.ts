@@ -87,7 +87,7 @@ describe('a good token', () => {
     expect(await judge(signToken(rsa, { ...claims, iat: START_S + 1 }))).toBe('user web ada');
   });
 
-  it('tells the marks how long such tokens live', async () => {
+  it('reports the lifetime of its tokens to the marks', async () => {
     const { judge, marks } = await open();
     await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }));
     marks.learn('ada', START_S + 1);
@@ -125,7 +125,7 @@ describe('a good token', () => {
 });
 
 describe('a bad token', () => {
-  it('with a signature of another key is refused', async () => {
+  it('with a signature by another key is refused', async () => {
     const { judge } = await open();
     expect(await judge(signToken({ ...rsaNext, kid: 'rsa-1' }, claims))).toBe('invalid signature');
     expect(await judge(signToken({ ...issuerKey('ES256', 'ec-1') }, claims))).toBe('invalid signature');
@@ -166,13 +166,13 @@ describe('a bad token', () => {
     'constructor',
     '\u0000',
     'https://evil.example/key',
-  ])('with the key name %j is refused as one of an unknown key', async kid => {
+  ])('with the key id %j is refused as signed by an unknown key', async kid => {
     const { judge } = await open();
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await judge(forged({ alg: 'RS256', kid }))).toBe('invalid unknown_key');
   });
 
-  it('is refused for its claims before its signature is looked at', async () => {
+  it('is refused for its claims before its signature is checked', async () => {
     const { judge, recorder } = await open();
     const token = (changed: object) => forged({ alg: 'RS256', kid: 'rsa-1' }, { ...changed });
     expect(await judge(token({ exp: START_S - 31 }))).toBe('invalid expired');

@@ -41,14 +41,14 @@ function forged(kid: string, iat: number): string {
 }
 
 describe('a token of a key that is not known', () => {
-  it('is accepted after one fetch when the issuer shows the key', async () => {
+  it('is accepted after one fetch if the issuer publishes the key', async () => {
     const { judge, issuer } = await open();
     issuer.keys = [rsa, rsaNext];
     expect(await judge(fresh())).toBe('user web ada');
     expect(issuer.fetches).toBe(2);
   });
 
-  it('is refused when the issuer does not show the key', async () => {
+  it('is refused if the issuer does not publish the key', async () => {
     const { judge, issuer } = await open();
     expect(await judge(fresh())).toBe('invalid unknown_key');
     expect(issuer.fetches).toBe(2);
@@ -70,7 +70,7 @@ describe('a token of a key that is not known', () => {
     expect(inWords(await verdict)).toBe('unavailable 5');
   });
 
-  it('is answered at once within the cooldown: not to be judged when younger than the keys, else refused', async () => {
+  it('is answered at once within the cooldown: undecided if younger than the keys, else refused', async () => {
     const { verifier, judge, issuer } = await open();
     await judge(fresh());
     await vi.advanceTimersByTimeAsync(1_500);
@@ -88,7 +88,7 @@ describe('a token of a key that is not known', () => {
     expect(await judge(fresh(30))).toBe('invalid unknown_key');
   });
 
-  it('is judged anew when the cooldown is over: neither response was remembered', async () => {
+  it('is judged again after the cooldown, since neither response was remembered', async () => {
     const { judge, issuer } = await open();
     await judge(fresh());
     expect(await judge(fresh(61))).toBe('unavailable 5');
@@ -145,7 +145,7 @@ describe('a key', () => {
     expect(await judge(signToken(rsa, claims))).toBe('user web ada');
   });
 
-  it('that is known goes on verifying new and known tokens while the issuer is down longer than its keys are old', async () => {
+  it('that is known keeps verifying new and known tokens however long the issuer is down', async () => {
     const { judge, issuer } = await open();
     const longLived = { ...claims, exp: START_S + 100_000 };
     expect(await judge(signToken(rsa, longLived))).toBe('user web ada');
@@ -180,13 +180,13 @@ describe('before the first key set', () => {
   });
 });
 
-describe('10,000 tokens with random key names in ten seconds', () => {
+describe('10,000 tokens with random key ids in ten seconds', () => {
   it.each([
     ['up', 3],
     ['failing', 4],
     ['hanging', 2],
   ] as const)(
-    'cause few fetches while the issuer is %s, and known keys verify all the while',
+    'cause few fetches while the issuer is %s, and known keys keep verifying',
     async (state, most) => {
       const { judge, verifier, issuer } = await open(undefined, { budget: null });
       const good = signToken(rsa, claims);
@@ -213,7 +213,7 @@ describe('10,000 tokens with random key names in ten seconds', () => {
     },
   );
 
-  it('cost an address its budget, so that most are not even looked up', async () => {
+  it('use up an address’s budget, so that most are not even looked up', async () => {
     const { judge, recorder } = await open();
     let spent = 0;
     for (let i = 0; i < 10_000; i += 1) {

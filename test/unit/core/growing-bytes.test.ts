@@ -27,18 +27,18 @@ test('pieces of any size are joined in their order', () => {
   }
 });
 
-test('single bytes are copied to a new room a few times, not with each', () => {
+test('single bytes cause a few reallocations, not one each', () => {
   expect(joined(CAP, 1, new GrowingBytes()).rooms).toBeLessThan(8);
 });
 
-test('the room is no larger than the most that was said, and as large as is needed all the same', () => {
+test('the buffer is no larger than the usual length, unless it has to be', () => {
   for (const pieces of [1, 40_000, CAP])
     expect(joined(pieces, 1, new GrowingBytes(CAP)).all.buffer.byteLength).toBeLessThanOrEqual(CAP);
   expect(joined(1, 2 * CAP, new GrowingBytes(CAP)).all).toHaveLength(2 * CAP);
   expect(joined(2 * CAP, 1, new GrowingBytes(CAP)).rooms).toBeLessThan(9);
 });
 
-test('what was taken off the front is not copied on, and what was returned does not change', () => {
+test('bytes taken off the front are not copied again, and earlier results do not change', () => {
   const growing = new GrowingBytes();
   const first = growing.join(NOTHING, Buffer.from('GET /a'));
   const second = growing.join(first.subarray(4), Buffer.from('b'));
@@ -46,7 +46,7 @@ test('what was taken off the front is not copied on, and what was returned does 
   expect(second.buffer).toBe(first.buffer);
 });
 
-test('bytes from elsewhere are joined to their own end', () => {
+test('bytes from elsewhere are joined at their own end', () => {
   const growing = new GrowingBytes();
   const before = growing.join(NOTHING, Buffer.from('old'));
   expect(String(growing.join(Buffer.from('new '), Buffer.from('bytes')))).toBe('new bytes');
@@ -54,7 +54,7 @@ test('bytes from elsewhere are joined to their own end', () => {
   expect(String(before)).toBe('old');
 });
 
-test('a room that was let go is not written to again', () => {
+test('a buffer that was dropped is not written to again', () => {
   const growing = new GrowingBytes();
   const before = growing.join(NOTHING, Buffer.from('one'));
   growing.forget();

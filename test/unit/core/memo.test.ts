@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Memo } from '../../../src/core/index.ts';
 
-test('a text is made once, and again after forget', () => {
+test('a text is computed once, and again after forget', () => {
   let made = 0;
   const memo = new Memo(value => `${value}${++made}`, 10);
   expect([memo.of('a'), memo.of('a'), memo.of('b'), memo.of('a')]).toEqual(['a1', 'a1', 'b2', 'a1']);

@@ -12,7 +12,7 @@ test.each([
   expect(ownString(`before ${text} behind`.slice(7, 7 + text.length))).toBe(text);
 });
 
-test('who keeps copies of pieces does not keep the strings that they were cut from', () => {
+test('copies of slices do not keep the original strings alive', () => {
   const kept: string[] = [];
   const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 200; i++) {

@@ -9,7 +9,7 @@ test('a wait counts from the first sweep that sees it', () => {
   expect(timer.waitedMs(9_000, false)).toBe(0);
 });
 
-test('a wait counts anew whenever something moves', () => {
+test('a wait starts over whenever something moves', () => {
   const timer = new StallTimer();
   timer.waitedMs(1_000, false);
   expect(timer.waitedMs(1_500, true)).toBe(0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TwoGenerations } from '../../../src/core/two-generations.ts';
 
 describe('a map of two generations', () => {
-  it('never holds more than it may, and never says what was not put in', () => {
+  it('never holds more than its maximum, and never returns what was not put in', () => {
     const step = fc.tuple(fc.constantFrom('set', 'get', 'delete'), fc.nat(30));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), steps => {

@@ -96,7 +96,7 @@ test('a request that waited for a gate is sent to the upstream', async () => {
   expect(responses).toEqual([]);
 });
 
-test('a request that left, or was answered, while a gate waited has given its permit back, once', async () => {
+test('a request that left or was answered while a gate waited has returned its permit once', async () => {
   const { gateway, decide } = await slowlyLimited();
   const [left, answered, stays] = [
     gateway.accept(request([])),
@@ -115,7 +115,7 @@ test('a request that left, or was answered, while a gate waited has given its pe
   expect(gateway.inFlightTo('api', 'requests')).toBe(0);
 });
 
-test('a request that limits refuse holds no permit, however slow its client is to take the response', async () => {
+test('a request refused by limits holds no permit, however slowly its client reads the response', async () => {
   const { gateway, decide } = await slowlyLimited();
   const responses: number[] = [];
   const exchange = gateway.accept(request(responses));

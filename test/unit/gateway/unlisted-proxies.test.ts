@@ -56,7 +56,7 @@ describe('a private sender', () => {
     expect(heard).toEqual([]);
   });
 
-  test('is not reported for what is no address, or nobody can be', () => {
+  test('is not reported for values that are not addresses, or not a client’s', () => {
     const { proxies, heard } = watching();
     for (let i = 0; i < 1_000; i++) {
       for (const value of [
@@ -71,7 +71,7 @@ describe('a private sender', () => {
     expect(heard).toEqual([]);
   });
 
-  test('counts the address that it saw itself, whatever its clients put in front', () => {
+  test('counts the address that it saw itself, whatever its clients prepend', () => {
     const { proxies, heard } = watching();
     for (let i = 0; i < 100; i++) proxies.saw('10.0.0.5', 'X-Forwarded-For', `192.0.2.${i}, 203.0.113.7`);
     expect(heard).toEqual([]);
@@ -102,7 +102,7 @@ describe('a private sender', () => {
     expect(reported()).toEqual([]);
   });
 
-  test('is no longer told of when it is trusted', () => {
+  test('is no longer reported once it is trusted', () => {
     const { forwards, reported } = watching();
     forwards('10.0.0.5', 50, 50);
     expect(reported(new AddressSet(['10.0.0.0/24']))).toEqual([]);
@@ -127,7 +127,7 @@ describe('a public sender', () => {
     expect(heard).toEqual([]);
   });
 
-  test('counts with its /64', () => {
+  test('is counted by its /64', () => {
     const { forwards, addresses } = watching();
     for (let i = 0; i < 500; i++) forwards(`2001:db8::${i + 1}`, 1, 1, `203.0.${i % 100}.`);
     expect(addresses()).toEqual(['2001:db8::500']);
@@ -150,7 +150,7 @@ describe('a flood of senders', () => {
     expect(addresses()).toEqual(['10.0.0.5']);
   });
 
-  test('fills neither the log nor the memory', () => {
+  test('fills neither the log nor memory', () => {
     const { forwards, heard, reported } = watching();
     for (const sender of publicSenders.slice(0, 500)) forwards(sender, 500, 100);
     expect(heard).toHaveLength(64);
@@ -160,7 +160,7 @@ describe('a flood of senders', () => {
     expect(reported()).toContain('10.0.0.5');
   });
 
-  test('makes room for others when it has passed', () => {
+  test('makes room for others once it has passed', () => {
     const { forwards, reported, wait } = watching();
     for (const sender of publicSenders.slice(0, 64)) forwards(sender, 500, 100);
     wait(2 * HOUR_MS);

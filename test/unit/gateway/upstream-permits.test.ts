@@ -18,7 +18,7 @@ function take(permits: UpstreamPermits, callers: string, pool = API): (string | 
   });
 }
 
-test('a caller gets its share and no more, and what it leaves is for others', () => {
+test('a caller gets its share and no more, and the rest is for others', () => {
   const permits = new UpstreamPermits();
   const first = permit(permits, 'a');
   expect(take(permits, 'aab')).toEqual([null, 'share taken', null]);
@@ -27,7 +27,7 @@ test('a caller gets its share and no more, and what it leaves is for others', ()
   expect(take(permits, 'aa')).toEqual([null, 'share taken']);
 });
 
-test('an upstream gets no more than it takes, however many callers there are', () => {
+test('an upstream gets no more than its cap, however many callers there are', () => {
   const permits = new UpstreamPermits();
   const first = permit(permits, 'b');
   expect(take(permits, 'acde')).toEqual([null, null, null, 'full']);
@@ -37,18 +37,18 @@ test('an upstream gets no more than it takes, however many callers there are', (
   expect(take(permits, 'eb')).toEqual([null, 'full']);
 });
 
-test('a caller with its share in use hears of that, and not that the upstream is full', () => {
+test('a caller at its share is told so, and not that the upstream is full', () => {
   expect(take(new UpstreamPermits(), 'aabba')).toEqual([null, null, null, null, 'share taken']);
 });
 
-test('upstreams do not draw on each other', () => {
+test('upstreams are independent of each other', () => {
   const permits = new UpstreamPermits();
   take(permits, 'aabb');
   permit(permits, 'a', { ...API, upstream: 'other' }).giveBack();
   expect([permits.taken('other', 'requests'), permits.taken('api', 'requests')]).toEqual([0, 4]);
 });
 
-test('a permit that is given back twice is given back once', () => {
+test('a permit returned twice is returned once', () => {
   const permits = new UpstreamPermits();
   const first = permit(permits, 'a');
   take(permits, 'a');

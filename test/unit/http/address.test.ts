@@ -80,7 +80,7 @@ describe('a normalized address', () => {
       '"::1"',
     ],
     ...['for=192.0.2.7', `[${'0'.repeat(1_000)}::1]`, '::ffff:192.0.2.7:80'],
-  ])('of %j there is none', text => {
+  ])('does not exist for %j', text => {
     expect(normalizeAddress(text)).toBeNull();
   });
 
@@ -118,14 +118,14 @@ describe('the key of an address', () => {
     expect(addressKey('::1')).toBe('0:0:0:0::/64');
   });
 
-  test('is turned back into an address that a set of networks can be asked about', () => {
+  test('turns back into an address that a set of networks can look up', () => {
     const of = (address: string) => addressOfKey(addressKey(address));
     expect(of('192.0.2.7')).toBe('192.0.2.7');
     expect(of('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::');
     expect(new AddressSet(['2001:db8::/32']).has(of('2001:db8::1'))).toBe(true);
   });
 
-  test('is one for a thousand addresses of a /64', () => {
+  test('is the same for a thousand addresses of a /64', () => {
     const keys = Array.from({ length: 1_000 }, (_, i) =>
       addressKey(normalizeAddress(`2001:db8::${i.toString(16)}:1`) ?? ''),
     );
@@ -147,7 +147,7 @@ describe('the key of an address', () => {
 });
 
 describe('a set of addresses', () => {
-  test('holds what lies in its networks', () => {
+  test('contains the addresses in its networks', () => {
     const set = new AddressSet(['10.1.0.0/16', '192.0.2.7', '2001:db8::/32', '::1']);
     for (const address of ['10.1.0.0', '10.1.255.255', '192.0.2.7', '2001:db8:ffff::1', '::1']) {
       expect(set.has(address)).toBe(true);
@@ -157,21 +157,21 @@ describe('a set of addresses', () => {
     }
   });
 
-  test('takes an IPv4 network for the same when it is written as IPv6', () => {
+  test('treats an IPv4 network written as IPv6 the same', () => {
     const set = new AddressSet(['::ffff:10.1.0.0/112', '::FFFF:c000:207']);
     expect(set.has('10.1.2.3')).toBe(true);
     expect(set.has('10.2.2.3')).toBe(false);
     expect(set.has('192.0.2.7')).toBe(true);
   });
 
-  test('keeps the families apart', () => {
+  test('keeps IPv4 and IPv6 apart', () => {
     expect(new AddressSet(['::/0']).has('10.1.2.3')).toBe(false);
     expect(new AddressSet(['::/0']).has('2001:db8::1')).toBe(true);
     expect(new AddressSet(['0.0.0.0/0']).has('::1')).toBe(false);
     expect(new AddressSet(['0.0.0.0/0']).has('10.1.2.3')).toBe(true);
   });
 
-  test('without entries, or asked for something else, holds nothing', () => {
+  test('contains nothing without entries, and nothing that is not an address', () => {
     expect(new AddressSet([]).has('10.1.2.3')).toBe(false);
     expect(new AddressSet(['0.0.0.0/0', '::/0']).has('')).toBe(false);
     expect(new AddressSet(['0.0.0.0/0', '::/0']).has('unix:')).toBe(false);
@@ -222,7 +222,7 @@ describe('a set of addresses', () => {
     );
   });
 
-  test('refuses a network that is partly IPv4', () => {
+  test('rejects a network that is partly IPv4', () => {
     expect(() => new AddressSet(['::ffff:10.0.0.0/90'])).toThrow('write it as IPv4, such as 10.0.0.0/32');
   });
 });
@@ -232,23 +232,23 @@ describe('the address of a client behind a trusted proxy', () => {
   const of = (peer: string, ...forwardedFor: string[]) =>
     forwardedClient(peer, forwardedFor, trusted).address;
 
-  test('is that of a trusted peer that forwards for nobody', () => {
+  test('is the trusted peer if it forwards for nobody', () => {
     expect(of('10.1.0.1')).toBe('10.1.0.1');
     expect(of('10.1.0.1', '')).toBe('10.1.0.1');
   });
 
-  test('is the right-most one that is no trusted proxy', () => {
+  test('is the right-most one that is not a trusted proxy', () => {
     expect(of('10.1.0.1', '203.0.113.9')).toBe('203.0.113.9');
     expect(of('10.1.0.1', '192.0.2.66, 203.0.113.9, 10.1.7.7')).toBe('203.0.113.9');
     expect(of('2001:db8::1', '2001:DB9::0:1,2001:db8::2')).toBe('2001:db9::1');
     expect(of('10.1.0.1', '10.1.0.9, 203.0.113.9')).toBe('203.0.113.9');
   });
 
-  test('is the left-most where all are trusted', () => {
+  test('is the left-most one if all are trusted', () => {
     expect(of('10.1.0.1', '10.1.0.3, 10.1.0.2')).toBe('10.1.0.3');
   });
 
-  test('is the last valid one before an entry that is no address, from the right', () => {
+  test('is the one to the right of an entry that is not an address', () => {
     expect(of('10.1.0.1', '203.0.113.9, unknown, 10.1.0.2')).toBe('10.1.0.2');
     expect(of('10.1.0.1', '203.0.113.9, 999.1.1.1')).toBe('10.1.0.1');
   });
@@ -259,12 +259,12 @@ describe('the address of a client behind a trusted proxy', () => {
     expect(of('10.1.0.1', '203.0.113.9 ,\t[::ffff:10.1.0.2]:80')).toBe('203.0.113.9');
   });
 
-  test('is read from several lines as from one', () => {
+  test('is the same whether the list comes in one line or several', () => {
     expect(of('10.1.0.1', '192.0.2.66', '203.0.113.9, 10.1.0.3', '10.1.0.2')).toBe('203.0.113.9');
     expect(of('10.1.0.1', '203.0.113.9', 'nonsense')).toBe('10.1.0.1');
   });
 
-  test('does not change with empty elements', () => {
+  test('ignores empty elements', () => {
     expect(of('10.1.0.1', ',203.0.113.9,, ,10.1.0.2,', '', ',')).toBe('203.0.113.9');
     expect(of('10.1.0.1', ',,,')).toBe('10.1.0.1');
   });
@@ -279,7 +279,7 @@ describe('the address of a client behind a trusted proxy', () => {
     expect(of('10.1.0.1', `203.0.113.9${','.repeat(10_000)}`)).toBe('203.0.113.9');
   });
 
-  test('does not depend on what stands left of it', () => {
+  test('does not depend on what is to the left of it', () => {
     const junk = fc
       .array(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()), { maxLength: 5 })
       .map(entries => entries.join(','));

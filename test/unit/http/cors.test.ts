@@ -20,7 +20,7 @@ function fieldOf(fields: readonly string[], name: string): string | undefined {
 }
 
 describe('a response', () => {
-  test('to an origin on the list may be read with all that is said of limits', () => {
+  test('lets a listed origin read everything about limits', () => {
     const fields = corsFields(rules(), 'https://app.example');
     expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('https://app.example');
     expect(fieldOf(fields, 'Access-Control-Expose-Headers')).toContain('X-RateLimit-Reset-After');
@@ -30,13 +30,13 @@ describe('a response', () => {
   });
 
   test.each(['https://evil.example', 'https://app.example.evil', 'HTTPS://APP.EXAMPLE', 'null', undefined])(
-    'to %s may not, and is not cached for others',
+    'does not let %s read it, and is not cached for others',
     origin => {
       expect(corsFields(rules(), origin)).toEqual(['Vary', 'Origin']);
     },
   );
 
-  test('to any origin says so where all may', () => {
+  test('allows any origin if the list does', () => {
     const fields = corsFields(rules({ origins: null }), 'https://evil.example');
     expect(fieldOf(fields, 'Access-Control-Allow-Origin')).toBe('*');
     expect(fields).not.toContain('Vary');
@@ -59,7 +59,7 @@ describe('a preflight', () => {
     expect(askedMethod(['Origin', '', 'Access-Control-Request-Method', 'PUT'])).toBeNull();
   });
 
-  test('is told that its method and fields may be sent, and for how long that holds', () => {
+  test('learns that its method and fields are allowed, and for how long', () => {
     const fields = preflightFields(
       rules(),
       asked('Access-Control-Request-Headers', 'authorization, x-a'),
@@ -71,7 +71,7 @@ describe('a preflight', () => {
     expect(fieldOf(fields, 'Access-Control-Max-Age')).toBe('600');
   });
 
-  test('is told of the fields on the list where there is one', () => {
+  test('learns the listed fields if there is a list', () => {
     const listed = rules({ allowHeaders: ['Authorization'] });
     const fields = preflightFields(listed, asked('Access-Control-Request-Headers', 'x-secret'), 'PUT');
     expect(fieldOf(fields, 'Access-Control-Allow-Headers')).toBe('Authorization');
@@ -79,14 +79,14 @@ describe('a preflight', () => {
 
   const evil = ['Origin', 'https://evil.example', 'Access-Control-Request-Method', 'PUT'];
   test.each<[string, string[], string | null]>([
-    ['of an origin that may not', evil, 'PUT'],
-    ['for a method that is not served', asked(), null],
+    ['an origin that is not allowed', evil, 'PUT'],
+    ['a method that is not served', asked(), null],
     ...['x y"<>', 'a(b)', 'a;b', 'a\x80', '\u212aey'].map((names): [string, string[], string] => [
-      'for no field names',
+      'invalid field names',
       asked('Access-Control-Request-Headers', names),
       'PUT',
     ]),
-  ])('%s is told nothing: %j', (_, fields, method) => {
+  ])('gets nothing for %s: %j', (_, fields, method) => {
     expect(preflightFields(rules(), fields, method).filter((_, i) => i % 2 === 0)).toEqual(['Vary']);
   });
 });

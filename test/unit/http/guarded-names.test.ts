@@ -18,7 +18,7 @@ test.each([
   expect(namesIn(row)).toEqual(names);
 });
 
-test('each name is in lower case, and stands in one list', () => {
+test('each name is in lower case and in one list only', () => {
   const all = [...ORIGIN_CLAIMS, ...CALLER_CLAIMS, ...OVERRIDES];
   expect(new Set(all).size).toBe(all.length);
   expect(all).toEqual(all.map(name => name.toLowerCase()));

@@ -10,7 +10,7 @@ describe('a plain host', () => {
     },
   );
 
-  test('may have each port that there is, and no other', () => {
+  test('may have any valid port and no other', () => {
     for (let port = 0; port < 100_000; port++) {
       const [plain, bracketed] = [isPlainHost(`a:${port}`), isPlainHost(`[::1]:${port}`)];
       if (plain !== port <= 65_535 || bracketed !== plain) expect.fail(`${port}`);
@@ -32,7 +32,7 @@ describe('a plain host', () => {
     '[::1%25eth0]',
     '[1::2::3]',
     '',
-  ])('is no address that is none: %s', host => {
+  ])('is not %j', host => {
     expect(isPlainHost(host)).toBe(false);
   });
 });

@@ -14,14 +14,14 @@ describe('the value of a main parameter', () => {
     expect(mainValue(segment)).toBe(value);
   });
 
-  it('is a hash of 43 characters where it is longer than 64, another for each', () => {
+  it('is a hash of 43 characters if it is longer than 64, different for each value', () => {
     const [one, other] = ['a', 'b'].map(letter => mainValue(letter.repeat(65)));
     expect(one).toMatch(/^[\w-]{43}$/);
     expect(other).toMatch(/^[\w-]{43}$/);
     expect(other).not.toBe(one);
   });
 
-  it('is none where the bytes are not UTF-8', () => {
+  it('is null if the bytes are not UTF-8', () => {
     expect(mainValue('%FF')).toBeNull();
   });
 });

@@ -9,29 +9,29 @@ describe('Max-Forwards', () => {
     ['2147483647', 2_147_483_647],
     ['2147483648', 2_147_483_647],
     ['9'.repeat(5_000), 2_147_483_647],
-  ])('is a number, of which much is as good as more: %.20s', (value, number) => {
+  ])('is a number, capped if it is huge: %.20s', (value, number) => {
     expect(readMaxForwards(['Host', 'a', 'MAX-forwards', value])).toBe(number);
   });
 
   test.each(['', '-1', '+1', '1.0', '1e3', '0x1', '1, 2', '\u0661', 'one'])(
-    'is refused when it is none: %j',
+    'is rejected if it is not a number: %j',
     value => {
       expect(readMaxForwards(['Max-Forwards', value])).toHaveProperty('rejected');
     },
   );
 
-  test('is refused when it came twice, and missed when it did not come', () => {
+  test('is rejected if it came twice, and null if it did not come', () => {
     expect(readMaxForwards(['Max-Forwards', '1', 'max-forwards', '1'])).toHaveProperty('rejected');
     expect(readMaxForwards(['Max-Forward', '1', 'Max_Forwards', '1', 'X', 'Max-Forwards'])).toBeNull();
   });
 
-  test('is written in its place', () => {
+  test('is replaced in place', () => {
     const fields = ['A', 'b', 'max-Forwards', '8', 'C', 'd'];
     writeMaxForwards(fields, 7);
     expect(fields).toEqual(['A', 'b', 'max-Forwards', '7', 'C', 'd']);
   });
 
-  test('is written at the end where its field was taken out', () => {
+  test('is appended if its field was removed', () => {
     const fields = ['A', 'b'];
     writeMaxForwards(fields, 7);
     expect(fields).toEqual(['A', 'b', 'Max-Forwards', '7']);

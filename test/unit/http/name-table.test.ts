@@ -14,18 +14,15 @@ test('a name is found in any letter case', () => {
   expect(table.get('X-REAL-IP')).toBe('c');
 });
 
-test.each([..."!#$%&'*+.^_`|~"])(
-  '%s stands for a hyphen, since some server folds both into one',
-  character => {
-    const spelt = (name: string) => name.replaceAll('-', character);
-    expect(table.get(spelt('X-Real-IP'))).toBe('c');
-    expect(table.get(spelt('x-forwarded-Anything'))).toBe('b');
-    expect(table.find(spelt('X-Real-IP'))?.spells(spelt('X-Real-IP'))).toBe(false);
-    expect(table.find(spelt('X-Forwarded-Port'))?.spells(`X-Forwarded-Port${character}`)).toBe(false);
-  },
-);
+test.each([..."!#$%&'*+.^_`|~"])('%s counts as a hyphen, since some server treats them alike', character => {
+  const spelt = (name: string) => name.replaceAll('-', character);
+  expect(table.get(spelt('X-Real-IP'))).toBe('c');
+  expect(table.get(spelt('x-forwarded-Anything'))).toBe('b');
+  expect(table.find(spelt('X-Real-IP'))?.spells(spelt('X-Real-IP'))).toBe(false);
+  expect(table.find(spelt('X-Forwarded-Port'))?.spells(`X-Forwarded-Port${character}`)).toBe(false);
+});
 
-test('a name is spelt as it was entered in any letter case', () => {
+test('a name in any letter case counts as spelt as entered', () => {
   const odd = new NameTable([
     ['X_Corp.User', true],
     ['$ws*', true],
@@ -38,7 +35,7 @@ test('a name is spelt as it was entered in any letter case', () => {
   }
 });
 
-test('of two entries for one name the last counts, and a whole name before a prefix', () => {
+test('the last of two entries for a name wins, and a whole name wins over a prefix', () => {
   const twice = new NameTable([
     ['x-a', 1],
     ['x_a', 2],
@@ -49,7 +46,7 @@ test('of two entries for one name the last counts, and a whole name before a pre
   expect(['x-a', 'x-ab', 'x-abc', 'x-b'].map(name => twice.get(name))).toEqual([2, 5, 3, undefined]);
 });
 
-test('a prefix that says next to nothing is refused', () => {
+test('a prefix that is too short is rejected', () => {
   expect(() => new NameTable([['x-*', true]])).toThrow('"x-*" is too short for a prefix');
 });
 
@@ -59,7 +56,7 @@ test('a prefix finds every longer name, of any length', () => {
   expect(table.get('X-Forwarded')).toBeUndefined();
 });
 
-test('other names are not found, whatever they share with those that are', () => {
+test('other names are not found, however similar they are', () => {
   for (const name of ['Hosts', 'Hoss', 'Accept', '__proto__', 'constructor', 'x-real-iq', '']) {
     expect(table.get(name)).toBeUndefined();
   }

@@ -76,7 +76,7 @@ const piece = fc.oneof(
 const target = fc.array(piece, { maxLength: 12 }).map(pieces => `/${pieces.join('')}`);
 
 describe('a request target', () => {
-  test('has the canonical path that the rules give it, or none', () => {
+  test('has the canonical path that the rules define, or none', () => {
     fc.assert(
       fc.property(target, target => {
         expect(pathOf(target)).toBe(referencePath(target));
@@ -85,7 +85,7 @@ describe('a request target', () => {
     );
   });
 
-  test('is refused or canonical for any bytes whatever', () => {
+  test('is rejected or canonical for any bytes', () => {
     const bytes = fc.string({
       unit: fc.integer({ min: 0, max: 255 }).map(code => String.fromCharCode(code)),
     });
@@ -97,7 +97,7 @@ describe('a request target', () => {
     );
   });
 
-  test('once canonical stays as it is, means the same bytes, and holds nothing that is refused', () => {
+  test('stays the same once canonical, means the same bytes, and contains nothing that is rejected', () => {
     fc.assert(
       fc.property(target, target => {
         const parsed = parseTarget(target, HOST);
@@ -116,7 +116,7 @@ describe('a request target', () => {
     );
   });
 
-  test('without anything to change is the very text that came', () => {
+  test('is the same string if nothing has to change', () => {
     expect(parseTarget('/v1/@me/a:b/x.y/...', HOST)).toEqual({
       path: '/v1/@me/a:b/x.y/...',
       query: '',
@@ -181,19 +181,19 @@ describe('a request target', () => {
   });
 
   test.each(['/%E9', '/%FF%80', '/%C0x', '/%E0%A4%B9', '/%F0%9F%98%80', '/%80'])(
-    '%j passes, for it hides no character of ASCII',
+    '%j passes, since it hides no ASCII character',
     target => expect(parseTarget(target, HOST)).toMatchObject({ path: target }),
   );
 
   test.each(['?', '?a=b;c=%zz', '?x=/../%2f%00//', '?a[]=\'"\\<>{}|^`', '??'])(
-    'passes the query %j untouched',
+    'leaves the query %j unchanged',
     query => {
       expect(parseTarget(`/v1/x${query}`, HOST)).toEqual({ path: '/v1/x', query, semicolon: false });
     },
   );
 
   test.each(['?a b', '?a\r', '?\x00', '?\x7f', '?\u00e9', '?\u20ac', '?a#b'])(
-    'refuses the query %j',
+    'rejects the query %j',
     query => {
       expect(parseTarget(`/v1/x${query}`, HOST)).toHaveProperty('rejected');
     },
@@ -203,7 +203,7 @@ describe('a request target', () => {
     expect(parseTarget(target, HOST)).toMatchObject({ semicolon: true });
   });
 
-  test('in absolute form of this host becomes a path', () => {
+  test('becomes a path if it is in absolute form for this host', () => {
     expect(parseTarget('http://api.example.com/v1/%41?b', HOST)).toEqual({
       path: '/v1/A',
       query: '?b',
@@ -224,11 +224,11 @@ describe('a request target', () => {
     'http://api.example.com//x',
     'http://api.example.com#x',
     'http://api.example.com\n/',
-  ])('%j in absolute form is refused', target => {
+  ])('%j in absolute form is rejected', target => {
     expect(parseTarget(target, HOST)).toHaveProperty('rejected');
   });
 
-  test('in asterisk-form is for OPTIONS alone, as is the absolute form that proxies turn into it', () => {
+  test('may be in asterisk-form for OPTIONS only, as may the absolute form that means the same', () => {
     const serverWide = { path: '*', query: '', semicolon: false };
     expect(parseTarget('*', HOST, 'OPTIONS')).toEqual(serverWide);
     expect(parseTarget('http://api.example.com', HOST, 'OPTIONS')).toEqual(serverWide);
@@ -242,11 +242,11 @@ describe('a request target', () => {
     expect(parseTarget('/*', HOST, 'OPTIONS')).toMatchObject({ path: '/*' });
   });
 
-  test('of a host that was not named is refused in absolute form', () => {
+  test('is rejected in absolute form if no host was named', () => {
     expect(parseTarget('http:///x', '')).toHaveProperty('rejected');
   });
 
-  test('of sixteen thousand characters is read like any other', () => {
+  test('may have sixteen thousand characters', () => {
     const long = '%7e'.repeat(5_000);
     expect(pathOf(`/${long}`)).toBe(`/${'~'.repeat(5_000)}`);
     expect(pathOf('/a'.repeat(8_000))).toBe('/a'.repeat(8_000));
@@ -254,7 +254,7 @@ describe('a request target', () => {
 });
 
 describe('a decoded segment', () => {
-  test('is the text that the bytes spell', () => {
+  test('is the text of its bytes', () => {
     expect(decodeSegment('abc')).toBe('abc');
     expect(decodeSegment('a%3Ab%25%C3%A9%F0%9F%98%80')).toBe('a:b%\u00e9\u{1f600}');
     expect(decodeSegment('a+b')).toBe('a+b');
@@ -264,7 +264,7 @@ describe('a decoded segment', () => {
     expect(decodeSegment(raw)).toBeNull();
   });
 
-  test('comes back from encoding for any text', () => {
+  test('restores any encoded text', () => {
     const text = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(text, text => {

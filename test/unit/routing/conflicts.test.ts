@@ -15,7 +15,7 @@ test('routes that differ in parameter names, letter case, escapes or a trailing 
   expect(conflicts(['/**'], ['/**/'])).toEqual([[0, 1]]);
 });
 
-test('routes of one path are the same when they share a method', () => {
+test('routes of one path conflict when they share a method', () => {
   expect(conflicts(['/a', 'GET', 'POST'], ['/b'], ['/a', 'PUT', 'POST'])).toEqual([[0, 2]]);
   expect(conflicts(['/a', 'GET'], ['/a', 'POST'], ['/a', 'GET', 'POST'])).toEqual([
     [0, 2],
@@ -23,18 +23,18 @@ test('routes of one path are the same when they share a method', () => {
   ]);
 });
 
-test('of three alike, each later one is paired with the first', () => {
+test('of three equal routes, each later one is paired with the first', () => {
   expect(conflicts(['/a'], ['/a'], ['/a'])).toEqual([
     [0, 1],
     [0, 2],
   ]);
 });
 
-test('HEAD beside GET, one method beside every method, and a literal beside a parameter go together', () => {
+test('HEAD and GET, one method and every method, a literal and a parameter do not conflict', () => {
   expect(conflicts(['/a', 'GET'], ['/a', 'HEAD'], ['/a'], ['/{x}'], ['/**'], ['/'])).toEqual([]);
 });
 
-test('an escaped sign of a pattern is not that sign', () => {
+test('an escaped pattern character has no special meaning', () => {
   expect(conflicts(['/{x}'], ['/%7B%7D'], ['/**'], ['/%2A%2A'])).toEqual([]);
 });
 

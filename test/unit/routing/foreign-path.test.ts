@@ -37,19 +37,16 @@ describe('a path as other gateways take it', () => {
     expect(mistake(pattern)).toBe('none');
   });
 
-  it.each(['/v1/(a|b)', '^/v1(/|$)', '~* \\.(js|css)$'])(
-    '%s is one that no single pattern stands for',
-    path => {
-      expect(mistake(path)).toBe(
-        'a path is not a regular expression: "{name}" stands for one segment, and "**" at the end for all that follow',
-      );
-    },
-  );
+  it.each(['/v1/(a|b)', '^/v1(/|$)', '~* \\.(js|css)$'])('%s has no single equivalent pattern', path => {
+    expect(mistake(path)).toBe(
+      'a path is not a regular expression: "{name}" stands for one segment, and "**" at the end for all that follow',
+    );
+  });
 
   it.each([
     ['https://api.example.com/v1', '/v1'],
     ['http://api.example.com', '/'],
-  ])('%s is a URL of which the path is %s', (url, path) => {
+  ])('%s is a URL with the path %s', (url, path) => {
     expect(mistake(url)).toBe(`a path has no scheme and host: write "${path}"`);
   });
 
@@ -69,11 +66,11 @@ describe('a path as other gateways take it', () => {
     expect(mistake(path)).toBe(advice);
   });
 
-  it.each(['/v1/$metadata', '/prices/5$', "/a(b)'c", '/v1/a+b', '/v1/...'])('%s is a path as it is', path => {
+  it.each(['/v1/$metadata', '/prices/5$', "/a(b)'c", '/v1/a+b', '/v1/...'])('%s is a plain path', path => {
     expect(mistake(path)).toBe('none');
   });
 
-  it('is never advised to be what would be refused in its turn', () => {
+  it('never gets advice that would itself be rejected', () => {
     const piece = fc.constantFrom(
       ...[
         '/',

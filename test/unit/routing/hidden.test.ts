@@ -22,7 +22,7 @@ test('a gap, or a literal in place of a parameter, hides nothing', () => {
   expect(hidden('/a/**', '/a', '/a/b/**')).toEqual([]);
 });
 
-test('a route is hidden in all of its methods or not at all', () => {
+test('a route is hidden for all of its methods or not at all', () => {
   expect(hidden('GET,POST /a/**', 'GET /a', 'GET /a/{x}/**')).toEqual([]);
   expect(hidden('GET,POST /a/**', 'GET /a', 'POST /a', '/a/{x}/**')).toEqual([
     { index: 0, hiddenBy: [1, 3, 2] },
@@ -35,7 +35,7 @@ test('GET hides HEAD', () => {
   expect(hidden('GET /**', 'HEAD /', 'HEAD /{x}/**')).toEqual([]);
 });
 
-test('exactly the routes that no request reaches are hidden', () => {
+test('a route is hidden exactly if no request reaches it', () => {
   const path = fc.constantFrom(
     '/',
     '/a',

@@ -13,7 +13,7 @@ function mistake(path: string, methods: readonly string[] | null = null): string
 }
 
 describe('a route pattern', () => {
-  test('is read into literals, parameters and the rest', () => {
+  test('is parsed into literals, parameters and the rest', () => {
     expect(parseRoutePattern('/v1/Channels/{channel_id}/**', ['GET', 'POST'])).toEqual({
       methods: ['GET', 'POST'],
       path: '/v1/Channels/{channel_id}/**',

@@ -36,7 +36,7 @@ function takers(line: string, ...routes: string[]): number[] {
 }
 
 describe('the routes that may take what a line matches', () => {
-  it('are all that the route table picks for a request of the line', () => {
+  it('are all that the route table picks for requests of the line', () => {
     const random = new Random(7);
     let seen = 0;
     for (let round = 0; round < 400; round++) {
@@ -59,7 +59,7 @@ describe('the routes that may take what a line matches', () => {
     expect(seen).toBeGreaterThan(1_000);
   });
 
-  it('are none that another always goes before', () => {
+  it('do not include one that another always goes before', () => {
     expect(takers('/a/b', '/**', '/a/**', '/a/b')).toEqual([2]);
     expect(takers('/a/{id}', '/**', '/a/{x}', '/a/b')).toEqual([1, 2]);
     expect(takers('GET /a', '/a', 'GET /a')).toEqual([1]);
@@ -68,7 +68,7 @@ describe('the routes that may take what a line matches', () => {
     expect(takers('/a/**', '/a/{x}', '/**')).toEqual([0, 1]);
   });
 
-  it('are none where no request matches both', () => {
+  it('are empty if no request matches both', () => {
     expect(takers('/a', '/b', '/a/{x}', '/{x}/**')).toEqual([2]);
     expect(takers('POST /a', 'GET /a', 'HEAD /a')).toEqual([]);
   });

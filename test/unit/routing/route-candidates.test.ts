@@ -20,7 +20,7 @@ function randomPattern(random: Random): RoutePattern {
   return parseRoutePattern(`/${segments.map((text, i) => text.replace('x', `x${i}`)).join('/')}`, null);
 }
 
-test('the candidates of a pattern are the routes that some path of it matches too, each once and in order', () => {
+test('the candidates of a pattern are the routes that share a path with it, each once and in order', () => {
   const random = new Random(11);
   let seen = 0;
   for (let round = 0; round < 2_000; round++) {

@@ -57,7 +57,7 @@ describe('a route table', () => {
     );
   });
 
-  test('prefers a literal to a parameter and that to the rest, from the left', () => {
+  test('prefers a literal to a parameter and a parameter to the rest, from the left', () => {
     const table = tableOf(
       '/v1/{a}/messages',
       '/v1/users/{b}',
@@ -71,7 +71,7 @@ describe('a route table', () => {
     expect(table.find('GET', '/v2/users/messages')?.value).toBe('/{a}/users/messages');
   });
 
-  test('comes back from a literal that leads nowhere', () => {
+  test('backtracks from a literal that leads nowhere', () => {
     const table = tableOf('/a/b/c', '/a/{x}/d', '/{y}/b/e', '/**');
     expect(table.find('GET', '/a/b/d')).toEqual({ value: '/a/{x}/d', params: ['b'] });
     expect(table.find('GET', '/a/b/e')).toEqual({ value: '/{y}/b/e', params: ['a'] });
@@ -90,7 +90,7 @@ describe('a route table', () => {
     expect(table.find('GET', '/v1/things')?.value).toBe('/v1/things');
   });
 
-  test('takes HEAD as GET, also before a catch-all that names HEAD', () => {
+  test('treats HEAD as GET, even before a catch-all that names HEAD', () => {
     const table = tableOf('GET /v1/things', 'HEAD /v1/**');
     expect(table.find('HEAD', '/v1/things')?.value).toBe('GET /v1/things');
   });
@@ -98,7 +98,7 @@ describe('a route table', () => {
   test.each([
     ['GET /a', 'HEAD /a'],
     ['HEAD /a', 'GET /a'],
-  ])('gives HEAD to a route of its own when %s and %s are there', (...lines) => {
+  ])('gives HEAD to the route that names it with %s and %s', (...lines) => {
     expect(tableOf(...lines).find('HEAD', '/a')?.value).toBe('HEAD /a');
     expect(tableOf(...lines).find('GET', '/a')?.value).toBe('GET /a');
   });
@@ -109,7 +109,7 @@ describe('a route table', () => {
     expect(tableOf('GET /a').find('BREW', '/a')).toBeNull();
   });
 
-  test('takes ** as no segment, one, or many', () => {
+  test('matches ** with no segment, one, or many', () => {
     const table = tableOf('/v1/**');
     for (const path of ['/v1', '/v1/', '/v1/a', '/v1/a/b/c/d'])
       expect(table.find('GET', path)?.value).toBe('/v1/**');
@@ -153,12 +153,12 @@ describe('a route table', () => {
     ['DOTTED I', '/%C4%B0d', '/id'],
     ['full width', '/%EF%BC%A1', '/%EF%BD%81'],
     ['an accent', '/CAF%C3%89', '/caf%C3%A9'],
-  ])('takes a letter outside ASCII for no other one: %s', (_, path, literal) => {
+  ])('does not confuse a letter outside ASCII with another: %s', (_, path, literal) => {
     expect(tableOf(literal).find('GET', literal)?.value).toBe(literal);
     expect(tableOf(literal).find('GET', path)).toBeNull();
   });
 
-  test('takes an escape in a literal for the character that it stands for', () => {
+  test('treats an escape in a literal as the character it stands for', () => {
     const table = tableOf('/v1/things:all', '/v1/caf%C3%A9', '/v1/**');
     for (const path of ['/v1/things:all', '/v1/things%3Aall', '/v1/%40/..x/a:b/']) {
       expect(table.find('GET', path)?.value).toBe(
@@ -192,7 +192,7 @@ describe('a route table', () => {
     expect(table.find('GET', '/v1/a%2Bb%25/x/%FF')?.params).toEqual(['a%2Bb%25', '%FF']);
   });
 
-  test.each([1, 101, 8_000, 1_000_000])('takes a segment of %i characters like any other', length => {
+  test.each([1, 101, 8_000, 1_000_000])('matches a segment of %i characters like any other', length => {
     const table = tableOf('/v1/{a}/messages', '/v1/**');
     const value = 'm'.repeat(length);
     expect(table.find('GET', `/v1/${value}/messages`)).toEqual({
@@ -201,7 +201,7 @@ describe('a route table', () => {
     });
   });
 
-  test('matches a long literal however it is spelt', () => {
+  test('matches a long literal in every spelling', () => {
     const table = tableOf(`/${'%E2%82%AC'.repeat(50)}`);
     expect(table.find('GET', `/${'%E2%82%AC'.repeat(50)}`)).not.toBeNull();
   });
@@ -225,18 +225,18 @@ describe('a route table', () => {
     expect(table.find('GET', '/v1/area98/7/thing9999')).toBeNull();
   });
 
-  test('is not built from routes that match the same', () => {
+  test('cannot be built from routes that conflict', () => {
     expect(() => tableOf('/a/{x}', '/b', '/A/{y}/')).toThrow(
       'routes 0 and 2 match the same requests: /A/{y}/',
     );
   });
 
-  test('without routes finds nothing', () => {
+  test('finds nothing without routes', () => {
     expect(tableOf().find('GET', '/')).toBeNull();
   });
 });
 
-test('a literal is met with parameters behind a semicolon, so that they lead past no route', () => {
+test('a literal matches a segment with parameters after a semicolon, so that they bypass no route', () => {
   const routes = new RouteTable([
     { pattern: parseRoutePattern('/v1/admin', null), value: 'admin' },
     { pattern: parseRoutePattern('/v1/**', null), value: 'rest' },

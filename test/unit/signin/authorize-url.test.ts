@@ -9,7 +9,7 @@ const metadata = {
 };
 const parametersOf = (url: string) => [...new URL(url).searchParams];
 
-test('the query of the endpoint stays, and the four parameters follow', () => {
+test('the query of the endpoint stays, followed by the four parameters', () => {
   const url = authorizeUrl(metadata, {
     clientId: 'gateway',
     redirectUri: 'https://app.example/cb',

@@ -48,7 +48,7 @@ test.each<[AssertionAlgorithm, KeyObject, AssertionAlgorithm | null]>([
   }
 });
 
-test('a key of the older PEM form is as good', () => {
+test('a key in the older PEM form works as well', () => {
   const pkcs1 = rsa.export({ type: 'pkcs1', format: 'pem' }).toString();
   expect(withKey(pkcs1, null)).toBeTypeOf('function');
 });

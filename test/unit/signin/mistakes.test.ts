@@ -46,7 +46,7 @@ test('every mistake is found at once', () => {
   expect(JSON.stringify(found)).not.toContain('marker');
 });
 
-test('an issuer that is asked for its document must be an address that may be asked', () => {
+test('an issuer whose document is fetched must be an address that may be used', () => {
   expect(mistakes({ issuer: 'http://id.example' })).toMatchObject([{ option: 'issuer' }]);
   expect(mistakes({ issuer: 'https://id.example?x=1' })).toMatchObject([{ option: 'issuer' }]);
   expect(mistakes({ issuer: 'http://id.example', discoveryUrl: 'https://inside/x' })).toEqual([]);

@@ -36,7 +36,7 @@ describe('the value of an Authorization field', () => {
     expect(readBearer(`Bearer ${'a'.repeat(16_384)}`, schemes)).toHaveLength(16_384);
   });
 
-  it('never makes the reader throw, and what it returns is the end of the value', () => {
+  it('never makes the reader throw, and the token returned is the end of the value', () => {
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string().map(rest => `Bearer ${rest}`),

@@ -74,7 +74,7 @@ describe('the issuer', () => {
 });
 
 describe('the audience', () => {
-  it.each([['api'], [['api']], [['account', 'api']]])('%j names the one that is configured', aud => {
+  it.each([['api'], [['api']], [['account', 'api']]])('%j names the configured one', aud => {
     expect(outcome({ aud })).toBe('valid');
   });
 
@@ -97,7 +97,7 @@ describe('the audience', () => {
 
 describe('the kind of a token', () => {
   it.each(['ID', 'Refresh', 'Offline', 'Logout', 'DPoP', 'bearer', '', null, 7, ['Bearer']])(
-    'is another than access with %j as typ in the payload',
+    'is not access with %j as typ in the payload',
     typ => {
       expect(outcome({ typ })).toBe('invalid token_kind');
       expect(outcome({ typ }, { header: { typ: 'at+jwt' } })).toBe('invalid token_kind');
@@ -105,7 +105,7 @@ describe('the kind of a token', () => {
   );
 
   it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', ''])(
-    'is another with %j as typ in the header',
+    'is not access with %j as typ in the header',
     typ => {
       expect(outcome({}, { header: { typ } })).toBe('invalid token_kind');
     },
@@ -126,14 +126,14 @@ describe('the kind of a token', () => {
   });
 
   const unmarked = { typ: undefined };
-  it('of a token without a mark is taken for access only under an audience that is not the own client id', () => {
+  it('of a token without a mark is access only with an audience other than the gateway’s client id', () => {
     expect(outcome(unmarked)).toBe('valid');
     expect(outcome(unmarked, { options: { clientId: null } })).toBe('valid');
     expect(outcome(unmarked, { options: { audience: null } })).toBe('invalid token_kind');
     expect(outcome(unmarked, { options: { clientId: 'api' } })).toBe('invalid token_kind');
   });
 
-  it('is known by either mark where the audience tells nothing', () => {
+  it('is known by either mark if the audience says nothing', () => {
     for (const loose of [{ audience: null }, { clientId: 'api' }]) {
       expect(outcome({}, { options: loose })).toBe('valid');
       expect(outcome(unmarked, { options: loose, header: { typ: 'at+jwt' } })).toBe('valid');
@@ -142,7 +142,7 @@ describe('the kind of a token', () => {
 });
 
 describe('a member named __proto__', () => {
-  it('lends its members to nobody', () => {
+  it('does not lend its members to the claims', () => {
     const payload = JSON.stringify({ ...claims, iss: undefined }).replace(
       '{',
       `{"__proto__":{"iss":"${options.issuer}"},`,

@@ -29,14 +29,14 @@ describe('a key set', () => {
     expect(read({ keys: [rsaAnyAlg] }).keys[0]?.algorithms).toEqual(algorithms);
   });
 
-  it('reuses the keys it is shown that did not change', () => {
+  it('reuses keys that did not change', () => {
     const first = read({ keys: [rsa.jwk, ecdsa.jwk] }).keys;
     const second = read({ keys: [ecdsa.jwk, { ...rsa.jwk, kid: 'other' }] }, first).keys;
     expect(second[0]).toBe(first[1]);
     expect(second[1]).not.toBe(first[0]);
   });
 
-  it('imports the public part alone when an issuer shows a private one', () => {
+  it('imports only the public part when an issuer publishes a private key', () => {
     const jwk = { ...ecdsa.privateKey.export({ format: 'jwk' }), kid: 'oops' };
     expect(read({ keys: [jwk] }).keys[0]?.keyObject.type).toBe('public');
   });
@@ -102,7 +102,7 @@ describe('a key set', () => {
     }
   });
 
-  it('says nothing of keys that are not for verifying signatures, and cuts the names of those that are', () => {
+  it('reports only flawed keys that are meant for signatures, and cuts their ids', () => {
     const one = base64Url(Buffer.from([1]));
     const weak = { ...rsa.jwk, e: one };
     expect(read({ keys: [ecdsa.jwk, { ...weak, use: 'enc' }, { ...weak, alg: 'RSA-OAEP' }] }).flawed).toEqual(

@@ -17,7 +17,7 @@ function outcome(token: string): string {
 }
 
 describe('a compact JWS', () => {
-  it('is taken apart into what was signed and the signature', () => {
+  it('is split into the signed text and the signature', () => {
     const token = signParts(rsa, '{"alg":"RS256","kid":"rsa-1","typ":"JWT"}', '{"sub":"ada"}');
     expect(parseJwt(token)).toMatchObject({
       algorithm: 'RS256',
@@ -110,7 +110,7 @@ describe('a compact JWS', () => {
     },
   );
 
-  it('is refused when its JSON is no UTF-8', () => {
+  it('is refused when its JSON is not UTF-8', () => {
     const broken = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     expect(outcome(parts('{"alg":"RS256"}', broken))).toBe('malformed');
     expect(outcome(parts(Buffer.concat([broken, Buffer.from('"alg":"RS256"')])))).toBe('malformed');
@@ -120,7 +120,7 @@ describe('a compact JWS', () => {
     expect(outcome(parts(`{"alg":"RS256","crit":${crit}}`))).toBe('critical');
   });
 
-  it('is refused when the name of its key is longer than 256 characters', () => {
+  it('is refused when its key id is longer than 256 characters', () => {
     expect(outcome(parts(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(256) })))).toBe('accepted');
     expect(outcome(parts(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(257) })))).toBe('malformed');
     expect(outcome(parts(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(10_000) })))).toBe('malformed');

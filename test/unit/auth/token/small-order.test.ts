@@ -29,14 +29,14 @@ test.each([0n, 1n, P_448 - 1n, P_448, P_448 + 1n])(
   },
 );
 
-test('points of other orders and what is no point are not', () => {
+test('points of other orders and values that are not points are not of small order', () => {
   for (const y of [2n, 3n, P_25519 - 2n, ORDER_8 + 1n, (4n * ((P_25519 + 1n) / 5n)) % P_25519])
     expect(isOfSmallOrder('Ed25519', little(y, 32, false))).toBe(false);
   for (const y of [2n, P_448 - 2n, ORDER_8])
     expect(isOfSmallOrder('Ed448', little(y, 57, false))).toBe(false);
 });
 
-test('keys as they are generated are not', () => {
+test('generated keys are not of small order', () => {
   for (let i = 0; i < 50; i++) {
     const ed25519 = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
     const ed448 = generateKeyPairSync('ed448').publicKey.export({ format: 'jwk' });

@@ -12,7 +12,7 @@ class AskedSet extends AddressSet {
   }
 }
 
-test('a set of proxies is asked once about the peer of a connection', () => {
+test('the peer of a connection is looked up once per set of proxies', () => {
   const memory = new ConnectionMemory(true);
   const [first, second] = [new AskedSet(['10.0.0.5']), new AskedSet(['192.0.2.1'])];
   for (let i = 0; i < 3; i++) expect(memory.trusts('10.0.0.5', first)).toBe(true);
@@ -20,6 +20,6 @@ test('a set of proxies is asked once about the peer of a connection', () => {
   expect([first.asked, second.asked]).toEqual([1, 1]);
 });
 
-test('a peer that relays for someone unknown is not trusted, wherever it is listed', () => {
+test('a peer that relays for an unknown client is not trusted, even if listed', () => {
   expect(new ConnectionMemory(false).trusts('10.0.0.5', new AddressSet(['10.0.0.5']))).toBe(false);
 });

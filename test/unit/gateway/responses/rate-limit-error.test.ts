@@ -22,7 +22,7 @@ test("a bucket's refusal leaves its scope to the bucket headers", () => {
   expect(JSON.parse(error.body)).toEqual({ message: expect.any(String), retry_after: 0.001, global: false });
 });
 
-test('every refusal can be told so that it reads as the error object, too', () => {
+test('every refusal can be written as an error object as well', () => {
   const made = [
     bucketRefused(1_000, 'user'),
     globallyRefused(1_000),
@@ -40,7 +40,7 @@ describe('restrictions', () => {
     expect(webhookRestricted(1_000).via).toBe(true);
   });
 
-  test('say code 8', () => {
+  test('have code 8', () => {
     for (const made of [addressRestricted, callerRestricted, webhookRestricted])
       expect(JSON.parse(made(1_000).body).code).toBe(8);
   });
@@ -51,7 +51,7 @@ describe('restrictions', () => {
     expect(JSON.parse(error.body).global).toBe(false);
   });
 
-  test('are marked, so that they do not count against their sender', () => {
+  test('are marked so that they do not count against their sender', () => {
     expect(addressRestricted(1).byRestriction).toBe(true);
     expect(globallyRefused(1).byRestriction).toBe(false);
   });
@@ -72,7 +72,7 @@ test.each([
   expect(JSON.parse(error.body).retry_after).toBe(body);
 });
 
-test('every body is ASCII, so that a character of it is a byte', () => {
+test('every body is ASCII, so that a character is a byte', () => {
   for (const made of [addressRestricted, callerRestricted, webhookRestricted, globallyRefused])
     expect(made(1_234).body).toMatch(/^[\x20-\x7e]+$/);
 });

@@ -34,7 +34,7 @@ test('the six fields of a bucket', () => {
 });
 
 describe('Reset-After', () => {
-  test('is told as of the moment at which the response goes out', () => {
+  test('is measured from when the response goes out', () => {
     expect(rendered(3_000)['X-RateLimit-Reset-After']).toBe('2.999');
   });
 
@@ -42,11 +42,11 @@ describe('Reset-After', () => {
     expect(rendered(1_000.2)['X-RateLimit-Reset-After']).toBe('4.999');
   });
 
-  test.each([5_999, 6_000, 9_000])('is a millisecond at least, though the window has closed by %i', atMs => {
+  test.each([5_999, 6_000, 9_000])('is at least a millisecond when the window closed %i ms ago', atMs => {
     expect(rendered(atMs)['X-RateLimit-Reset-After']).toBe('0.001');
   });
 
-  test('is a millisecond at least where the store says 0', () => {
+  test('is at least a millisecond if the store says 0', () => {
     expect(rendered(1_000, { resetAfterMs: 0 })['X-RateLimit-Reset-After']).toBe('0.001');
   });
 });

@@ -17,7 +17,7 @@ test('an error becomes the error object of the contract', () => {
   ]);
 });
 
-test('a body is ASCII whatever it says, so that its length in characters is its length in bytes', () => {
+test('a body is always ASCII, so that its length in characters is its length in bytes', () => {
   const response = render('caf\u00e9 \u20ac \ud83d\ude00 \u007f');
   expect(/^[\x20-\x7e]*$/.test(response.body)).toBe(true);
   expect(JSON.parse(response.body).message).toBe('caf\u00e9 \u20ac \ud83d\ude00 \u007f');
@@ -42,7 +42,7 @@ test.each([
   expect(error).toMatchObject({ status, rpcCode: code });
 });
 
-test('a 405 says what is allowed, and a 503 when to come back', () => {
+test('a 405 says what is allowed, and a 503 when to retry', () => {
   expect(problems.methodNotSupported(['GET']).fields[0]).toBe('Allow');
   expect(problems.overloaded('requests').fields).toEqual(['Retry-After', '1']);
 });

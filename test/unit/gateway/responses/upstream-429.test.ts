@@ -16,7 +16,7 @@ const JSON_TYPE = ['Content-Type', 'application/json'];
 const USER = ['X-RateLimit-Scope', 'user', ...JSON_TYPE];
 const GLOBAL = ['X-RateLimit-Scope', 'global', 'X-RateLimit-Global', 'true', ...JSON_TYPE];
 
-describe("the head of an upstream's 429 speaks the contract", () => {
+describe("the head of an upstream's 429 follows the contract", () => {
   test.each([
     ['user', USER],
     ['shared', ['x-ratelimit-scope', 'shared', 'content-type', 'application/json']],
@@ -26,7 +26,7 @@ describe("the head of an upstream's 429 speaks the contract", () => {
     expect(contractHead(['retry-after', '65535', ...fields])).toEqual({ scope, retryAfterS: 65_535 });
   });
 
-  test('whatever else it says', () => {
+  test('whatever its other fields say', () => {
     const more = [
       ...['X-RateLimit-Limit', '65535', 'X-RateLimit-Remaining', '65535', 'X-RateLimit-Bucket', HASH],
       ...['X-RateLimit-Reset', '1767225600.000', 'X-RateLimit-Reset-After', '0.001', 'Server', 'x'],
@@ -71,7 +71,7 @@ describe("the head of an upstream's 429 speaks the contract", () => {
   });
 });
 
-test('a body speaks the contract with a message, and with the wait and the global of its head', () => {
+test('a body follows the contract if it has a message, and the wait and global of its head', () => {
   const body = (wait: number | string, more = '') =>
     `{"message":"","retry_after":${wait},"global":true${more}}`;
   const head = { scope: 'global', retryAfterS: 1 } as const;
@@ -83,7 +83,7 @@ test('a body speaks the contract with a message, and with the wait and the globa
   expect(bodySpeaks('[]', head)).toBe(false);
 });
 
-test('the scope of a rewritten one is that of the upstream where that says user, else shared', () => {
+test('the scope of a rewritten one is user if the upstream says so, else shared', () => {
   const scopes = ['user', 'shared', 'global', 'User', ''].map(text =>
     rewrittenScope(['x-ratelimit-scope', text]),
   );
@@ -107,7 +107,7 @@ describe('the wait of a rewritten one', () => {
     expect(wait(value)).toBe(seconds);
   });
 
-  test('is told in both places', () => {
+  test('is in the header and in the body', () => {
     const error = rewritten429(['Retry-After', '3'], 'shared', NOW_MS);
     expect(error.fields).toEqual(['Retry-After', '3', 'Cache-Control', 'no-store']);
     expect(error.scope).toBe('shared');
@@ -115,7 +115,7 @@ describe('the wait of a rewritten one', () => {
   });
 });
 
-test('beside a rewritten one stays what tells nothing of the body', () => {
+test('a rewritten one keeps the fields that do not describe the body', () => {
   const theirs = [
     'Content-Type',
     'a/b',

@@ -53,7 +53,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     expect(decode(`100\r\n${bytes}\r\n0\r\n\r\n`)).toEqual(whole(bytes));
   });
 
-  test('leaves what follows', () => {
+  test('leaves the bytes that follow', () => {
     expect(decode('1\r\nx\r\n0\r\n\r\nHTTP/1.1')).toEqual(whole('x', [], 'HTTP/1.1'));
     expect(decode('0\r\nA: b\r\n\r\nHTTP/1.1')).toEqual(whole('', ['A', 'b'], 'HTTP/1.1'));
     expect(decode('0\r\nA: ', 'b\r\n\r', '\nHTTP')).toEqual(whole('', ['A', 'b'], 'HTTP'));
@@ -103,7 +103,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     expect(() => decode(...bytes)).toThrow(MalformedMessage);
   });
 
-  test('may have extensions up to a limit in all, in however many chunks and pieces', () => {
+  test('may have extensions up to a total limit, in any number of chunks and pieces', () => {
     const extended = (chunks: number) => `1;${'a'.repeat(199)}\r\nx\r\n`.repeat(chunks);
     expect(decode(`${extended(80)}0\r\n\r\n`).text).toHaveLength(80);
     expect(decode(...`${extended(80)}0\r\n\r\n`).text).toHaveLength(80);
@@ -120,7 +120,7 @@ describe('a body in chunks (RFC 9112, 7.1)', () => {
     expect(decode(...bytes)).toEqual(expected);
   });
 
-  test('bounds its trailers also where they come in one read with much behind them', () => {
+  test('limits its trailers even if they come in one read with much more behind them', () => {
     expect(() => decode(`0\r\n${'A: b\r\n'.repeat(300)}X: ${'y'.repeat(60_000)}\r\n\r\n`)).toThrow(
       MalformedMessage,
     );

@@ -26,14 +26,14 @@ test('a long head in small pieces is read a few times, not with each', () => {
 });
 
 test.each([1, 2, 3, 4, 1_500])(
-  'a head that comes %i bytes at a time is read when its end is there',
+  'a head that comes %i bytes at a time is read once its end is there',
   bytes => {
     const text = `GET / HTTP/1.1\r\nX: ${'x'.repeat(5_000)}\r\n\r\n`;
     expect(lengthsRead(text, bytes).at(-1)).toBe(text.length);
   },
 );
 
-test('the end of a long head is looked for in each byte once or twice, not with each piece', () => {
+test('each byte of a long head is searched for the end once or twice, not with each piece', () => {
   const all = Buffer.alloc(100_000, 'x');
   const pieces = new PartialHead();
   let searched = 0;
@@ -56,7 +56,7 @@ test('a head that has reached the cap is read', () => {
   expect(pieces.worthReading(Buffer.alloc(4_096, 'x'), 4_096)).toBe(true);
 });
 
-test('behind a complete head the next is read from its first piece', () => {
+test('after a complete head, the next one is read from its first piece', () => {
   const pieces = new PartialHead();
   pieces.incomplete(100_000);
   pieces.complete();

@@ -118,7 +118,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('visible characters, tabs and those above 0x7f stand in a target', () => {
+  test('a target may contain visible characters, tabs and bytes above 0x7f', () => {
     for (const character of CHARACTERS) {
       const verdict = verdictOf(`GET /a${character}b HTTP/1.1\r\n\r\n`);
       if (isText(character) && character !== ' ')
@@ -127,7 +127,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('0 and 1 are minor versions, and the other digits those of other versions', () => {
+  test('minor versions 0 and 1 are accepted, other digits are other versions', () => {
     for (const character of CHARACTERS) {
       const verdict = verdictOf(`GET / HTTP/1.${character}\r\n\r\n`);
       if (character === '0' || character === '1')
@@ -137,7 +137,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('only CR and LF stand behind a version (RFC 9112, 2.2)', () => {
+  test('only CR and LF may follow a version (RFC 9112, 2.2)', () => {
     for (const character of CHARACTERS) {
       const behind = verdictOf(`GET / HTTP/1.1${character}\nA: b\r\n\r\n`);
       if (character === '\r') expect(behind).toMatchObject({ fields: ['A', 'b'] });
@@ -148,7 +148,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('token characters make a name (RFC 9110, 5.6.2)', () => {
+  test('a name consists of token characters (RFC 9110, 5.6.2)', () => {
     for (const character of CHARACTERS) {
       const verdict = verdictOf(`GET / HTTP/1.1\r\nX${character}Y: v\r\n\r\n`);
       if (/^[!#$%&'*+\-.^_`|~0-9A-Za-z]$/.test(character))
@@ -158,7 +158,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('all but control bytes make a value (RFC 9110, 5.5)', () => {
+  test('a value may contain all but control bytes (RFC 9110, 5.5)', () => {
     for (const character of CHARACTERS) {
       const verdict = verdictOf(`GET / HTTP/1.1\r\nX: a${character}b\r\n\r\n`);
       if (isText(character)) expect(verdict).toMatchObject({ fields: ['X', `a${character}b`] });
@@ -166,7 +166,7 @@ describe('of all bytes', () => {
     }
   });
 
-  test('space and tab alone are no part of a value where they stand around it (RFC 9112, 5.1)', () => {
+  test('only spaces and tabs around a value are dropped (RFC 9112, 5.1)', () => {
     for (const character of CHARACTERS.filter(isText)) {
       const value = character === ' ' || character === '\t' ? 'v' : `${character}v${character}`;
       expect(read(`GET / HTTP/1.1\r\nX:${character}v${character}\r\n\r\n`)?.fields).toEqual(['X', value]);
@@ -190,13 +190,13 @@ describe('a field line', () => {
     expect(verdictOf(`GET / HTTP/1.1\r\n${lines}\r\n\r\n`)).toBe('malformed');
   });
 
-  test('is one of any number: their cap is for the gateway to judge', () => {
+  test('may be one of any number: the gateway applies their cap', () => {
     expect(read(`GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(5_000)}\r\n`)?.fields).toHaveLength(10_000);
   });
 });
 
 describe('the end of a head', () => {
-  test('is not there before its last byte, and found behind it, whatever follows', () => {
+  test('is found after its last byte and not before, whatever follows', () => {
     for (let end = 0; end < HEAD.length; end++) {
       expect(read(HEAD.slice(0, end)), `${end}`).toBeNull();
       expect(read(HEAD, end), `${end} of more`).toBeNull();
@@ -208,13 +208,13 @@ describe('the end of a head', () => {
     expect(read(HEAD + 'x'.repeat(10_000))).toMatchObject(expected);
   });
 
-  test('is not looked for beyond the bytes that a head may have', () => {
+  test('is not searched for beyond the maximum head size', () => {
     expect(read(`${HEAD}more`, HEAD.length)?.bytes).toBe(HEAD.length);
     expect(read(`${HEAD}more`, HEAD.length - 1)).toBeNull();
     expect(() => read(`${HEAD}${'\0'.repeat(5_000)}`, HEAD.length - 1)).not.toThrow();
   });
 
-  test('is found behind much as behind little', () => {
+  test('is found after a long head as after a short one', () => {
     for (const length of [4_080, 4_090, 4_096, 4_100, 20_000]) {
       const text = `GET / HTTP/1.1\r\nX: ${'x'.repeat(length)}\r\n\r\n`;
       expect(read(`${text}\r\n\r\nmore`)).toMatchObject({
@@ -244,7 +244,7 @@ describe('the end of a head', () => {
     ['a control byte in a value', 'GET / HTTP/1.1\r\nA: \0'],
     ['a blank in a name', 'GET / HTTP/1.1\r\nA '],
     ['a bare CR where the head would end', 'GET / HTTP/1.1\r\n\rX'],
-  ])('is not waited for where no byte could make it a request: %s', (_, text) => {
+  ])('is rejected at once if no further byte could make it a request: %s', (_, text) => {
     expect(() => read(text)).toThrow(MalformedMessage);
   });
 
@@ -255,7 +255,7 @@ describe('the end of a head', () => {
   });
 });
 
-test('empty lines before a request are no part of it, and nothing else is left out (RFC 9112, 2.2)', () => {
+test('only empty lines before a request are skipped (RFC 9112, 2.2)', () => {
   const behind = (text: string): string => withoutEmptyLines(Buffer.from(text, 'latin1')).toString('latin1');
   expect(behind('\r\n\r\nGET / ')).toBe('GET / ');
   expect(behind('\r\n\nGET')).toBe('\nGET');
@@ -272,7 +272,7 @@ describe('fields that the last request of the connection had, too', () => {
   const readBehind = (text: string, end = text.length): IncomingHead | null =>
     readIncomingHead(Buffer.from(text, 'latin1'), end, before);
 
-  test('are the very same array, whatever the request line is and whatever follows', () => {
+  test('are the same array, whatever the request line is and whatever follows', () => {
     for (const line of ['POST /a?b=c HTTP/1.1', 'GET / HTTP/1.0', `PUT /${'x'.repeat(5_000)} HTTP/1.1`]) {
       for (const behind of ['', 'body', 'GET / HTTP/1.1\r\n\r\n']) {
         const text = HEAD.replace(/^[^\r]*/, line) + behind;
@@ -283,7 +283,7 @@ describe('fields that the last request of the connection had, too', () => {
     }
   });
 
-  test('are others when a byte of them is another', () => {
+  test('are another array if one byte differs', () => {
     for (let at = HEAD.indexOf('\n') + 1; at < HEAD.length; at++) {
       for (const byte of ['x', ' ', '\r', '\n', '\0', ':']) {
         const text = HEAD.slice(0, at) + byte + HEAD.slice(at + 1);
@@ -302,7 +302,7 @@ describe('fields that the last request of the connection had, too', () => {
     }
   });
 
-  test('are others when there are more, and none before they are complete', () => {
+  test('are another array if there are more, and null until they are complete', () => {
     const more = HEAD.replace(/\r\n$/, 'More: y\r\n\r\n');
     expect(readBehind(more)?.fields).toEqual([...(before?.fields ?? []), 'More', 'y']);
     expect(readBehind('GET / HTTP/1.1\r\n\r\n')?.fields).toEqual([]);
@@ -316,7 +316,7 @@ describe('what is remembered of a request', () => {
     return readIncomingHead(Buffer.from(text, 'latin1'), text.length)?.section;
   };
 
-  test('keeps nothing alive that came with it', () => {
+  test('keeps nothing else alive that came with it', () => {
     for (const bodyBytes of [0, 60_000]) {
       const section = behindHead(1_000, bodyBytes);
       expect(section).toHaveLength(1_000);

@@ -14,7 +14,7 @@ function piecesOf(reads: readonly string[]) {
   return { pieces, taken, bytes: body.bytes };
 }
 
-test('chunks that come in one read go on as one piece, however small they are', () => {
+test('chunks that come in one read are passed on as one piece, however small they are', () => {
   const { pieces, taken, bytes } = piecesOf([
     `${'1\r\na\r\n'.repeat(1_000)}3;x=y\r\nbcd\r\n0\r\n\r\nGET /next`,
   ]);
@@ -23,7 +23,7 @@ test('chunks that come in one read go on as one piece, however small they are', 
   expect(bytes).toBe(1_003);
 });
 
-test('what one read brought of the body goes on before the next', () => {
+test('the part of the body in one read is passed on before the next read', () => {
   expect(piecesOf(['2\r\nab\r\n4\r', '\ncd', 'ef\r\n0\r\n', '\r\n']).pieces).toEqual([
     'ab',
     'cd',

@@ -37,7 +37,7 @@ class Hands {
 }
 
 describe('a body', () => {
-  test('flows from when it is started, and tells its owner so', () => {
+  test('flows once it is started, and notifies its owner', () => {
     const { body, told } = new Hands(5);
     expect(body).toMatchObject({ flows: false, started: false, paused: false, done: false, bytes: 0 });
     body.start({ chunk: () => true, end() {}, fail() {} });
@@ -45,7 +45,7 @@ describe('a body', () => {
     expect(told).toEqual(['started']);
   });
 
-  test('of a length ends with its last byte, and leaves what follows', () => {
+  test('with a length ends with its last byte, and leaves what follows', () => {
     const hands = new Hands(5).start();
     expect(hands.read('hel')).toBe(3);
     expect(hands.body.done).toBe(false);
@@ -54,7 +54,7 @@ describe('a body', () => {
     expect(hands.taken).toEqual(['hel', 'lo', 'END']);
   });
 
-  test('in chunks ends behind its trailers, which are dropped, and leaves what follows', () => {
+  test('in chunks ends after its trailers, which are dropped, and leaves what follows', () => {
     const hands = new Hands('chunked').start();
     expect(hands.read('3\r\nhel\r\n2;x=y\r\nl')).toBe(16);
     expect(hands.read('o\r\n0\r\nX: y\r\n\r\nGET')).toBe(14);
@@ -62,7 +62,7 @@ describe('a body', () => {
     expect(hands.taken).toEqual(['hell', 'o', 'END']);
   });
 
-  test('in broken chunks is refused, and its sink hears no end', () => {
+  test('in broken chunks is rejected, and its sink sees no end', () => {
     const hands = new Hands('chunked').start();
     hands.read('2\r\nhi');
     expect(() => hands.read('!')).toThrow(MalformedMessage);
@@ -72,7 +72,7 @@ describe('a body', () => {
 });
 
 describe('a pause', () => {
-  test('follows a read that the sink has enough with, all of which is handed on', () => {
+  test('follows a read after which the sink has enough, and all of that read is passed on', () => {
     const hands = new Hands('chunked').start();
     hands.wantsMore = false;
     hands.read('1\r\na\r\n1\r\nb\r\n');
@@ -104,7 +104,7 @@ describe('a bound', () => {
     ['in chunks, what frames them counted', 'chunked', 10, '5\r\nhello\r\n', '1\r\n!\r\n0\r\n\r\n'],
     ['in chunks, up to what ends them', 'chunked', 14, '5\r\nhello\r\n0\r\n\r', '\n'],
     ['in chunks, with their extensions', 'chunked', 20, '5;a\r\nhello\r\n', `1;${'a'.repeat(20)}\r\n`],
-  ] as const)('lets as many bytes pass, and not one more: %s', (_, framing, maxBytes, first, second) => {
+  ] as const)('lets exactly that many bytes pass: %s', (_, framing, maxBytes, first, second) => {
     const hands = new Hands(framing, { maxBytes }).start();
     hands.read(first);
     expect(hands.told).toEqual(['started']);
@@ -122,7 +122,7 @@ describe('a bound', () => {
     expect(hands.taken).toEqual([]);
   });
 
-  test('may be none, or as many bytes as an empty body in chunks has', () => {
+  test('may be null, or as small as an empty body in chunks', () => {
     const unbound = new Hands(100_000).start();
     unbound.read('x'.repeat(100_000));
     expect(unbound.taken).toHaveLength(2);
@@ -133,7 +133,7 @@ describe('a bound', () => {
 });
 
 describe('a body that is thrown away', () => {
-  test('flows to its end and into nothing, whether anybody took it or not', () => {
+  test('flows to its end and is discarded, whether it had a sink or not', () => {
     const untaken = new Hands(5);
     untaken.body.discard();
     expect(untaken.told).toEqual(['flow']);
@@ -149,7 +149,7 @@ describe('a body that is thrown away', () => {
     expect(taken.taken).toEqual(['he']);
   });
 
-  test('is bound by nothing', () => {
+  test('has no limits', () => {
     const hands = new Hands(5, { maxBytes: 1 });
     hands.body.discard();
     hands.read('hello');

@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(bytes.reader.remembersFields).toBe(true);
   });
 
-  test('waits until the one before was answered', () => {
+  test('waits until the previous one is answered', () => {
     const bytes = new Bytes('waits').come(GET + POST, `hello${GET}`);
     expect(bytes.targets).toEqual(['/a']);
     expect(bytes.next().targets).toEqual(['/a', '/b']);
@@ -122,7 +122,7 @@ describe('a request', () => {
     expect(bytes.reader.waiting).toBe(0);
   });
 
-  test('with an ambiguous body has none, and nothing behind it is read', () => {
+  test('with an ambiguous body has none, and nothing after it is read', () => {
     const bytes = new Bytes('waits').come(POST.replace('5', '05') + GET);
     expect(bytes.heads[0]?.framing.bodyLength).toHaveProperty('rejected');
     expect(bytes.body).toBeNull();
@@ -139,7 +139,7 @@ describe('a body', () => {
     expect(bytes.reader).toMatchObject({ waiting: 0, body: null });
   });
 
-  test('that was never started is skipped once its request was answered', () => {
+  test('that was never started is skipped once its request is answered', () => {
     const bytes = new Bytes('waits').come(POST, 'hel');
     bytes.next();
     expect(bytes.reader.body).toBe(bytes.body);
@@ -153,13 +153,13 @@ describe('a body', () => {
 });
 
 describe('a head', () => {
-  test('is malformed as soon as no byte could mend it, and of another version where it says so', () => {
+  test('is malformed as soon as no further byte could repair it, and of another version if it says so', () => {
     expect(faultOf('GET /a HTTP/1.1\r\nHost : a')).toBeInstanceOf(MalformedMessage);
     expect(faultOf('GET / HTTP/2.0\r\n')).toBeInstanceOf(OtherVersion);
     expect(faultOf('GET /a HTTP/1.1\r\nHost: a')).toBeNull();
   });
 
-  test('may have as many bytes as its cap, and is too large with that many and no end', () => {
+  test('may be as large as its cap, and is too large at the cap without an end', () => {
     const filler = (bytes: number) => GET.replace('\r\n\r\n', `\r\nX: ${'x'.repeat(bytes)}\r\n\r\n`);
     const fits = filler(MAX_HEAD_BYTES - filler(0).length);
     for (const cut of [1, 1_000, MAX_HEAD_BYTES - 1])
@@ -169,7 +169,7 @@ describe('a head', () => {
     expect(faultOf(larger.slice(0, MAX_HEAD_BYTES))).toBeInstanceOf(OversizedHead);
   });
 
-  test('may stand behind empty lines, and is not inside one of those', () => {
+  test('may follow empty lines, which do not count as part of it', () => {
     const bytes = new Bytes().come('\r\n');
     expect(bytes.reader).toMatchObject({ insideHead: false, waiting: 0 });
     expect(bytes.come('\r').reader.insideHead).toBe(true);
@@ -197,7 +197,7 @@ describe('the end of the connection', () => {
 });
 
 describe('more bytes', () => {
-  test('are wanted up to 64 KiB behind a request, and without bound where they are read', () => {
+  test('are wanted up to 64 KiB behind a request, and without limit while they are read', () => {
     const bytes = new Bytes('waits').come(POST.replace('5', '99999'), 'x'.repeat(65_535));
     expect(bytes.reader.wantsMore).toBe(true);
     bytes.come('x');
@@ -206,7 +206,7 @@ describe('more bytes', () => {
     expect(bytes.reader).toMatchObject({ wantsMore: true, waiting: 0 });
   });
 
-  test('are thrown away behind the end', () => {
+  test('are thrown away after the end', () => {
     const bytes = new Bytes().come('GET');
     bytes.reader.giveUp();
     bytes.come(GET);

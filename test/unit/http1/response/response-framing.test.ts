@@ -93,12 +93,12 @@ describe('the connection', () => {
     [['Keep-Alive', 'xtimeout=5'], null],
     [['Keep-Alive', 'timeout=5x'], null],
     [['Keep-Alive', 'timeout=-5'], null],
-  ] as const)('is kept for as long as the server says: %j', (fields, keepAliveMs) => {
+  ] as const)('is kept as long as the server says: %j', (fields, keepAliveMs) => {
     expect(framing(fields).keepAliveMs).toBe(keepAliveMs);
   });
 });
 
-test('of the fields Transfer-Encoding alone is taken away', () => {
+test('only Transfer-Encoding is removed from the fields', () => {
   const fields = ['A', '1', ...CHUNKED, 'Connection', 'X', 'a', '2', 'Keep-Alive', 'timeout=1'];
   expect(framing(fields).fields).toEqual(['A', '1', 'Connection', 'X', 'a', '2', 'Keep-Alive', 'timeout=1']);
   expect(framing(LENGTH).fields).toEqual(LENGTH);

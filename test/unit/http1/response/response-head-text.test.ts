@@ -26,7 +26,7 @@ describe('the head of a response', () => {
     expect(head.slice(1, 4)).toEqual(['Set-Cookie: a', 'x-LOW: ', 'Set-Cookie: b']);
   });
 
-  test('passes every byte of a reason and a value as it is', () => {
+  test('passes every byte of a reason and a value unchanged', () => {
     const characters = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
     for (const [byte, character] of characters.entries()) {
       const head = responseHead(200, `<${character}>`, ['X', `[${character}]`], CLOSING);
@@ -37,7 +37,7 @@ describe('the head of a response', () => {
     }
   });
 
-  test('has one Date, the one that it was given if there is one, in any letter case (RFC 9110, 6.6.1)', () => {
+  test('has one Date, its own if it came with one, in any letter case (RFC 9110, 6.6.1)', () => {
     expect(lines([]).filter(line => /^date:/i.test(line))).toEqual([`Date: ${DATE}`]);
     for (const name of ['Date', 'date', 'DATE'])
       expect(lines([name, 'then']).filter(line => /^date:/i.test(line))).toEqual([`${name}: then`]);
@@ -54,7 +54,7 @@ describe('the head of a response', () => {
     ]);
   });
 
-  test('says that the body comes in chunks where it does, and only there (RFC 9112, 6.1)', () => {
+  test('says that the body is chunked if and only if it is (RFC 9112, 6.1)', () => {
     for (const keepAliveHint of [null, 'timeout=5']) {
       const coding = (chunked: boolean) =>
         lines([], { keepAliveHint, chunked }).filter(line => /^transfer/i.test(line));

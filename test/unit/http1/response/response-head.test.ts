@@ -138,7 +138,7 @@ describe('the end of a head', () => {
     ['a control byte in the reason', 'HTTP/1.1 200 a\0'],
     ['a control byte in a value', 'HTTP/1.1 200 OK\r\nA: \0'],
     ['a blank in a name', 'HTTP/1.1 200 OK\r\nA '],
-  ])('is not waited for where no byte could make it a response: %s', (_, text) => {
+  ])('is rejected at once if no further byte could make it a response: %s', (_, text) => {
     expect(() => read(text)).toThrow(MalformedMessage);
   });
 });

@@ -60,13 +60,13 @@ describe('a response that comes in one read', () => {
     expect(longer.body).toBe('y'.repeat(16_343));
   });
 
-  test('is not handed on whole with trailers, which have to follow', () => {
+  test('is not handed on whole with trailers, which have to follow the body', () => {
     const { sink } = read(`${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n\r\n`);
     expect(sink.events).toEqual(['head 200 null', 'end']);
     expect(sink).toMatchObject({ body: 'ok', trailers: ['A', 'b'] });
   });
 
-  test('is not over before the connection is, where nothing else ends it', () => {
+  test('ends with the connection if nothing else ends it', () => {
     const { sink, reader } = read(`${OK}\r\nhello`);
     expect(sink.events).toEqual(['head 200 null']);
     expect(reader.ended()).toBe(true);
@@ -113,7 +113,7 @@ describe('a body in several reads', () => {
     expect(reading.reader.over).toBe(true);
   });
 
-  test('goes on as one piece a read, however small its chunks are', () => {
+  test('is passed on as one piece per read, however small its chunks are', () => {
     const reading = new Reading();
     reading.read(`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
     for (const [letter, times] of [
@@ -126,7 +126,7 @@ describe('a body in several reads', () => {
     expect(reading.sink.events).toEqual(['head 200 null', 'end']);
   });
 
-  test('is lent from 2 KiB on, and copied below', () => {
+  test('is lent in pieces of 2 KiB or more, and copied in smaller ones', () => {
     const reading = read(`${OK}Content-Length: 10000\r\n\r\n`);
     reading.sink.takesAtOnce = false;
     reading.read('a'.repeat(2_047));
@@ -139,7 +139,7 @@ describe('a body in several reads', () => {
     expect(reading.slab.lent).toBe(false);
   });
 
-  test('is not lent behind a head that came in pieces: those bytes were copied already', () => {
+  test('is not lent after a head that came in pieces, since those bytes were copied already', () => {
     const reading = new Reading();
     reading.sink.takesAtOnce = false;
     reading.read(`${OK}Content-`, `Length: 20000\r\n\r\n${'x'.repeat(20_000)}`);
@@ -148,7 +148,7 @@ describe('a body in several reads', () => {
     expect(reading.sink).toMatchObject({ body: 'x'.repeat(20_000), events: ['head 200 20000', 'end'] });
   });
 
-  test('tells when the sink has enough, and takes the rest of the read all the same', () => {
+  test('reports when the sink has enough, and still passes on the rest of the read', () => {
     const reading = read(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
     reading.sink.wantsMore = false;
     reading.slab.bytes.write('1\r\na\r\n1\r\nb\r\n');
@@ -164,7 +164,7 @@ describe('a body in several reads', () => {
     expect(reading.sink.events.at(-1)).toBe('end');
   });
 
-  test('is not over when the connection is, unless nothing else ends it', () => {
+  test('does not end with the connection, unless nothing else ends it', () => {
     for (const framing of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
       const { sink, reader } = read(`${OK}${framing}\r\n\r\n`, '1');
       expect(reader.ended()).toBe(false);
@@ -182,7 +182,7 @@ describe('bytes behind a response', () => {
     ['HEAD', 'HEAD', `${OK}Content-Length: 2\r\n\r\n`],
     ['204', 'GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
     ['a length of zero', 'GET', `${OK}Content-Length: 0\r\n\r\n`],
-  ])('are no part of it and end the connection: %s', (_, method, response) => {
+  ])('are not part of it and end the connection: %s', (_, method, response) => {
     const { sink, reader } = new Reading(method).read(response + REST);
     expect(sink.body).toBe(response.includes('ok') ? 'ok' : '');
     expect(reader).toMatchObject({ over: true, close: true });
@@ -193,7 +193,7 @@ describe('bytes behind a response', () => {
 });
 
 describe('interim responses', () => {
-  test('come before the final one, in order; 100 is kept back', () => {
+  test('come before the final one, in order, without 100', () => {
     const { sink } = read(
       `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: 1\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${OK}Content-Length: 2\r\n\r\nok`,
     );
@@ -230,14 +230,14 @@ describe('interim responses', () => {
 describe('a head', () => {
   const fill = (bytes: number): string => `${OK}X: ${'x'.repeat(bytes - OK.length - 7)}\r\n\r\n`;
 
-  test('may be as large as its bound, and not larger', () => {
+  test('may be as large as its maximum, and not larger', () => {
     expect(fill(MAX_HEAD_BYTES)).toHaveLength(MAX_HEAD_BYTES);
     expect(read(fill(MAX_HEAD_BYTES)).sink.events).toEqual(['head 200 null']);
     expect(() => read(fill(MAX_HEAD_BYTES + 1))).toThrow('too large');
     expect(() => read(...fill(MAX_HEAD_BYTES + 1))).toThrow('too large');
   });
 
-  test('is bound also where much follows in the same read', () => {
+  test('is limited even if much follows in the same read', () => {
     expect(read(`${fill(MAX_HEAD_BYTES)}${'y'.repeat(50_000)}`).sink.body).toHaveLength(50_000);
     expect(() => read(`${fill(MAX_HEAD_BYTES + 1)}${'y'.repeat(50_000)}`)).toThrow('too large');
   });

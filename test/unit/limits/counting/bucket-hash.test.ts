@@ -11,18 +11,18 @@ test('a bucket is named by 32 hex digits that are the same after every restart',
   expect(bucketHash('sign-in', 'value').of('')).toBe('48d7c508cc0ca58aebce521a3588fca0');
 });
 
-test('it is the SHA-256 of the name and the value with a zero byte between, cut to half', () => {
+test('the hash is the first half of the SHA-256 of name and value with a zero byte between', () => {
   const digest = createHash('sha256').update('messages.read\0\u00e9').digest('hex');
   expect(bucketHash('messages.read', 'value').of('\u00e9')).toBe(digest.slice(0, 32));
 });
 
-test('another value or another bucket is another hash', () => {
+test('another value or another bucket has another hash', () => {
   const read = bucketHash('messages.read', 'value');
   const hashes = [read.of(''), read.of('1'), read.of('2'), bucketHash('messages.write', 'value').of('1')];
   expect(new Set(hashes).size).toBe(4);
 });
 
-test('a name and a value cannot be cut in another place', () => {
+test('name and value cannot be confused by splitting them elsewhere', () => {
   expect(bucketHash('ab', 'value').of('c')).not.toBe(bucketHash('a', 'value').of('bc'));
 });
 
@@ -32,7 +32,7 @@ test('by route, all values of a bucket share its hash', () => {
   expect(hash.of('1')).toBe(bucketHash('messages.read', 'value').of(''));
 });
 
-test('buckets that share a memory of digests keep their own hashes, also of values that come again', () => {
+test('buckets that share remembered digests keep their own hashes, also for repeated values', () => {
   const digests = new RecentDigests();
   const [read, write] = ['messages.read', 'messages.write'].map(
     name => new BucketHash(name, 'value', digests),
@@ -46,7 +46,7 @@ test('buckets that share a memory of digests keep their own hashes, also of valu
   }
 });
 
-test('a text too long to be remembered has its hash as well', () => {
+test('a text too long to be remembered is hashed as well', () => {
   const main = 'x'.repeat(8_000);
   const expected = createHash('sha256').update(`messages.read\0${main}`).digest('hex').slice(0, 32);
   expect(bucketHash('messages.read', 'value').of(main)).toBe(expected);

@@ -57,12 +57,12 @@ test('a refused request draws nothing: the next window is whole', () => {
   expect(admittedOf(50, decide)).toBe(5);
 });
 
-test('exactly the quota is admitted of 120 at once', () => {
+test('of 120 requests at once, exactly the quota is admitted', () => {
   const fifty = limits({ global: limit('50/1s', { role: 'global' }) });
   expect(admittedOf(120, () => decide(fifty))).toBe(50);
 });
 
-test('a window that nobody used for long opens anew at the next request', () => {
+test('after a long pause, the next request opens a new window', () => {
   decide();
   clock.advance(5_700);
   expect(decide()).toMatchObject({ remaining: 4, resetAtMs: 1_700_000_010_700, resetAfterMs: 5_000 });
@@ -98,7 +98,7 @@ describe('in the slack', () => {
   const decideThree = () => decide(three);
   const RESET = 1_700_000_005_000;
 
-  test('a window that has room is drawn from first', () => {
+  test('a window that has room is drawn on first', () => {
     decideThree();
     clock.advance(4_985);
     expect(decideThree()).toMatchObject({ remaining: 1, resetAtMs: RESET, resetAfterMs: 15 });
@@ -107,7 +107,7 @@ describe('in the slack', () => {
     expect(decideThree()).toMatchObject({ remaining: 2, resetAtMs: RESET + 5_000, resetAfterMs: 5_000 });
   });
 
-  test('a window that is used up goes on being told, and the next one is drawn from', () => {
+  test('a used-up window is still announced while the next one is drawn on', () => {
     admittedOf(3, decideThree);
     clock.advance(4_985);
     const early = { admitted: true, remaining: 0, resetAtMs: RESET, resetAfterMs: 15 };
@@ -121,7 +121,7 @@ describe('in the slack', () => {
     expect(decideThree().admitted).toBe(false);
   });
 
-  test('the next window is told once it is used up as well: a wait for the one that ends would not do', () => {
+  test('the next window is announced once it is used up too, since waiting for the ending one is not enough', () => {
     admittedOf(3, decideThree);
     clock.advance(4_985);
     expect(admittedOf(2, decideThree)).toBe(2);
@@ -131,7 +131,7 @@ describe('in the slack', () => {
   });
 
   test.each([1, 2, 3, 20])(
-    'a client of %i a second is never refused though it rounds its waits down',
+    'a client with a limit of %i per second is never refused though it rounds its waits down',
     units => {
       const set = limits({ caller: limit(`${units}/1s`) });
       for (let i = 0; i < 200; i++) {
@@ -143,7 +143,7 @@ describe('in the slack', () => {
   );
 });
 
-test('who always comes early gains nothing over a hundred windows', () => {
+test('a client that always comes early gains nothing over a hundred windows', () => {
   const second = limits({ caller: limit('5/1s') });
   let admitted = admittedOf(20, () => decide(second));
   const startMs = clock.monotonicMs();
@@ -166,7 +166,7 @@ test('a step of the wall clock admits nobody and refuses nobody', () => {
   expect(decide().admitted).toBe(true);
 });
 
-test('after a step of more than a second Reset is announced anew, once', () => {
+test('after a step of more than a second, Reset is corrected once', () => {
   const before = copyOf(decide());
   clock.stepWorld(-1_001);
   const after = copyOf(decide());
@@ -177,7 +177,7 @@ test('after a step of more than a second Reset is announced anew, once', () => {
   expect(decide().resetAtMs).toBe(after.resetAtMs);
 });
 
-test('a refusal announces it anew as well, and the responses after it tell the same', () => {
+test('a refusal corrects it as well, and later responses announce the same', () => {
   admittedOf(5, decide);
   clock.stepWorld(90_000);
   const told = decide().resetAtMs;
@@ -186,13 +186,13 @@ test('a refusal announces it anew as well, and the responses after it tell the s
   expect(decide().resetAtMs).toBe(told);
 });
 
-test('a step of a second or less leaves Reset as announced', () => {
+test('a step of a second or less leaves the announced Reset as it is', () => {
   const before = copyOf(decide());
   clock.stepWorld(1_000);
   expect(decide().resetAtMs).toBe(before.resetAtMs);
 });
 
-test('the next window, opened early after a step, goes on from the time that is true now', () => {
+test('the next window, opened early after a step, is announced by the corrected clock', () => {
   admittedOf(5, decide);
   clock.advance(4_990);
   clock.stepWorld(60_000);

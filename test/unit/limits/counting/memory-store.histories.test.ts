@@ -12,7 +12,7 @@ const history = fc.record({
   steps: fc.array(number, { minLength: STEPS, maxLength: STEPS, size: 'max' }),
 });
 
-test(`in ${HISTORIES} histories of ${STEPS} steps the store says what a naive limiter says`, () => {
+test(`in ${HISTORIES} histories of ${STEPS} steps the store decides as a naive limiter does`, () => {
   const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
   process.stdout.write(`histories: SEED=${seed}\n`);
   fc.assert(

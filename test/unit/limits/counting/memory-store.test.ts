@@ -33,12 +33,12 @@ describe('one request on several limits', () => {
     expect(store.decide(all, 'user:a', 'c1')).toMatchObject({ role: 'caller', limit: 3, remaining: 2 });
   });
 
-  test('is described by the resource’s limit where the bucket has no other', () => {
+  test('is described by the resource’s limit if the bucket has no other', () => {
     const set = limits({ global, resource });
     expect(store.decide(set, 'user:a', 'c1')).toMatchObject({ role: 'resource', limit: 4, remaining: 3 });
   });
 
-  test('has no bucket to describe where there is only the global limit, or none', () => {
+  test('has no bucket to describe if there is only the global limit, or none', () => {
     const nothing = { admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 };
     expect(store.decide(limits({ global }), 'user:a', '')).toMatchObject(nothing);
     expect(store.decide(limits({}), 'user:a', '')).toMatchObject(nothing);
@@ -57,7 +57,7 @@ describe('one request on several limits', () => {
     expect(remaining({ resource }, '', 'c1')).toBe(1);
   });
 
-  test('draws on none when the resource’s limit refuses, whose key is shared', () => {
+  test('draws on none when the resource’s limit refuses, and reports that key as shared', () => {
     admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
     admittedOf(1, () => store.decide(all, 'user:b', 'c1'));
     expect(store.decide(all, 'user:b', 'c1')).toMatchObject({
@@ -83,20 +83,20 @@ describe('one request on several limits', () => {
     expect(remaining({ resource }, '', 'c3')).toBe(4);
   });
 
-  test('makes no key when it is refused', () => {
+  test('creates no key when it is refused', () => {
     admittedOf(6, () => store.decide(limits({ global }), 'user:a', ''));
     expect(store.counts.keys).toBe(1);
     store.decide(all, 'user:a', 'c1');
     expect(store.counts.keys).toBe(1);
   });
 
-  test('names the global limit first, also when a bucket’s wait is longer', () => {
+  test('names the global limit first, even if a bucket’s wait is longer', () => {
     admittedOf(3, () => store.decide(all, 'user:a', 'c1'));
     admittedOf(3, () => store.decide(all, 'user:a', 'c2'));
     expect(store.decide(all, 'user:a', 'c1')).toMatchObject({ role: 'global', retryAfterMs: 1_000 });
   });
 
-  test('names the limit of the bucket with the longest wait', () => {
+  test('names the bucket’s limit with the longest wait', () => {
     const short = limit('1/1s', { role: 'resource', main: 'channel_id' });
     store.decide(limits({ caller: own, resource: short }), 'user:a', 'c1');
     store.decide(limits({ caller: own }), 'user:a', 'c1');
@@ -136,7 +136,7 @@ describe('keys', () => {
     expect(admittedOf(3, () => store.decide(set, 'user:b', 'c1'))).toBe(1);
   });
 
-  test('of the global limit, of a bucket and of its resource are apart though all be of one name and period', () => {
+  test('of the global limit, a bucket and its resource are apart even with the same name and period', () => {
     const set = limits({
       global: limit('2/5s', { role: 'global' }),
       caller: limit('2/5s'),
@@ -146,7 +146,7 @@ describe('keys', () => {
     expect(store.counts.keys).toBe(3);
   });
 
-  test('are gone some time after their windows, and their callers with them', () => {
+  test('disappear some time after their windows, and their callers with them', () => {
     const set = limits({ global, caller: own, resource });
     for (let i = 0; i < 100; i++) store.decide(set, `user:${i}`, `c${i}`);
     expect(store.counts).toMatchObject({ keys: 300, callers: 100 });
@@ -155,7 +155,7 @@ describe('keys', () => {
     expect(store.counts).toMatchObject({ keys: 0, callers: 0, evictions: 0 });
   });
 
-  test('go without a tick too: each decision cleans more than it makes', () => {
+  test('disappear without a tick too: each decision cleans more than it creates', () => {
     const set = limits({ global, caller: own, resource });
     for (let i = 0; i < 300; i++) store.decide(set, `user:${i}`, `c${i}`);
     expect(store.counts.keys).toBe(900);
@@ -213,7 +213,7 @@ describe('giving back a unit of a resource', () => {
     expect(store.decide(set, 'user:a', 'c1').resourceWindow).toBe(0);
   });
 
-  describe('that is smooth', () => {
+  describe('of a smooth limit', () => {
     const smooth = limit('4/4s', { role: 'resource', algorithm: 'smooth' });
     const set = limits({ resource: smooth });
 
@@ -241,7 +241,7 @@ describe('giving back a unit of a resource', () => {
 });
 
 describe('a look without drawing', () => {
-  test('tells what is left now and when it will be whole', () => {
+  test('shows what is left now and when the quota will be full', () => {
     store.decide(limits({ caller: own }), 'user:a', 'c1');
     clock.advance(1_000);
     expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
@@ -254,7 +254,7 @@ describe('a look without drawing', () => {
     });
   });
 
-  test('tells who would be refused', () => {
+  test('shows who would be refused', () => {
     admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
     expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
       admitted: false,
@@ -263,7 +263,7 @@ describe('a look without drawing', () => {
     });
   });
 
-  test('of a key without counter shows the whole quota, now, and makes no key', () => {
+  test('shows the whole quota of a key without a counter, and creates no key', () => {
     expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
       remaining: 3,
       resetAtMs: 1_700_000_000_000,
@@ -272,7 +272,7 @@ describe('a look without drawing', () => {
     expect(store.counts.keys).toBe(0);
   });
 
-  test('of a window that is over shows the whole quota', () => {
+  test('shows the whole quota once the window is over', () => {
     store.decide(limits({ caller: own }), 'user:a', 'c1');
     clock.advance(6_000);
     expect(store.peek(limits({ caller: own }), 'user:a', 'c1')).toMatchObject({
@@ -313,18 +313,18 @@ describe('a reload', () => {
     ['algorithm', limit('3/5s', { main: 'channel_id', algorithm: 'smooth' })],
     ['main parameter', limit('3/5s', { main: 'guild_id' })],
     ['bucket name', limit('3/5s', { main: 'channel_id', bucket: 'b2' })],
-  ])('that changes the %s starts anew', (_what, changed) => {
+  ])('that changes the %s starts over', (_what, changed) => {
     admittedOf(3, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
     expect(admittedOf(5, () => store.decide(limits({ caller: changed }), 'user:a', 'c1'))).toBe(3);
   });
 
-  test('and back finds the counters of before', () => {
+  test('to the previous limits finds their counters again', () => {
     admittedOf(2, () => store.decide(limits({ caller: own }), 'user:a', 'c1'));
     store.decide(limits({ caller: limit('3/6s', { main: 'channel_id' }) }), 'user:a', 'c1');
     expect(admittedOf(5, () => store.decide(limits({ caller: own }), 'user:a', 'c1'))).toBe(1);
   });
 
-  test('that gives bots their own number of the same period keeps what they have drawn', () => {
+  test('that gives bots their own number for the same period keeps what they have drawn', () => {
     admittedOf(2, () => store.decide(limits({ caller: limit('3/5s') }), 'bot:a', ''));
     expect(store.decide(limits({ caller: limit('9/5s') }), 'bot:a', '').remaining).toBe(6);
   });
@@ -336,7 +336,7 @@ describe('a caller with too many main values', () => {
     for (const main of ['c1', 'c2', 'c3']) store.decide(limits({ caller: own }), 'user:a', main);
   });
 
-  test('has one further key for all that follow', () => {
+  test('has one more key for all further values', () => {
     const set = limits({ caller: own });
     expect(['c4', 'c5', 'c6', 'c7'].map(main => store.decide(set, 'user:a', main).admitted)).toEqual([
       true,
@@ -347,7 +347,7 @@ describe('a caller with too many main values', () => {
     expect(store.counts).toMatchObject({ keys: 4, callerOverflows: 4, sharedOverflows: 0 });
   });
 
-  test('is alone to blame for that key, and nobody else draws on it', () => {
+  test('does not share that key with anyone else', () => {
     const set = limits({ caller: own });
     admittedOf(3, () => store.decide(set, 'user:a', 'c4'));
     const refused = { admitted: false, sharedKey: false, otherParts: true };
@@ -402,7 +402,7 @@ describe('a full store', () => {
     expect(['a', 'b', 'c', 'd', 'e'].map(caller => remaining(two, caller))).toEqual([2, 1, 1, 1, 1]);
   });
 
-  test('holds no more for a million addresses, and who is exhausted stays so', () => {
+  test('holds no more keys for a million addresses, and exhausted ones stay exhausted', () => {
     store = newStore(clock, { maxKeys: 1_000 });
     for (let i = 0; i < 10; i++) store.decide(one, `exhausted ${i}`, '');
     for (let i = 0; i < 1_000_000; i++) store.decide(two, `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, '');
@@ -410,7 +410,7 @@ describe('a full store', () => {
     for (let i = 0; i < 10; i++) expect(store.decide(one, `exhausted ${i}`, '').admitted).toBe(false);
   });
 
-  test('takes the place of a key whose window is over without counting it', () => {
+  test('replaces a key whose window is over without counting an eviction', () => {
     const short = limits({ caller: limit('2/1s', { bucket: 'short' }) });
     for (const caller of ['a', 'b', 'c']) store.decide(two, caller, '');
     store.decide(short, 'd', '');
@@ -431,7 +431,7 @@ describe('a full store', () => {
     expect(store.counts).toMatchObject({ keys: 4, evictions: 99 });
   });
 
-  test('of exhausted keys alone lets one key a limit stand in for all others', () => {
+  test('full of exhausted keys lets one key per limit stand in for all others', () => {
     for (const caller of ['a', 'b', 'c', 'd']) store.decide(one, caller, '');
     expect(store.decide(two, 'e', '')).toMatchObject({ admitted: true, remaining: 1 });
     expect(store.decide(two, 'f', '')).toMatchObject({ admitted: true, remaining: 0 });
@@ -446,7 +446,7 @@ describe('a full store', () => {
     expect(store.counts).toMatchObject({ keys: 4, evictions: 0, sharedOverflows: 4 });
   });
 
-  test('never drops a key of the request that it decides', () => {
+  test('never drops a key of the request being decided', () => {
     const several = limits({ global: limit('9/9s', { role: 'global' }), caller: limit('9/9s') });
     for (const caller of ['a', 'b', 'c', 'd']) store.decide(limits({ caller: limit('9/18h') }), caller, '');
     store.decide(several, 'x', '');
@@ -461,7 +461,7 @@ describe('a full store', () => {
     }
   });
 
-  test('takes back what it made for a request that its stand-in refuses', () => {
+  test('removes what it created for a request that the stand-in refuses', () => {
     store = newStore(clock, { maxKeys: 1 });
     const set = limits({ global: limit('5/5s', { role: 'global' }), caller: limit('1/10s') });
     expect(store.decide(set, 'a', '')).toMatchObject({ admitted: true, remaining: 0 });

@@ -23,7 +23,7 @@ test('a full burst is admitted, and Reset is the moment of full refill', () => {
   expect(responses[9]?.resetAtMs).toBe(1_700_000_010_000);
 });
 
-test('then one request is admitted every period / units, and the wait told is until the next', () => {
+test('then one request is admitted every period / units, and the announced wait lasts until the next', () => {
   admittedOf(10, decide);
   expect(decide()).toMatchObject({
     admitted: false,
@@ -38,14 +38,14 @@ test('then one request is admitted every period / units, and the wait told is un
   expect(decide()).toMatchObject({ admitted: false, retryAfterMs: 1_000 });
 });
 
-test('what is left comes back one by one while nobody asks', () => {
+test('units come back one by one while nobody asks', () => {
   admittedOf(10, decide);
   clock.advance(3_500);
   expect(store.peek(tenInTen, 'user:a', '')).toMatchObject({ remaining: 3, resetAfterMs: 6_500 });
   expect(admittedOf(20, decide)).toBe(3);
 });
 
-test('a request that comes in the slack is admitted and draws its full step: nobody gains', () => {
+test('a request in the slack is admitted and draws a full step, so nobody gains', () => {
   admittedOf(10, decide);
   let admitted = 0;
   for (let i = 0; i < 100; i++) {
@@ -66,7 +66,7 @@ test.each(['50/1s', '100/1s', '1000/1s', '65535/1s', '7/1s', '3/1s', '13/7s', '6
   },
 );
 
-test('a limit of 7 in 3 s admits exactly 7,007 in 3,000 s to somebody who always asks', () => {
+test('a limit of 7 in 3 s admits exactly 7,007 in 3,000 s to a client that always asks', () => {
   const set = smooth('7/3s');
   let admitted = 0;
   for (let ms = 0; ms <= 3_000_000 - 100; ms += 100) {
@@ -79,7 +79,7 @@ test('a limit of 7 in 3 s admits exactly 7,007 in 3,000 s to somebody who always
 });
 
 test.each(['50/1s', '500/1s', '1000/1s', '65535/1s', '3/1s'])(
-  'of %s, waiting 2 ms less than told is enough',
+  'of %s, waiting 2 ms less than announced is enough',
   quota => {
     const set = smooth(quota);
     for (let i = 0; i < 200; i++) {
@@ -92,7 +92,7 @@ test.each(['50/1s', '500/1s', '1000/1s', '65535/1s', '3/1s'])(
   },
 );
 
-test('Reset never goes back, although the two clocks tick apart', () => {
+test('Reset never moves back, although the two clocks drift apart', () => {
   let last = 0;
   for (let i = 0; i < 1_000; i++) {
     clock.advance(0.37);
@@ -103,7 +103,7 @@ test('Reset never goes back, although the two clocks tick apart', () => {
   }
 });
 
-test('after a step of the wall clock of more than a second Reset is that of the world again', () => {
+test('after the wall clock steps by more than a second, Reset follows it', () => {
   admittedOf(10, decide);
   clock.stepWorld(60_000);
   expect(decide().resetAtMs).toBe(1_700_000_070_000);
@@ -111,7 +111,7 @@ test('after a step of the wall clock of more than a second Reset is that of the 
   expect(decide().resetAtMs).toBe(1_699_999_950_000);
 });
 
-test('a reload from many units to few keeps how full the limit is, and no odd part of a millisecond', () => {
+test('a reload from many units to few keeps the fill level, without an odd fraction of a millisecond', () => {
   const many = smooth('64999/10s');
   admittedOf(32_500, () => decide(many));
   const few = smooth('2/10s');

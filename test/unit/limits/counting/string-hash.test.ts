@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { StringHash } from '../../../../src/limits/counting/string-hash.ts';
 
-test('a string is hashed as HalfSipHash says, one round a word and three to finish', () => {
+test('a string is hashed by HalfSipHash with one round per word and three to finish', () => {
   for (const text of [
     'a',
     'ab',
@@ -30,7 +30,7 @@ test('the reference below gives the values that the authors published', () => {
   expect(computed).toEqual(published);
 });
 
-test('another key is another hash', () => {
+test('another key gives another hash', () => {
   const [one, two] = [new StringHash(1, 2), new StringHash(1, 3)];
   one.read('caller');
   two.read('caller');

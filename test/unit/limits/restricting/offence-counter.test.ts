@@ -31,7 +31,7 @@ function times(count: number, act: () => void): void {
 }
 
 describe('events', () => {
-  test('are borne up to the quota, then the wait until the window closes is told', () => {
+  test('are tolerated up to the quota, then the wait until the window closes is returned', () => {
     const counter = new EventCounter(options());
     counter.use(parseQuota('2/1m'));
     clock.advance(0.5);
@@ -47,7 +47,7 @@ describe('events', () => {
     times(9, () => expect(counter.count(A, '')).toBe(0));
   });
 
-  test('keep their counts when a reload changes the number alone', () => {
+  test('keep their counts when a reload changes only the number', () => {
     const counter = new EventCounter(options());
     counter.use(parseQuota('5/1m'));
     times(3, () => counter.count(A, ''));
@@ -55,7 +55,7 @@ describe('events', () => {
     expect(counter.count(A, '')).toBeGreaterThan(0);
   });
 
-  test('of those for whom there is no room are held against nobody', () => {
+  test('without room for a key of their own count against nobody', () => {
     const counter = new EventCounter(options(1));
     counter.use(parseQuota('1/1m'));
     counter.count(A, '');
@@ -72,7 +72,7 @@ describe('invalid requests', () => {
     invalid.use(rule('10000/10m'));
   });
 
-  test('10,000 in ten minutes are borne, the next one restricts the address for ten minutes', () => {
+  test('10,000 in ten minutes are tolerated, and the next one restricts the address for ten minutes', () => {
     times(10_000, () => invalid.note(A));
     expect(restrictions.addressWaitMs(A)).toBe(0);
     invalid.note(A);
@@ -105,15 +105,15 @@ describe('invalid requests', () => {
     expect(restrictions.size).toBe(0);
   });
 
-  test('restrict for as long as the newest rule says', () => {
+  test('restrict for as long as the latest rule says', () => {
     invalid.use(rule('1/10m', 5_000));
     times(2, () => invalid.note(A));
     expect(restrictions.addressWaitMs(A)).toBe(5_000);
   });
 });
 
-describe('a webhook that is not there', () => {
-  test('may be called ten times by an address; then that address is refused on that webhook', () => {
+describe('a webhook that does not exist', () => {
+  test('may be called ten times by an address, which is then refused on that webhook', () => {
     const webhooks = new WebhookNotFound(restrictions, options());
     webhooks.use(rule('10/10m'));
     times(10, () => webhooks.note(A, 'abc'));
@@ -160,14 +160,14 @@ describe('refusals that are ignored', () => {
     expect(restrictions.addressWaitMs(A)).toBe(0);
   });
 
-  test('do not count within a second of the first: those were on their way already', () => {
+  test('do not count within a second of the first, since those may have been in flight', () => {
     refuse('c1', 5_000);
     clock.advance(1_000);
     times(99, () => refuse('c1', 4_000));
     expect(restrictions.size).toBe(0);
   });
 
-  test('do not count once the wait is over: the next refusal is a first one', () => {
+  test('do not count once the wait is over: the next refusal counts as a first one', () => {
     times(99, () => {
       refuse('c1', 5_000);
       clock.advance(5_000);
@@ -207,7 +207,7 @@ describe('refusals that are ignored', () => {
     expect(restrictions.addressWaitMs(A)).toBe(600_000);
   });
 
-  test('of a caller without principal do not count where the rule leaves addresses alone', () => {
+  test('of a caller without principal do not count if the rule excludes addresses', () => {
     ignored.use({ ...rule('2/10m'), addresses: false });
     refuse('c1', 5_000, null);
     clock.advance(1_001);
@@ -275,7 +275,7 @@ describe('refusals that are ignored', () => {
       expect(restricts(step100, everyMs, 600_000, asks, true)).toBe(false);
     });
 
-    test('do not count within a second of the first: those were on their way already', () => {
+    test('do not count within a second of the first, since those may have been in flight', () => {
       expect(restricts(step100, 0.4, 1_000, 2)).toBe(false);
     });
   });

@@ -64,7 +64,7 @@ test('an address is refused until its time is over', () => {
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
 });
 
-test('a step of the wall clock does not change how long', () => {
+test('a step of the wall clock does not change how long a restriction lasts', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   clock.stepWorld(3_600_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
@@ -86,7 +86,7 @@ test('a listener hears who is restricted, why, and when it is over', () => {
   expect(restrictions.size).toBe(0);
 });
 
-test('a release is heard once, whether a look or the sweep comes first', () => {
+test('a release is announced once, whether a check or the sweep comes first', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   clock.advance(1_000);
   restrictions.addressWaitMs('192.0.2.1');
@@ -95,7 +95,7 @@ test('a release is heard once, whether a look or the sweep comes first', () => {
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(1);
 });
 
-test('a restriction tells its end in the time of the world', () => {
+test('a restriction announces its end by the wall clock', () => {
   const ends: number[] = [];
   const listener = {
     restricted: (r: Restriction) => ends.push(r.untilEpochMs),
@@ -106,13 +106,13 @@ test('a restriction tells its end in the time of the world', () => {
   expect(ends).toEqual([1_700_000_600_000]);
 });
 
-test('a principal, an address and a webhook of the same text are apart', () => {
+test('a principal, an address and a webhook with the same text are separate', () => {
   restrictPrincipal(restrictions, 'x', 'ignored_refusals', 1_000);
   expect(restrictions.addressWaitMs('x')).toBe(0);
   expect(restrictions.webhookWaitMs('x', 'abc')).toBe(0);
 });
 
-test('an address on one webhook is refused there only, and nobody else is', () => {
+test('an address restricted on one webhook is refused there only, and no other address is', () => {
   restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(1_000);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'def')).toBe(0);
@@ -138,7 +138,7 @@ test('an address on the allow list is never restricted', () => {
   expect(restrictions.isExempt('192.0.2.1')).toBe(true);
 });
 
-test('an address that comes onto the allow list is released', () => {
+test('an address that is put on the allow list is released', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
   restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
@@ -149,13 +149,13 @@ test('an address that comes onto the allow list is released', () => {
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(2);
 });
 
-test('when there is no room, one more is not made, and the ones that run stay', () => {
+test('without room, no restriction is added, and those in force stay', () => {
   for (const n of [1, 2, 3, 4]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
   expect(heard.at(-1)).toBe('no room for 192.0.2.4');
   expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([1_000, 1_000, 1_000, 0]);
 });
 
-test('one that is over makes room', () => {
+test('an expired restriction makes room', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   for (const n of [2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 9_000);
   clock.advance(1_000);
@@ -163,13 +163,13 @@ test('one that is over makes room', () => {
   expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([0, 8_000, 8_000, 9_000]);
 });
 
-test('one that is held can be made longer when there is no room', () => {
+test('a restriction in force can be prolonged without room for another', () => {
   for (const n of [1, 2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
 });
 
-describe('what gateways tell each other', () => {
+describe('a restriction shared between gateways', () => {
   const forTenSeconds = 10_000;
 
   /** Two gateways, of which the second adopts what the first announces. */
@@ -189,7 +189,7 @@ describe('what gateways tell each other', () => {
     return { first, second, announced, tell };
   }
 
-  test('names nobody', () => {
+  test('does not name its subject', () => {
     const { first, announced } = pair();
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
     expect(announced).toEqual([
@@ -202,7 +202,7 @@ describe('what gateways tell each other', () => {
     ]);
   });
 
-  test('holds at the other, for whom it is meant alone, and is not announced again', () => {
+  test('applies at the other gateway to its subject only, and is not announced again', () => {
     const { first, second, tell } = pair();
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
     restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
@@ -221,7 +221,7 @@ describe('what gateways tell each other', () => {
     expect([second.size, second.adopted]).toEqual([3, 0]);
   });
 
-  test('ends at the other as well, whether anybody came by or not', () => {
+  test('ends at the other gateway as well, whether its subject sent anything or not', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
@@ -232,7 +232,7 @@ describe('what gateways tell each other', () => {
     expect(second.size).toBe(0);
   });
 
-  test('does not hold for whom the own list exempts, also from a later list on', () => {
+  test('does not apply to addresses on the gateway’s own allow list, even if added later', () => {
     const { first, second, tell } = pair();
     second.neverRestrict(address => address === '192.0.2.1');
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
@@ -242,7 +242,7 @@ describe('what gateways tell each other', () => {
     expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
   });
 
-  test('that comes back to where it began changes nothing; a longer one prolongs it, without a word', () => {
+  test('changes nothing where it began; a longer one prolongs it silently', () => {
     const { first, second, announced, tell } = pair();
     restrictAddress(second, '192.0.2.1', 'invalid_requests', forTenSeconds);
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
@@ -255,7 +255,7 @@ describe('what gateways tell each other', () => {
     expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
   });
 
-  test('can be told again as a whole, with what is left of it', () => {
+  test('can be announced again with its remaining time', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
@@ -266,7 +266,7 @@ describe('what gateways tell each other', () => {
     expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
   });
 
-  test('finds no room beyond the most, and that is told', () => {
+  test('is dropped beyond the maximum, and that is reported', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2, 3, 4]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();

@@ -17,8 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-describe('what waits', () => {
-  test('is overdue when its time is over, not before', async () => {
+describe('a waiting response', () => {
+  test('is overdue when its time is up, not before', async () => {
     deadlines.add(waiting('a'));
     await vi.advanceTimersByTimeAsync(49);
     expect(late).toEqual([]);
@@ -34,7 +34,7 @@ describe('what waits', () => {
     expect(late).toEqual([]);
   });
 
-  test('is told once: a response after that is nobody’s', async () => {
+  test('is reported once, and ignored if it comes later', async () => {
     const a = waiting('a');
     deadlines.add(a);
     await vi.advanceTimersByTimeAsync(200);
@@ -42,7 +42,7 @@ describe('what waits', () => {
     expect(late).toEqual(['a']);
   });
 
-  test('is overdue each in its own time', async () => {
+  test('is overdue at its own time', async () => {
     for (const name of ['a', 'b', 'c']) {
       deadlines.add(waiting(name));
       await vi.advanceTimersByTimeAsync(20);
@@ -54,7 +54,7 @@ describe('what waits', () => {
     expect(late).toEqual(['a', 'b', 'c']);
   });
 
-  test('is watched again after a time when nothing waited', async () => {
+  test('is watched after an idle time, too', async () => {
     const a = waiting('a');
     deadlines.add(a);
     deadlines.remove(a);
@@ -65,7 +65,7 @@ describe('what waits', () => {
   });
 });
 
-test('a response that was read after a pause of the process, but came in time, counts', async () => {
+test('counts if it came in time and was read late, after a pause of the process', async () => {
   vi.useRealTimers();
   const a = waiting('a');
   deadlines.add(a);

@@ -61,7 +61,7 @@ async function poke(): Promise<void> {
 }
 
 describe('reading', () => {
-  test('goes on from where it was, portion by portion, and the board is loaded after the last', async () => {
+  test('continues where it stopped, portion by portion, and the board is loaded after the last', async () => {
     redis.replies.push(['a', 2, 1, 'topic:x', '7', 900], ['a', 3, 0, 'topic:y', '8', 800]);
     expect(board.isLoaded).toBe(false);
     await poke();
@@ -89,7 +89,7 @@ describe('reading', () => {
     expect([board.isLoaded, mentioned, learnt]).toEqual([false, 1, []]);
   });
 
-  test('passes over facts that make no sense', async () => {
+  test('skips facts that make no sense', async () => {
     redis.replies.push([
       'a',
       9,
@@ -116,7 +116,7 @@ describe('reading', () => {
 });
 
 describe('posting', () => {
-  test('waits for Redis, and tells then for how long it still holds', async () => {
+  test('waits for Redis, and then states the remaining time', async () => {
     isShared = false;
     board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
     await poke();
@@ -127,7 +127,7 @@ describe('posting', () => {
     expect([redis.posts, board.outgoing]).toEqual([[['topic:x', 1, 600]], 0]);
   });
 
-  test('leaves out what is over meanwhile', async () => {
+  test('leaves out facts that have expired meanwhile', async () => {
     isShared = false;
     board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
     clock.advance(1_000);
@@ -136,7 +136,7 @@ describe('posting', () => {
     expect([redis.posts, board.outgoing]).toEqual([[], 0]);
   });
 
-  test('is done again when it failed', async () => {
+  test('is repeated after a failure', async () => {
     redis.failing = true;
     board.post({ name: 'topic:x', value: 1, forMs: 1_000 });
     await poke();
@@ -146,26 +146,26 @@ describe('posting', () => {
     expect([redis.posts.length, board.outgoing]).toEqual([1, 0]);
   });
 
-  test('of a smaller value after a larger one tells the larger', async () => {
+  test('of a smaller value after a larger one sends the larger', async () => {
     board.post({ name: 'topic:x', value: 2, forMs: 1_000 });
     board.post({ name: 'topic:x', value: 1, forMs: 9_000 });
     await poke();
     expect(redis.posts).toEqual([[['topic:x', 2, 1_000]].flat()]);
   });
 
-  test('of many takes several commands', async () => {
+  test('of many facts takes several commands', async () => {
     for (let i = 0; i < 450; i++) board.post({ name: `topic:${i}`, value: 1, forMs: 1_000 });
     await poke();
     expect(redis.posts.map(args => args.length / 3)).toEqual([200, 200, 50]);
   });
 });
 
-describe('a board that has lost what was on it', () => {
+describe('a board that has lost its facts', () => {
   test.each([
-    ['is another one', ['b', 9, 0]],
+    ['has another id', ['b', 9, 0]],
     ['is empty', ['', 0, 0]],
-    ['counts from further back', ['a', 4, 0]],
-  ])('since it %s is told everything that is known', async (_how, reply) => {
+    ['has fewer facts', ['a', 4, 0]],
+  ])('gets every known fact again if it %s', async (_how, reply) => {
     redis.replies.push(['a', 5, 0]);
     await poke();
     expect(redis.posts).toEqual([]);
@@ -175,7 +175,7 @@ describe('a board that has lost what was on it', () => {
     expect(redis.posts).toEqual([['topic:k', 3, 700]]);
   });
 
-  test('is not told twice: what somebody has begun anew is no loss', async () => {
+  test('does not get them twice: a board started over by another gateway is not a loss', async () => {
     known = [{ name: 'topic:k', value: 3, forMs: 700 }];
     await poke();
     redis.replies.push(['b', 1, 0]);

@@ -76,14 +76,14 @@ test('however many one offender commits, a batch is one command for each offende
   expect(sent).toHaveLength(2);
 });
 
-test('keys name nobody', async () => {
+test('keys name no offender', async () => {
   const feed = newFeed();
   feed.note(by('192.0.2.1'), rule);
   await feed.flush();
   expect(sent[0]?.[0]).toMatch(/^p:invalid_requests:60000:[\w-]{22}$/);
 });
 
-test('the one after those that are borne is told of, and those before are not', async () => {
+test('the first offence beyond the tolerated number is reported, and none before', async () => {
   const feed = newFeed();
   times(8, () => feed.note(by('192.0.2.1'), rule));
   await feed.flush();
@@ -93,7 +93,7 @@ test('the one after those that are borne is told of, and those before are not', 
   expect(exceeded).toEqual(['192.0.2.1']);
 });
 
-test('nothing is sent while Redis is away, and what was gathered meanwhile goes there on its return', async () => {
+test('nothing is sent while Redis is away, and what was gathered is sent on its return', async () => {
   const feed = newFeed();
   isShared = false;
   times(3, () => feed.note(by('192.0.2.1'), rule));
@@ -104,7 +104,7 @@ test('nothing is sent while Redis is away, and what was gathered meanwhile goes 
   expect(sent.map(([, events]) => events)).toEqual([3]);
 });
 
-test('what is older than its window is not counted any more', async () => {
+test('offences older than their window are no longer counted', async () => {
   const feed = newFeed();
   isShared = false;
   times(3, () => feed.note(by('192.0.2.1'), rule));
@@ -116,7 +116,7 @@ test('what is older than its window is not counted any more', async () => {
   expect(sent.map(([, events]) => events)).toEqual([1]);
 });
 
-test('a batch that found nobody is sent again, one that was late is not: it may have been counted', async () => {
+test('a batch that was not sent is sent again, but not one without a timely reply, which may have been counted', async () => {
   const feed = newFeed();
   feed.note(by('192.0.2.1'), rule);
   failure = new RedisError('disconnected', 'gone');
@@ -134,7 +134,7 @@ test('a batch that found nobody is sent again, one that was late is not: it may 
   expect(mentioned).toBe(2);
 });
 
-test('of too many offenders those who offend most go first, and the others with the next batch', async () => {
+test('of too many offenders the worst go first, and the others with the next batch', async () => {
   const feed = newFeed();
   for (let n = 0; n < 1_500; n++) feed.note(by(`offender ${n}`), rule);
   times(2, () => feed.note(by('192.0.2.1'), rule));

@@ -11,7 +11,7 @@ test('each of three gateways enforces a third, rounded down, and never less than
   expect(divided.resource).toBeNull();
 });
 
-test('what they count stays under the same identity', () => {
+test('divided limits keep their identity', () => {
   expect(new DividedLimits().of(set, 3).global?.identity).toBe(set.global?.identity);
 });
 
@@ -19,7 +19,7 @@ test('one gateway alone enforces the whole', () => {
   expect(new DividedLimits().of(set, 1)).toBe(set);
 });
 
-test('a set is divided once, and anew for another number', () => {
+test('a set is divided once per number of gateways', () => {
   const limitsOf = new DividedLimits();
   expect(limitsOf.of(set, 2)).toBe(limitsOf.of(set, 2));
   expect(limitsOf.of(set, 5).global?.units).toBe(10);

@@ -7,7 +7,7 @@ test('the wait doubles from half a second to 15 seconds and stays there', () => 
   ]);
 });
 
-test('chance takes up to half of the wait, and a tenth of a refresh', () => {
+test('jitter takes up to half of the wait, and a tenth of a refresh', () => {
   expect(retryDelayMs(1, 0.5)).toBe(375);
   expect(retryDelayMs(9, 0.999_999)).toBeGreaterThan(7_500);
   expect(refreshDelayMs(600_000, 0)).toBe(600_000);

@@ -54,7 +54,7 @@ test('the operator’s endpoints come first, and the document need not have them
   });
 });
 
-test('all endpoints given are metadata enough, two of them are not', () => {
+test('three configured endpoints need no document, two do', () => {
   const three = { authorization: 'https://a/', token: 'https://t/', keySet: 'https://k/' };
   expect(configuredMetadata(options({ endpoints: three }))).toMatchObject({ tokenEndpoint: 'https://t/' });
   expect(configuredMetadata(options({ endpoints: { ...three, keySet: null } }))).toBeUndefined();
@@ -70,7 +70,7 @@ test.each([
   undefined,
   null,
   ['https://id.example/realms/main'],
-])('the issuer %j is another one', issuer => {
+])('the issuer %j is a different one', issuer => {
   expect(() => readMetadata({ ...document, issuer }, options())).toThrow(
     `says issuer ${JSON.stringify(issuer) ?? 'nothing'}, the configuration says "https://id.example/realms/main"`,
   );
@@ -90,11 +90,11 @@ test.each(['authorization_endpoint', 'token_endpoint', 'jwks_uri'])(
   },
 );
 
-test.each([null, 7, 'text', []])('%j is no document', value => {
+test.each([null, 7, 'text', []])('%j is not a document', value => {
   expect(() => readMetadata(value, options())).toThrow('the discovery document');
 });
 
-test('the host for client certificates is used by who has one', () => {
+test('the host for client certificates is used with a certificate', () => {
   const aliased = { ...document, mtls_endpoint_aliases: { token_endpoint: 'https://mtls.example/token' } };
   const tls = { ca: null, certificate: 'PEM', key: 'PEM' };
   expect(readMetadata(aliased, options()).tokenEndpoint).toBe('https://id.example/token');

@@ -51,7 +51,7 @@ test('the first good response makes it ready', async () => {
   expect(events).toEqual([{ outcome: 'learnt', failures: 0, nextMs: 600_000, ready: true, cause: null }]);
 });
 
-test('a provider that is away is asked again and again, ever more seldom', async () => {
+test('an unreachable provider is retried at growing intervals', async () => {
   const { room, events, asked } = provider([down]);
   room.start();
   await vi.advanceTimersByTimeAsync(0);
@@ -67,7 +67,7 @@ test('a provider that is away is asked again and again, ever more seldom', async
   expect(events.at(-1)).toMatchObject({ outcome: 'failed', failures: 8, ready: false, cause: down });
 });
 
-test('while all is well it is asked once a period', async () => {
+test('while all is well it is asked once per period', async () => {
   const { room, events, asked, changes } = provider([metadata()], { refreshMs: 10_000 });
   room.start();
   await vi.advanceTimersByTimeAsync(0);
@@ -79,7 +79,7 @@ test('while all is well it is asked once a period', async () => {
   expect(changes).toHaveLength(1);
 });
 
-test('a failure changes nothing that is known and is soon tried again', async () => {
+test('a failure changes nothing known and is soon retried', async () => {
   const { room, events } = provider([metadata(), down, down, metadata()], { refreshMs: 10_000 });
   room.start();
   await vi.advanceTimersByTimeAsync(10_000);
@@ -98,14 +98,14 @@ test('other endpoints are announced and used', async () => {
   expect(changes).toEqual([metadata(), moved]);
 });
 
-test('what is thrown by others is not handed to the log', async () => {
+test('foreign errors do not reach the log', async () => {
   const { room, events } = provider([new SyntaxError('Unexpected token "marker"')]);
   room.start();
   await vi.advanceTimersByTimeAsync(0);
   expect(String(events[0]?.cause)).toBe('ProviderFault: discovery failed in the gateway');
 });
 
-test('after it is stopped nothing is asked and nothing is learnt', async () => {
+test('once stopped, it asks and learns nothing', async () => {
   const { room, events, asked } = provider([metadata()], { refreshMs: 1_000 });
   room.start();
   room.stop();

@@ -36,7 +36,7 @@ test('everything that Keycloak issues has its place, in the order of the contrac
   expect(mark).toEqual({ subject: 'alice', notBefore: 1_600_000_000 });
 });
 
-test('an opaque access token alone becomes the least answer there is', () => {
+test('an opaque access token alone becomes the minimal response', () => {
   expect(response({})).toEqual({
     accessToken: 'opaque',
     tokenType: 'Bearer',
@@ -45,7 +45,7 @@ test('an opaque access token alone becomes the least answer there is', () => {
   });
 });
 
-test('what is missing is taken from the tokens', () => {
+test('missing members are taken from the tokens', () => {
   const claims = { exp: 1_700_000_060, sid: 'of the access token', sub: 'alice' };
   const refresh = { exp: 1_700_000_600 };
   expect(response({ access_token: jwt(claims), refresh_token: jwt(refresh) })).toMatchObject({
@@ -58,7 +58,7 @@ test('what is missing is taken from the tokens', () => {
   });
 });
 
-test('what the provider says comes before what its tokens say', () => {
+test('the provider’s members go before the claims of its tokens', () => {
   const token = jwt({ exp: 1_700_000_060, sid: 'token' });
   const members = {
     access_token: token,
@@ -74,7 +74,7 @@ test('a token that has expired already expires in 0 seconds', () => {
   expect(response({ access_token: jwt({ exp: 5 }) })).toHaveProperty('expiresIn', 0);
 });
 
-test('without a refresh token there is nothing to say about its end', () => {
+test('without a refresh token there is no expiry for it', () => {
   expect(response({ refresh_expires_in: 0 })).not.toHaveProperty('refreshExpiresIn');
 });
 
@@ -110,7 +110,7 @@ describe('a number of seconds', () => {
     true,
     {},
     [300],
-  ])('%j is none, and counts as missing', value => {
+  ])('%j is not one, and counts as missing', value => {
     expect(response({ expires_in: value })).not.toHaveProperty('expiresIn');
     expect(response({ refresh_token: 'r', refresh_expires_in: value })).not.toHaveProperty(
       'refreshExpiresIn',
@@ -120,7 +120,7 @@ describe('a number of seconds', () => {
   });
 });
 
-test.each([null, '', 7, true, {}, ['x']])('%j is no text, and counts as missing', value => {
+test.each([null, '', 7, true, {}, ['x']])('%j is not text, and counts as missing', value => {
   const members = { refresh_token: value, id_token: value, session_state: value, scope: value };
   expect(response(members)).toEqual(response({}));
 });
@@ -136,7 +136,7 @@ test.each(['DPoP', 'mac', '', 7, {}])('a token of type %j cannot be used', token
   expect(() => response({ token_type: tokenType })).toThrow(ProviderFault);
 });
 
-test.each([undefined, null, '', 7, {}])('%j is no access token', accessToken => {
+test.each([undefined, null, '', 7, {}])('%j is not an access token', accessToken => {
   expect(() => read({ access_token: accessToken })).toThrow(ProviderFault);
 });
 

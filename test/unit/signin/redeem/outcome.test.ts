@@ -49,7 +49,7 @@ describe('a response of', () => {
     [431, 'code_refused'],
     [500, 'broken'],
     [503, 'broken'],
-  ])('%d without a word of OAuth is %s, as deep as it may be wrapped', (status, outcome) => {
+  ])('%d without an OAuth error is %s, however deeply wrapped', (status, outcome) => {
     const response = new Response(null, { status });
     const wrapped = libraryError(libraryError(response));
     expect(outcomeOf(wrapped)).toBe(outcome);
@@ -66,7 +66,7 @@ describe('whatever part of the error the client sent as its code or redirect URI
     'invalid_client',
     'temporarily_unavailable',
     'something_new',
-  ])('%s means what it says', word => {
+  ])('%s keeps its meaning', word => {
     const alone = outcomeOf(answered(400, word));
     for (const code of new Set(parts(word).flat())) {
       const { outcome, error } = failureOf(answered(400, word, `Look: ${code}`), [
@@ -103,13 +103,13 @@ test.each([new TypeError('marker'), 'marker', undefined, null, { marker: 1 }])(
   },
 );
 
-test('a chain of causes without an end is walked for a while only', () => {
+test('an endless chain of causes is followed only so far', () => {
   const error = new Error('marker');
   error.cause = error;
   expect(outcomeOf(error)).toBe('fault');
 });
 
-test('nothing of the library’s errors is kept', () => {
+test('nothing from the library’s errors is kept', () => {
   const errors = [
     answered(400, 'marker', 'marker marker'),
     libraryError(new SyntaxError('marker')),
@@ -132,7 +132,7 @@ const OUTCOMES: readonly FailedOutcome[] = [
   'fault',
 ];
 
-test('every message is ASCII, and a 503 says when to come again', () => {
+test('every message is ASCII, and a 503 says when to retry', () => {
   for (const outcome of OUTCOMES) {
     const { error } = failure(outcome);
     expect(error.message).toMatch(/^[\x20-\x7e]+$/);
@@ -141,7 +141,7 @@ test('every message is ASCII, and a 503 says when to come again', () => {
   }
 });
 
-test('exactly those failures that sent nothing say that the code may be tried again', () => {
+test('only failures that sent nothing say that the code may be tried again', () => {
   const safe = OUTCOMES.filter(outcome => failure(outcome).error.message.includes('The code was not used'));
   expect(safe).toEqual(['not_ready', 'overloaded', 'unreachable']);
 });

@@ -17,7 +17,7 @@ test('a secret in plain words is cut out whole, although a shorter one is a part
   expect(quietText(`not ${phrase} there`, ['horse', phrase])).toBe('not [...] there');
 });
 
-test('text does not grow, however often a secret of one character is in it', () => {
+test('text does not grow, however often it contains a secret of one character', () => {
   const secrets = ['.', '[', ']'];
   expect(quietText('.[]'.repeat(100_000), secrets)).toBe('[...]');
 });

@@ -47,7 +47,7 @@ test.each([
   'code=a&redirectUri=b',
 ])('%j is not a JSON object', body => expect(violatedFields(body)).toEqual(['body']));
 
-test('invalid UTF-8 is no JSON, inside a string or outside', () => {
+test('invalid UTF-8 is not JSON, inside a string or outside', () => {
   const inside = Buffer.concat([
     Buffer.from('{"redirectUri":"u","code":"'),
     Buffer.of(0xc3, 0x28),
@@ -69,7 +69,7 @@ test('everything that is wrong is reported at once', () => {
   expect(violatedFields('{"codeVerifier":"short"}')).toEqual(['code', 'redirectUri', 'codeVerifier']);
 });
 
-test('a lone surrogate cannot be sent byte for byte, a pair can', () => {
+test('a lone surrogate is rejected, a pair is not', () => {
   expect(violatedFields('{"code":"a\\ud800","redirectUri":"\\udc00u"}')).toEqual(['code', 'redirectUri']);
   expect(read('{"code":"\\ud83e\\udda6","redirectUri":"u"}')).toMatchObject({ code: '🦦' });
 });
@@ -90,11 +90,11 @@ test.each([
   '['.repeat(MAX_REQUEST_BYTES),
   '{"a":'.repeat(13_000),
   `{"code":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
-])('a body that is very deep is refused and harms nobody', body =>
+])('a deeply nested body is refused and does no harm', body =>
   expect(read(body)).toBeInstanceOf(GatewayError),
 );
 
-test('64 KiB is the most', () => {
+test('64 KiB is the maximum', () => {
   const ofLength = (bytes: number) => {
     const empty = JSON.stringify({ ...good, x: '' });
     return JSON.stringify({ ...good, x: 'x'.repeat(bytes - empty.length) });
@@ -128,7 +128,7 @@ describe('a code verifier', () => {
   });
 });
 
-test('nothing of what was sent is repeated in the refusal', () => {
+test('the refusal repeats nothing of what was sent', () => {
   const refusal = read('{"code":["marker"],"redirectUri":"marker\\ud800","codeVerifier":"marker"}');
   expect(JSON.stringify(refusal) + String(refusal)).not.toContain('marker');
 });
