@@ -71,7 +71,7 @@ test('a cluster that loses two nodes makes no request fail, and is used again wh
   cluster.servers[0]?.freeze();
   cluster.servers[1]?.freeze();
   await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
-  await waitFor('the gateway is counted by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
+  await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
   for (const server of cluster.servers) server.thaw();
   // The nodes themselves take a while until they agree that all are there.
   await redisDecides(gateway, 10_000);

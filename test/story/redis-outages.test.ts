@@ -38,12 +38,12 @@ const troubles: readonly [
 ];
 
 describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) => {
-  test('makes no request fail: the gateway is counted by itself and comes back', async () => {
+  test('makes no request fail: the gateway counts by itself and comes back', async () => {
     const gateway = await startRedisGateway({ store: store(), limits: PLENTY });
     const load = new Load(gateway);
     await waitFor('some are served', () => load.responses.length > 50);
     await breakIt(redis);
-    await waitFor('the gateway is counted by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
+    await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
     await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
     await sleep(500);
     await mend(redis);
@@ -58,7 +58,7 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
     expect(first).toBe('Redis decides about limits');
     expect(changes.length).toBeGreaterThan(1);
     // One line for each change, however often a busy machine makes one.
-    const there = 'Redis is out of reach: this gateway is counted by itself, with a share of each limit';
+    const there = 'Redis is out of reach: this gateway counts by itself, with a share of each limit';
     const back = 'Redis is back and decides about limits again';
     expect(changes).toEqual(changes.map((_, at) => (at % 2 === 0 ? there : back)));
   });
@@ -84,7 +84,7 @@ test('a Redis that answers late is not waited for', async () => {
   for (let i = 0; i < 3; i++) {
     await redis.client.call('client', 'pause', 700);
     const late = sleep(700);
-    await waitFor('the gateway is counted by itself', async () => (await storeIsUp(gateway)) === 0);
+    await waitFor('the gateway counts by itself', async () => (await storeIsUp(gateway)) === 0);
     const before = await decisionsBy(gateway, 'local');
     await waitFor('nobody waits', async () => (await decisionsBy(gateway, 'local')) > before + 50);
     await late;

@@ -18,7 +18,7 @@ test('a failover under load makes no request fail, and the new master decides', 
   const load = new Load(gateway);
   await waitFor('some are served', () => load.responses.length > 50);
   await master?.kill();
-  await waitFor('the gateway is counted by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
+  await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
   await waitFor('the replica is the master', async () => (await set.masterPort()) === replica?.port, 20_000);
   await redisDecides(gateway, 3_000);
   const before = await decisionsBy(gateway, 'redis');
