@@ -3,6 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { Job } from './peers/job.ts';
 import type { Peer, Surroundings } from './peers/peer.ts';
+import type { ServerCertificate } from './world/certificate.ts';
 import type { Issuer } from './world/issuer.ts';
 import { freePort, type Part } from './world/part.ts';
 
@@ -16,6 +17,7 @@ export interface Settings {
 export interface World {
   readonly upstream: Part;
   readonly issuer: Issuer;
+  readonly certificate: ServerCertificate;
   /** Null where no Redis is installed. */
   readonly redisUrl: string | null;
   /** For the files of all gateways. */
@@ -46,8 +48,8 @@ export class Bench {
   async surroundings(): Promise<Surroundings> {
     const directory = join(this.world.directory, `gateway-${this.#started++}`);
     await mkdir(directory);
-    const { upstream, issuer } = this.world;
-    return { upstreamPort: upstream.port, issuer, directory, port: await freePort() };
+    const { upstream, issuer, certificate } = this.world;
+    return { upstreamPort: upstream.port, issuer, certificate, directory, port: await freePort() };
   }
 
   /** For a gateway that was started by other means than `start`. */

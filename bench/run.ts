@@ -13,6 +13,7 @@ import { RESULTS, readResults, writeReadme, writeResults } from './report/files.
 import type { Machine, Report, Result } from './report/result.ts';
 import { textOf } from './report/text.ts';
 import type { Scenario } from './scenarios/scenario.ts';
+import { makeCertificate } from './world/certificate.ts';
 import { startIssuer } from './world/issuer.ts';
 import { freePort, startNode } from './world/part.ts';
 import { startRedis } from './world/redis.ts';
@@ -34,12 +35,13 @@ async function runAll(): Promise<Report> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-bench-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const issuer = await startIssuer();
+  const certificate = await makeCertificate(directory);
   const redis = await startRedis();
   const port = await freePort();
   const upstream = await startNode(join(import.meta.dirname, 'servers/upstream.ts'), port, {});
   const results: Result[] = [];
   try {
-    const world: World = { upstream, issuer, redisUrl: redis?.url ?? null, directory };
+    const world: World = { upstream, issuer, certificate, redisUrl: redis?.url ?? null, directory };
     const bench = new Bench(settings, world);
     for (const scenario of scenarios) results.push(await runOne(bench, scenario));
   } finally {

@@ -1,6 +1,8 @@
 /** Requests that a load generator sends as fast as they are answered. */
 export interface LoadPlan {
   readonly method: 'GET' | 'POST';
+  /** Over TLS. */
+  readonly secure: boolean;
   readonly path: string;
   /** Bytes of the request's body; 0: none. */
   readonly bodyBytes: number;
@@ -23,6 +25,11 @@ export interface LoadResult {
 export interface LoadGenerator {
   readonly name: string;
   run(plan: LoadPlan, port: number, seconds: number): Promise<LoadResult>;
+}
+
+/** Where a plan is sent. */
+export function urlOf({ secure, path }: LoadPlan, port: number): string {
+  return `${secure ? 'https' : 'http'}://127.0.0.1:${port}${path}`;
 }
 
 /** Of so many responses, of which so many were not 2xx, those that the plan did not expect. */

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type LoadGenerator, unexpected } from './plan.ts';
+import { type LoadGenerator, unexpected, urlOf } from './plan.ts';
 
 const run = promisify(execFile);
 const BODY_SCRIPT = join(import.meta.dirname, 'wrk-body.lua');
@@ -19,7 +19,7 @@ export const wrk: LoadGenerator = {
     const { stdout } = await run('wrk', [
       ...['-t', '1', '-c', `${plan.connections}`, '-d', `${seconds}s`, '--timeout', '30s', ...headers],
       ...(plan.bodyBytes === 0 ? [] : ['-s', BODY_SCRIPT]),
-      `http://127.0.0.1:${port}${plan.path}`,
+      urlOf(plan, port),
       ...(plan.bodyBytes === 0 ? [] : ['--', plan.method, `${plan.bodyBytes}`]),
     ]);
     const numbers = (pattern: RegExp): number[] => (pattern.exec(stdout) ?? []).slice(1).map(Number);

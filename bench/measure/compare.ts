@@ -32,6 +32,18 @@ export interface Comparison {
   difference(one: string, other: string): Figure | null;
 }
 
+export interface CompareOptions {
+  /** Whether latencies at a fixed rate are measured, too. */
+  readonly latency?: boolean;
+  /**
+   * Whether full runs have three times as many rounds, each of half the length: for differences of a few microseconds, which
+   * are lost when the machine changes its mind between the two that are compared.
+   */
+  readonly manyRounds?: boolean;
+  /** In place of autocannon and wrk, which speak HTTP/1.1. */
+  readonly generator?: LoadGenerator;
+}
+
 type Times = Pick<Settings, 'rounds' | 'seconds'>;
 
 interface Running extends Entrant {
@@ -58,16 +70,12 @@ const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 /**
  * Measures entrants in turns, so that what else the machine does strikes all of them, and each round in another order.
  * Entrants whose program is not installed are named in the notes.
- *
- * @param options.latency whether latencies at a fixed rate are measured, too.
- * @param options.manyRounds whether full runs have three times as many rounds, each of half the length: for differences of a
- *   few microseconds, which are lost when the machine changes its mind between the two that are compared.
  */
 export async function compare(
   bench: Bench,
   entrants: readonly Entrant[],
   plan: LoadPlan,
-  options: { readonly latency?: boolean; readonly manyRounds?: boolean } = {},
+  options: CompareOptions = {},
 ): Promise<Comparison> {
   const times = options.manyRounds === true ? manyRounds(bench.settings) : bench.settings;
   const installed = entrants.filter(({ peer }) => peer.version() !== null);
@@ -82,7 +90,7 @@ export async function compare(
       samples: [],
       latencies: [],
     });
-  const { generator, note } = await chooseGenerator(bench, running, plan);
+  const { generator, note } = await chooseGenerator(bench, running, plan, options.generator);
   await measureRounds(bench, running, plan, generator, times);
   if (options.latency === true) await measureLatencies(bench, running, plan);
   const rows = running.map(rowOf);
@@ -110,8 +118,9 @@ async function chooseGenerator(
   bench: Bench,
   running: readonly Running[],
   plan: LoadPlan,
+  given?: LoadGenerator,
 ): Promise<{ generator: LoadGenerator; note: string | null }> {
-  const first = bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon;
+  const first = given ?? (bench.settings.mode === 'quick' && isWrkInstalled() ? wrk : autocannon);
   let [cheapest, own] = [Number.POSITIVE_INFINITY, 0];
   for (const entrant of running) {
     bench.progress(`warming up ${entrant.name}`);
@@ -182,7 +191,7 @@ async function measureLatencies(bench: Bench, running: readonly Running[], plan:
 }
 
 /** Each round begins with a different gateway, so that none always runs after the same neighbour. */
-function inTurn<T>(all: readonly T[], round: number): T[] {
+export function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];
 }

@@ -51,6 +51,7 @@ function listener(job: Job, surroundings: Surroundings) {
   const manager = {
     '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'gateway',
+    ...(job.clients === 'h2c' ? { codec_type: 'HTTP2' } : {}),
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
     http_filters: [...tokenFilters(job, surroundings), ...limitFilters(job), router()],
   };
@@ -58,8 +59,23 @@ function listener(job: Job, surroundings: Surroundings) {
     name: 'gateway',
     address: address(surroundings.port),
     filter_chains: [
-      { filters: [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }] },
+      {
+        filters: [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }],
+        ...(job.clients === 'tls' ? { transport_socket: tlsSocket(surroundings) } : {}),
+      },
     ],
+  };
+}
+
+function tlsSocket({ certificate }: Surroundings) {
+  const { certificateFile, keyFile } = certificate;
+  const tls_certificates = [
+    { certificate_chain: { filename: certificateFile }, private_key: { filename: keyFile } },
+  ];
+  const common_tls_context = { tls_certificates, alpn_protocols: ['http/1.1'] };
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: { '@type': `${TYPES}.transport_sockets.tls.v3.DownstreamTlsContext`, common_tls_context },
   };
 }
 

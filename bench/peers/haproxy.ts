@@ -28,7 +28,10 @@ function mapFile({ directory }: Surroundings): string {
 }
 
 function configuration(job: Job, surroundings: Surroundings): string {
-  const { upstreamPort, port } = surroundings;
+  const { upstreamPort, port, certificate } = surroundings;
+  const protocol = { http1: '', h2c: 'proto h2', tls: `ssl crt ${certificate.bothFile} alpn http/1.1` }[
+    job.clients
+  ];
   const choice = job.routes === 1 ? '' : `  use_backend %[path,map_beg(${mapFile(surroundings)})]`;
   return `
 global
@@ -43,7 +46,7 @@ defaults
   timeout http-keep-alive 75s
   http-reuse always
 frontend gateway
-  bind 127.0.0.1:${port} backlog 4096
+  bind 127.0.0.1:${port} ${protocol} backlog 4096
 ${limits(job)}
 ${choice}
   default_backend api

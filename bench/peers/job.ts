@@ -1,5 +1,7 @@
 /** What a gateway is asked to do with each request before it passes it on. Every peer renders its own configuration of it. */
 export interface Job {
+  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, or HTTP/1.1 over TLS. */
+  readonly clients: 'http1' | 'h2c' | 'tls';
   /** Checks the signature and the claims of the Bearer token, and remembers the ones found good. */
   readonly token: boolean;
   /**
@@ -23,6 +25,7 @@ export interface Job {
 
 /** Passes requests on, and that is all. */
 export const FORWARDING: Job = {
+  clients: 'http1',
   token: false,
   limits: 'none',
   routes: 1,

@@ -19,7 +19,7 @@ export const nginx: Peer = {
   },
 };
 
-function configuration(job: Job, { upstreamPort, directory, port }: Surroundings): string {
+function configuration(job: Job, { upstreamPort, directory, port, certificate }: Surroundings): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(kind => `  ${kind}_temp_path ${directory};`)
     .join('\n');
@@ -38,7 +38,8 @@ ${temporary}
 ${zones(job)}
   upstream api { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
   server {
-    listen 127.0.0.1:${port} backlog=4096;
+    listen 127.0.0.1:${port} ${{ http1: '', h2c: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
+    ${job.clients === 'tls' ? tlsFiles(certificate) : ''}
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     proxy_set_header Host $host;
@@ -51,6 +52,10 @@ ${routePrefixes(job)
   .join('\n')}
   }
 }`;
+}
+
+function tlsFiles({ certificateFile, keyFile }: Surroundings['certificate']): string {
+  return `ssl_certificate ${certificateFile}; ssl_certificate_key ${keyFile}; ssl_protocols TLSv1.2 TLSv1.3;`;
 }
 
 function zones(job: Job): string {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import type { ServerCertificate } from '../world/certificate.ts';
 import type { Issuer } from '../world/issuer.ts';
 import type { Part } from '../world/part.ts';
 import type { Job } from './job.ts';
@@ -7,6 +8,7 @@ import type { Job } from './job.ts';
 export interface Surroundings {
   readonly upstreamPort: number;
   readonly issuer: Issuer;
+  readonly certificate: ServerCertificate;
   /** An empty directory for its files. */
   readonly directory: string;
   readonly port: number;

@@ -49,10 +49,11 @@ export function limitsFile({ directory }: Surroundings): string {
   return join(directory, 'limits.yaml');
 }
 
-function gatewayConfig(job: Job, { upstreamPort, issuer, port }: Surroundings) {
+function gatewayConfig(job: Job, surroundings: Surroundings) {
+  const { upstreamPort, issuer } = surroundings;
   const authentication = job.token ? 'required' : 'none';
   return {
-    listen: { http: `127.0.0.1:${port}`, admin: 'off' },
+    listen: { http: listener(job, surroundings), admin: 'off' },
     ...(job.forwardedAddresses ? { trusted_proxies: ['127.0.0.1'] } : {}),
     ...(job.token ? identity(issuer.url) : {}),
     upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 } },
@@ -62,6 +63,14 @@ function gatewayConfig(job: Job, { upstreamPort, issuer, port }: Surroundings) {
     caps: { connections: 40_000, connections_per_address: 20_000, requests_per_address: 10_000 },
     log: { access: job.weir.accessLog },
   };
+}
+
+function listener({ clients }: Job, { port, certificate }: Surroundings) {
+  const { certificateFile, keyFile } = certificate;
+  const address = `127.0.0.1:${port}`;
+  if (clients === 'http1') return address;
+  if (clients === 'h2c') return { address, h2c: true };
+  return { address, tls: { certificates: [{ certificate_file: certificateFile, key_file: keyFile }] } };
 }
 
 function identity(issuer: string) {

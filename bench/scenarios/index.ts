@@ -1,6 +1,7 @@
 import { post, responses } from './bodies.ts';
 import { connections } from './connections.ts';
 import { decisions } from './decisions.ts';
+import { http2 } from './http2.ts';
 import { liveKeys } from './keys.ts';
 import { forwarding, pipeline } from './pipeline.ts';
 import { invalidTokens, refusals, restricted } from './refusals.ts';
@@ -8,6 +9,7 @@ import { reload } from './reload.ts';
 import type { Scenario } from './scenario.ts';
 import { manyRoutes, steps } from './steps.ts';
 import { streams } from './streams.ts';
+import { tls } from './tls.ts';
 import { coldTokens, forgedTokens } from './tokens.ts';
 
 /** In the order of a run and of its report. */
@@ -27,5 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   decisions,
   manyRoutes,
   ...connections,
+  ...tls,
+  ...http2,
   reload,
 ];

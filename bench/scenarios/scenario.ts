@@ -35,6 +35,7 @@ export function everyone(bench: Bench, job: Job, { without = [], quick }: Who = 
 export function planOf(bench: Bench, changes: Partial<LoadPlan> = {}): LoadPlan {
   return {
     method: 'GET',
+    secure: false,
     path: '/v1/things/7',
     bodyBytes: 0,
     headers: { Authorization: `Bearer ${bench.world.issuer.token('RS256')}` },

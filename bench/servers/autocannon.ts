@@ -1,7 +1,7 @@
 // One run of autocannon: takes what to send as JSON, prints what happened and what it cost as JSON.
 import autocannon from 'autocannon';
 import type { AutocannonResponse } from '../load/autocannon.ts';
-import type { LoadPlan } from '../load/plan.ts';
+import { type LoadPlan, urlOf } from '../load/plan.ts';
 
 interface Question {
   readonly plan: LoadPlan;
@@ -13,7 +13,7 @@ const { plan, port, seconds }: Question = JSON.parse(process.argv[2] ?? '');
 const type = plan.bodyBytes === 0 ? {} : { 'Content-Type': 'application/octet-stream' };
 const before = process.cpuUsage();
 const result = await autocannon({
-  url: `http://127.0.0.1:${port}${plan.path}`,
+  url: urlOf(plan, port),
   method: plan.method,
   headers: { ...plan.headers, ...type },
   ...(plan.bodyBytes === 0 ? {} : { body: '-'.repeat(plan.bodyBytes) }),

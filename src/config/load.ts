@@ -8,6 +8,7 @@ import {
   readProvider,
   readPseudonymKey,
   readStore,
+  readUpstreamTls,
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import {
@@ -23,32 +24,32 @@ import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, limitsSchema, validate } from './schema/index.ts';
 
 export interface LoadOptions {
-  /** What `${NAME}` in the files stands for. */
+  /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
-  /** The number of the snapshot to be made, from 1. */
+  /** The generation of the new snapshot, from 1. */
   readonly generation: number;
   /** Tells how long certificates are still valid. Default: the world's. */
   readonly clock?: Clock;
 }
 
-/** A configuration without mistakes. */
+/** A valid configuration. */
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** The routes in the order of the file, then the gateway's own. */
+  /** The routes in file order, then the gateway's own. */
   readonly routes: readonly LoadedRoute[];
-  /** What was read: gateway.yaml, then the files of limits if it names any. */
+  /** gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
   readonly limits: LoadedLimits;
   readonly warnings: readonly Diagnostic[];
-  /** What an operator may want to know, though nothing is wrong. */
+  /** What the operator may want to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
 }
 
 export type LoadResult =
   | LoadedConfig
-  /** At least one mistake; warnings may be among the diagnostics. File by file, in the order of each. */
+  /** At least one error, and possibly warnings; file by file, in file order. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /** A line of a file, as messages name it. */
@@ -57,9 +58,9 @@ export interface FilePlace {
   readonly line: number;
 }
 
-/** A route together with its pattern and where it is written. */
+/** A route with its pattern and where it is written. */
 export interface LoadedRoute extends RouteEntry<RouteModel> {
-  /** Null: nowhere, the route is the gateway's own. */
+  /** Null: the route is the gateway's own. */
   readonly place: FilePlace | null;
 }
 
@@ -70,17 +71,17 @@ export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
   readonly place: FilePlace | null;
 }
 
-/** What there is to say about limits beside what they are. */
+/** Where the limits are written. */
 export interface LoadedLimits {
-  /** The lines of `routes:`, in the order of the file. */
+  /** The lines of `routes:`, in file order. */
   readonly routes: readonly LoadedLimitRoute[];
-  /** Where a key of limits.yaml is written; null: it is not, its default holds. */
+  /** Where a key of limits.yaml is written; null: it is not, so its default applies. */
   placeOf(path: readonly string[]): FilePlace | null;
 }
 
 /**
- * Reads, checks and compiles gateway.yaml and what it names. Never throws for what a file holds, and reports every mistake
- * at once. The files are one configuration: if one has mistakes, none applies.
+ * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a
+ * file's content. The files form one configuration: an error in one keeps all from being used.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   return withLeanHeap(() => load(path, options));
@@ -97,6 +98,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   crossCheck(file);
   const { clock = systemClock } = options;
   const listenerTls = await readListenerTls(file, clock);
+  const upstreamTls = await readUpstreamTls(file, clock);
   const provider = await readProvider(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
   const store = await readStore(file, clock);
@@ -107,7 +109,16 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
-  const sources = { gateway, limits, listenerTls, provider, pseudonymKey, store, hash: readings.hash };
+  const sources = {
+    gateway,
+    limits,
+    listenerTls,
+    upstreamTls,
+    provider,
+    pseudonymKey,
+    store,
+    hash: readings.hash,
+  };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
@@ -125,7 +136,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** Whether this is limits.yaml, named in place of gateway.yaml: every key is one of its own, though both have "routes". */
+/** Whether this is limits.yaml, named in place of gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
 function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
   const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);

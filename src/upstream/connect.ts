@@ -1,14 +1,34 @@
-import { connect, type OnReadOpts, type Socket } from 'node:net';
-import type { UpstreamOptions } from './options.ts';
+import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
+import { createSecureContext, connect as secureConnect, TLSSocket } from 'node:tls';
+import type { UpstreamOptions, UpstreamTls } from './options.ts';
 
 /**
- * Makes a connection. Returns the socket at once; it emits `connect` or `error`. With `onread`, each read fills the buffer that
- * `onread.buffer` returned last, then calls `onread.callback`.
+ * Makes a connection. Returns the socket at once; it emits the event that `readyEvent` names, or `error`. With `onread`, each read fills the
+ * buffer that `onread.buffer` returned last, then calls `onread.callback`.
  */
 export type Connect = (options: UpstreamOptions, onread?: OnReadOpts) => Socket;
 
+/** A protocol of ALPN. */
+export type ConnectProtocol = 'http/1.1' | 'h2';
+
 /** How long a connection is silent before the system probes whether the other side is alive. */
 const PROBE_AFTER_MS = 60_000;
+
+/** What makes the connections of a transport, over TLS where its options say so. */
+export function connectorFor({ tls }: UpstreamOptions, protocol: ConnectProtocol): Connect {
+  return tls === null ? connectTcp : tlsConnector(tls, protocol);
+}
+
+/** The event with which a connection to this upstream is made. */
+export function readyEvent({ tls }: UpstreamOptions): 'connect' | 'secureConnect' {
+  return tls === null ? 'connect' : 'secureConnect';
+}
+
+/** Closes with RST. Node can do so to TCP alone; TLS is cut without its end. */
+export function reset(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
+}
 
 /** Names are resolved at each connect, and all addresses are tried (RFC 8305, as Node does it). */
 export const connectTcp: Connect = ({ host, port }, onread) =>
@@ -16,3 +36,35 @@ export const connectTcp: Connect = ({ host, port }, onread) =>
     ...{ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
     ...(onread === undefined ? {} : { onread }),
   });
+
+/** Reads certificates once, and resumes the session of the last connection. */
+function tlsConnector(tls: UpstreamTls, protocol: ConnectProtocol): Connect {
+  const secureContext = createSecureContext({
+    ...(tls.ca !== null && { ca: tls.ca }),
+    ...(tls.certificate !== null && { cert: tls.certificate }),
+    ...(tls.key !== null && { key: tls.key }),
+    minVersion: 'TLSv1.2',
+  });
+  let session: Buffer | undefined;
+  return ({ host, port }, onread) => {
+    const serverName = tls.serverName ?? host;
+    const socket = secureConnect({
+      ...{ host, port, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
+      // RFC 6066, 3: an address is no server name. The certificate is then checked for the address.
+      ...(isIP(serverName) === 0 && { servername: serverName }),
+      ...(session !== undefined && { session }),
+      ...(onread !== undefined && { onread }),
+    });
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, PROBE_AFTER_MS);
+    socket.on('session', latest => {
+      session = latest;
+    });
+    socket.once('secureConnect', () => {
+      // HTTP/1.1 needs no word for it, HTTP/2 does (RFC 9113, 3.2).
+      if (protocol === 'h2' && socket.alpnProtocol !== 'h2')
+        socket.destroy(new Error('the upstream does not agree on HTTP/2 by ALPN'));
+    });
+    return socket;
+  };
+}

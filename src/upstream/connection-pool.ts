@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../core/index.ts';
 import type { OutgoingRequest } from '../http1/index.ts';
-import { type Connect, connectTcp } from './connect.ts';
+import { type Connect, connectorFor } from './connect.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionShare } from './connection-share.ts';
 import type { UpstreamOptions } from './options.ts';
@@ -32,8 +32,13 @@ export class ConnectionPool implements Transport, ConnectionShare<Connection> {
   readonly #closed = Promise.withResolvers<void>();
   #closing = false;
 
-  /** `random` gives the jitter of connection ages; `connect` makes connections, over TCP by default. */
-  constructor(options: UpstreamOptions, clock: Clock, random: Random, connect: Connect = connectTcp) {
+  /** `random` gives the jitter of connection ages; `connect` makes connections, as the options say by default. */
+  constructor(
+    options: UpstreamOptions,
+    clock: Clock,
+    random: Random,
+    connect: Connect = connectorFor(options, 'http/1.1'),
+  ) {
     this.options = options;
     this.clock = clock;
     this.#random = random;

@@ -8,6 +8,7 @@ import {
   requestHead,
 } from '../http1/index.ts';
 import { Call, type CallCarrier } from './call.ts';
+import { readyEvent, reset } from './connect.ts';
 import type { ConnectionShare } from './connection-share.ts';
 import { lateBytesAreLikely } from './late-bytes.ts';
 import { lateness, type Phase } from './lateness.ts';
@@ -57,7 +58,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
       buffer: () => this.#slab.bytes,
       callback: count => this.#onBytes(count),
     });
-    this.#socket.on('connect', () => this.#onConnect());
+    this.#socket.on(readyEvent(options), () => this.#onConnect());
     this.#socket.on('drain', () => this.#writer?.drained());
     this.#socket.on('end', () => this.#onEnd());
     this.#socket.on('error', error => this.#onBroken(error));
@@ -115,7 +116,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
    * up all ports.
    */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    reset(this.#socket);
     this.close();
   }
 

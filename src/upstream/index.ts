@@ -1,5 +1,5 @@
 export { ConnectionPool } from './connection-pool.ts';
 export { openTransport } from './open-transport.ts';
-export type { Http2Options, UpstreamOptions, UpstreamProtocol } from './options.ts';
+export type { Http2Options, UpstreamOptions, UpstreamProtocol, UpstreamTls } from './options.ts';
 export type { CallSink, Transport, TransportCall, UpstreamFailure } from './transport.ts';
 export { type TransportMap, Transports } from './transports.ts';

@@ -13,13 +13,28 @@ export interface Http2Options {
   readonly pingTimeoutMs: number;
 }
 
+/** TLS to an upstream. Texts are PEM. */
+export interface UpstreamTls {
+  /** The name that is asked for and that the certificate has to hold; null: the host. */
+  readonly serverName: string | null;
+  /** Whom to trust; null: the usual authorities. */
+  readonly ca: string | null;
+  /** The gateway's own, with its key; null: none. */
+  readonly certificate: string | null;
+  readonly key: string | null;
+  /** False: any certificate will do. */
+  readonly verify: boolean;
+}
+
 /** How to reach an upstream. Times in milliseconds. */
 export interface UpstreamOptions {
   readonly host: string;
   readonly port: number;
+  /** Null: cleartext. */
+  readonly tls: UpstreamTls | null;
   readonly protocol: UpstreamProtocol;
   readonly http2: Http2Options;
-  /** Longest time to connect, name resolution included. */
+  /** Longest time to connect, name resolution and TLS included. */
   readonly connectTimeoutMs: number;
   /** An idle connection is closed after this, or 1 s before the upstream's own `Keep-Alive: timeout`. */
   readonly keepAliveMs: number;

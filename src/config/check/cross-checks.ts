@@ -11,8 +11,8 @@ import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
 
 /**
- * What one part of gateway.yaml says about another. It reads the raw value, so that a mistake in one part does not keep
- * the others from being checked: what is not sound by itself is left out, validation has reported it.
+ * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a mistake in one part does not hide mistakes
+ * in others; skips parts that are invalid in themselves, which validation has reported.
  */
 export function crossCheck(file: ConfigFile): void {
   const { listen, upstreams, routes, timeouts } = asMap(file.value);
@@ -29,7 +29,7 @@ export function crossCheck(file: ConfigFile): void {
   checkSecrets(file);
 }
 
-/** What of a route others are compared with; null for what is not sound by itself. */
+/** The parts of a route that checks compare; null: invalid in itself. */
 interface RouteSketch {
   readonly pattern: RoutePattern | null;
   readonly upstream: string | null;
@@ -48,7 +48,7 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
     const path = ['routes', index, 'upstream'];
     file.add(path, `no upstream is named ${file.shown(path)}${didYouMean(upstream, names)}`);
   }
-  // A route that names none that exists may be the one that was meant to use it.
+  // A route with an unknown upstream may have been meant to use an unused one.
   const used = new Set(routes.map(({ upstream }) => upstream));
   if ([...used].some(upstream => upstream === null || !known.has(upstream))) return;
   for (const name of names) {
@@ -82,7 +82,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   }
 }
 
-/** Whether both match the same paths, whatever their methods. */
+/** Whether both patterns match the same paths, ignoring methods. */
 function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
   return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
 }
@@ -95,7 +95,7 @@ function checkListen(file: ConfigFile, value: unknown): void {
   file.add(['listen', 'admin'], 'http already listens on this address: use another port');
 }
 
-/** Clients pause for whole windows of a minute, and load balancers in front keep their connections for as long. */
+/** Clients pause for a whole window of a minute, and load balancers keep idle connections as long. */
 const USUAL_PAUSE_MS = 65_000;
 
 function checkKeepAlive(file: ConfigFile, value: unknown): void {

@@ -2,7 +2,7 @@ import { AddressSet, foldName } from '../../http/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { network, RULES_BY_DEFAULT } from '../schema/index.ts';
 
-/** Names under `forwarding_headers` as they stand in the file, which a mistake elsewhere in it may have kept from being read. */
+/** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
 export interface ListedHeaders {
   readonly remove: readonly string[];
   readonly keep: readonly string[];
@@ -15,7 +15,7 @@ export function listedHeaders(file: ConfigFile): ListedHeaders {
   return { remove: textsOf(remove), keep: textsOf(keep) };
 }
 
-/** What the two lists say about one another, and about what is removed anyway. */
+/** Checks the two lists against each other, and against what is removed anyway. */
 export function checkForwardingHeaders(file: ConfigFile): void {
   const { remove, keep } = listedHeaders(file);
   const removed = new Set(remove.map(foldName));
@@ -28,7 +28,7 @@ export function checkForwardingHeaders(file: ConfigFile): void {
   }
 }
 
-/** One address of each of IPv4's networks of a byte, and of each registry's part of IPv6: no one network owns two of them. */
+/** One address in each IPv4 /8 and in each registry's part of IPv6: no organisation's network contains two of them. */
 const FAR_APART = [
   ...Array.from({ length: 223 }, (_, index) => `${index + 1}.0.0.1`),
   ...['2001::1', '2400::1', '2600::1', '2800::1', '2a00::1', '2c00::1'],
@@ -36,7 +36,7 @@ const FAR_APART = [
 
 const sound = network();
 
-/** A listed address can claim to be any client, so a network that spans unrelated owners is usually a mistake. */
+/** Warns about networks that span unrelated owners: a trusted address can claim to be any client. */
 export function checkTrustedProxies(file: ConfigFile): void {
   for (const [index, text] of textsOf(asMap(file.value).trusted_proxies).entries()) {
     if (!sound.safeParse(text).success) continue;

@@ -3,10 +3,10 @@ import { asMap, type ConfigFile, suggest } from '../file/index.ts';
 import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { listedHeaders } from './forwarding-checks.ts';
 
-/** What the sections about tokens and the routes say about one another, read from the raw value as all cross-checks are. */
+/** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
   const root = asMap(file.value);
-  // Validation reports a misspelt key as such; here it counts as the one that was meant.
+  // Validation reports a misspelt key; here it counts as the intended one.
   const isThere = (key: string) => Object.keys(root).some(word => suggest(word, [key]) !== undefined);
   const provider = isThere('identity_provider');
   if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);
@@ -60,7 +60,7 @@ function checkIdentityHeaders(file: ConfigFile, root: Readonly<Record<string, un
     const twin = before.get(foldName(name));
     before.set(foldName(name), name);
     const add = (message: string) => file.add([...path, name], message, { about: 'key' });
-    // What proxies in front say of the sender, the gateway may say in their place.
+    // The gateway may set fields in which proxies name the caller.
     if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
       add(`the gateway uses "${name}" itself: choose another name`);
     else if (removed?.has(foldName(name)))

@@ -4,8 +4,8 @@ import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
 import { checkReach, type LimitLine } from './limit-reach.ts';
 
 /**
- * What one part of limits.yaml says about another, and what both files say together. It reads the raw values, as the
- * cross-checks of gateway.yaml do and for the same reason.
+ * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
+ * cross-checks of gateway.yaml.
  */
 export function checkLimits(file: LimitsFiles, gateway: ConfigFile): void {
   const { buckets, routes } = asMap(file.value);
@@ -58,7 +58,7 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
     const path = ['routes', line];
     file.add(path, `no bucket is named ${file.shown(path)}${didYouMean(bucket, names)}`);
   }
-  // A line that names no bucket that exists may be the one that was meant to use it.
+  // A line with an unknown bucket may have been meant to use an unused one.
   const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));
   for (const name of names) {
     const users = byBucket.get(name) ?? [];

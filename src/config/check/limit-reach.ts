@@ -5,25 +5,25 @@ import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/i
 import { routeKeys } from '../schema/index.ts';
 import { patternOf } from './route-pattern.ts';
 
-/** A line of `routes:`, as far as it is sound by itself. */
+/** A line of `routes:`, as far as it is valid in itself. */
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
-  /** Null: no bucket is named, which validation says. */
+  /** Null: no bucket is named; validation reports that. */
   readonly bucket: string | null;
 }
 
 type Authentication = ForwardRoute['authentication'];
 
-/** What of a route of gateway.yaml matters to limits. */
+/** The part of a route of gateway.yaml that matters to limits. */
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
 }
 
 /**
- * Which requests reach the lines of limits.yaml, by the routes of gateway.yaml. Nothing is said while one of those is not sound
- * by itself: it may be the one that was meant.
+ * Checks which lines of limits.yaml requests can reach, given the routes of gateway.yaml. Reports nothing while a route is
+ * invalid, since it may be the one that reaches a line.
  */
 export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
   const takers = takersIn(gateway);
@@ -42,13 +42,13 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const of = (byBucket.get(name) ?? []).map(({ line }) => reached.get(line) ?? []);
-    // A line that no request reaches may be that of a route which an operator took out for a while.
+    // Skips buckets with an unreached line: the operator may have removed its route for a while.
     if (of.length > 0 && of.every(kinds => kinds.length > 0))
       checkClasses(file, name, of.flat(), hasBots !== undefined && hasBots !== 'none');
   }
 }
 
-/** The routes of gateway.yaml and the gateway's own; null when one of them has a mistake. */
+/** Returns the routes of gateway.yaml and the gateway's own; null: one is invalid. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
   if (!Array.isArray(routes)) return null;
@@ -67,8 +67,8 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
 const CLASSES = ['bot', 'user', 'address'] as const;
 
 /**
- * A quota for a class that nobody can have on the bucket's routes: a slip, or a limits.yaml that several gateways read, of which
- * another one has such callers. So it is a hint.
+ * Reports quotas for classes that no caller of the bucket's routes can have. Only a hint, since another gateway that reads the
+ * same limits.yaml may have such callers.
  */
 function checkClasses(
   file: LimitsFiles,

@@ -2,8 +2,8 @@ import type { ConfigFile } from '../file/index.ts';
 import { gatewaySchema, secretInFile, secretPaths } from '../schema/index.ts';
 
 /**
- * Secrets come from files or the environment, never from gateway.yaml itself: its history and its copies are not protected.
- * Checks the file as it was read, so that a secret in it is reported whatever else is wrong.
+ * Reports secrets in gateway.yaml itself, whose history and copies are not protected. Checks the raw file, so that a secret is
+ * reported whatever else is wrong.
  */
 export function checkSecrets(file: ConfigFile): void {
   for (const path of SECRET_PATHS)

@@ -6,7 +6,7 @@ import { chooseSecret, type FileText } from './secret-files.ts';
 const SECTION = 'identity_provider';
 const KEYS = ['client_secret', 'client_secret_file', 'private_key_file', 'private_key_id'] as const;
 
-/** Which of the keys each way to authenticate has a use for. */
+/** The keys that each kind of client authentication uses. */
 const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
   client_secret_basic: ['client_secret', 'client_secret_file'],
   client_secret_post: ['client_secret', 'client_secret_file'],
@@ -15,7 +15,7 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
   none: [],
 };
 
-/** How the gateway proves who it is, or null when something is missing for that; what is, was added to the file. */
+/** Builds the client authentication. Returns null, and adds an error to the file, if something is missing. */
 export function clientAuthentication(
   file: ConfigFile,
   config: IdentityProviderConfig,

@@ -3,7 +3,7 @@ import type { IdentityModel } from '../model/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 
-/** The part of a snapshot about callers: who is trusted, and which tokens count. */
+/** Compiles the part of a snapshot about the provider, sign-in and tokens. */
 export function compileIdentity(
   { access_tokens: tokens }: GatewayConfig,
   { failed_verifications: failures }: LimitsConfig,

@@ -18,15 +18,15 @@ import {
   parseLimitRoute,
 } from '../schema/index.ts';
 
-/** Limits, and their routes in the order of the file: what a table cannot list. */
+/** The compiled limits, and their routes in file order, which a route table cannot list. */
 export interface CompiledLimits {
   readonly model: LimitsModel;
   readonly routes: readonly RouteEntry<LimitRouteModel>[];
 }
 
 /**
- * The key of a bucket that holds a class's number: the first of these that is there. Bots and addresses for which a bucket
- * has no number of their own are counted as users are, each by itself; users without one are not limited.
+ * The keys of a bucket that set the quota of a class; the first one present counts. Bots and addresses without a quota of their
+ * own get that of users, each counted alone. Users without one are not limited.
  */
 export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> = {
   bot: ['bot', 'user'],
@@ -34,7 +34,7 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
   address: ['address', 'user'],
 };
 
-/** Turns limits without mistakes into what the data plane reads. */
+/** Compiles valid limits for the data plane. */
 export function compileLimits(config: LimitsConfig): CompiledLimits {
   const global = compileGlobal(config);
   const lines = Object.entries(config.routes);
@@ -84,7 +84,7 @@ function compileBucket(
     global,
     digests,
   }: {
-    /** Several lines of the file use it. */
+    /** Whether several lines use the bucket. */
     readonly shared: boolean;
     readonly config: LimitsConfig;
     readonly global: PerClass<Limit | null>;

@@ -7,6 +7,7 @@ import {
   type RoutePattern,
   RouteTable,
 } from '../../routing/index.ts';
+import type { UpstreamTls } from '../../upstream/index.ts';
 import {
   type ForwardRoute,
   formatHostPort,
@@ -29,34 +30,40 @@ import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls } from './read-listener-tls.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
+import type { TlsFiles } from './secret-files.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
-/** A snapshot, and the routes of both files in their order: what the tables of the snapshot cannot list. */
+/** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
   readonly limitRoutes: CompiledLimits['routes'];
 }
 
-/** All that was read, without mistakes. */
+/** Everything that was read and found valid. */
 export interface Sources {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
   readonly listenerTls: ListenerTls;
+  /** What upstreams name under `tls`. */
+  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   /** Null: no identity provider is configured. */
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
   readonly store: StoreModel;
-  /** Of the files that the configuration came from. */
+  /** The hash of the configuration files. */
   readonly hash: string;
 }
 
-/** Turns a configuration without mistakes into what the data plane reads. */
+/** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, pseudonymKey, listenerTls, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash } = sources;
   const upstreams = new Map(
-    Object.entries(config.upstreams).map(([name, upstream]) => [name, compileUpstream(name, upstream)]),
+    Object.entries(config.upstreams).map(([name, upstream]) => [
+      name,
+      compileUpstream(name, upstream, upstreamTls.get(name)),
+    ]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const compiledLimits = compileLimits(limits);
@@ -132,16 +139,17 @@ function corsRules(config: CorsConfig): CorsRules | null {
   };
 }
 
-function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
-  const { host, port } = config.url;
-  // RFC 9110, 4.2.1 and 7.2: the default port is left out, as a client that was given this URL would do.
-  const authority = formatHostPort(config.url).replace(/:80$/, '');
+function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+  const { host, port, tls } = config.url;
+  // Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2).
+  const authority = formatHostPort(config.url).replace(tls ? /:443$/ : /:80$/, '');
   return {
     name,
     protocol: config.protocol,
     options: {
       host,
       port,
+      tls: tls ? compileUpstreamTls(config.tls, files) : null,
       protocol: config.protocol,
       http2: {
         maxConnections: config.h2.max_connections,
@@ -164,11 +172,24 @@ function compileUpstream(name: string, config: UpstreamConfig): UpstreamModel {
   };
 }
 
+function compileUpstreamTls(
+  { server_name, verify }: UpstreamConfig['tls'],
+  files: TlsFiles | undefined,
+): UpstreamTls {
+  return {
+    serverName: server_name ?? null,
+    ca: files?.ca ?? null,
+    certificate: files?.certificate ?? null,
+    key: files?.key ?? null,
+    verify,
+  };
+}
+
 function compilePool(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
   return { name, upstream, max, maxPerCaller: partOf(max, percentPerCaller) };
 }
 
-/** At least one, or no caller could use the upstream. */
+/** Returns at least one, or no caller could use the upstream. */
 function partOf(count: number, percent: number): number {
   return Math.max(1, Math.floor((count * percent) / 100));
 }

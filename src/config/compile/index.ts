@@ -5,4 +5,5 @@ export { readListenerTls } from './read-listener-tls.ts';
 export { readProvider } from './read-provider.ts';
 export { readPseudonymKey } from './read-pseudonym-key.ts';
 export { readStore } from './read-store.ts';
+export { readUpstreamTls } from './read-upstream-tls.ts';
 export { SIGN_IN_ROUTES } from './sign-in-routes.ts';

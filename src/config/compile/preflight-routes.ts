@@ -2,9 +2,9 @@ import { type RouteEntry, shapeOf } from '../../routing/index.ts';
 import type { ForwardRoute } from '../model/index.ts';
 
 /**
- * The routes that leave preflights to their services, as preflights find them: by the method that a browser asks for, and
- * on each path one for every method that no route there names. Where one of them names OPTIONS, its service is the one that
- * expects them, and it takes all of its path.
+ * Makes the route table for preflights that are left to upstreams, keyed by the method that the browser asks for. On each path
+ * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
+ * all of them for the path.
  */
 export function preflightRoutes(routes: readonly RouteEntry<ForwardRoute>[]): RouteEntry<ForwardRoute>[] {
   const left = routes.filter(({ value }) => !value.cors);

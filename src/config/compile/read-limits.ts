@@ -11,24 +11,24 @@ import {
 } from '../schema/index.ts';
 
 export interface ReadLimits {
-  /** Undefined: the files have mistakes, or cannot be read. */
+  /** Undefined: the files are invalid or cannot be read. */
   readonly limits: LimitsConfig | undefined;
-  /** Null: gateway.yaml names none, so that all defaults hold, or none that can be read. */
+  /** Null: gateway.yaml names none, so that the defaults apply, or none can be read. */
   readonly files: LimitsFiles | null;
 }
 
 const NOTHING: ReadLimits = { limits: undefined, files: null };
 
 /**
- * Reads what `limits` of gateway.yaml names: a file, or every `*.yaml` of a folder. That there is none is a mistake of
+ * Reads what `limits` of gateway.yaml names: a file, or every `*.yaml` of a folder. Reports a missing file as an error in
  * gateway.yaml.
  */
 export async function readLimits(gateway: ConfigFile, environment: Environment): Promise<ReadLimits> {
   const { limits: name = 'none' } = asMap(gateway.value);
   if (name === 'none') return { limits: limitsSchema.parse({}), files: null };
-  // Not the text that it should be: validation says so.
+  // Validation reports any other type.
   if (typeof name !== 'string' || name === '') return NOTHING;
-  const path = besides(gateway.name, name);
+  const path = siblingOf(gateway.name, name);
   if (resolve(path) === resolve(gateway.name)) {
     gateway.add(['limits'], 'this names the file itself: put limits into a file of their own');
     return NOTHING;
@@ -62,7 +62,7 @@ async function readFolder(
   const files: ConfigFile[] = [];
   for (const name of names)
     files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings, limitsSecrecy));
-  // Each by itself, so that its mistakes are told with its own lines.
+  // Validates each file alone, so that errors have its own lines.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);
   const limits =
@@ -70,7 +70,7 @@ async function readFolder(
   return { limits, files: together };
 }
 
-/** A name that people take for one that counts. */
+/** Warns about *.yml files, which people expect to be read. */
 async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> {
   const entries = await readdir(folder).catch((): string[] => []);
   const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
@@ -80,7 +80,7 @@ async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> 
   }
 }
 
-/** As the operator would name it: `config/gateway.yaml` and `limits.yaml` are `config/limits.yaml`. */
-function besides(gateway: string, name: string): string {
+/** Joins names as the operator would: `config/gateway.yaml` and `limits.yaml` make `config/limits.yaml`. */
+function siblingOf(gateway: string, name: string): string {
   return isAbsolute(name) ? name : join(dirname(gateway), name);
 }

@@ -22,8 +22,8 @@ export interface ProviderConfigOptions {
 }
 
 /**
- * Reads what `identity_provider` of gateway.yaml stands for, and the files that it names. Null when there is no such
- * section, or when it cannot be used; whatever keeps it from that is among the diagnostics of the file then.
+ * Reads `identity_provider` of gateway.yaml and the files it names. Returns null if the section is missing or, after adding
+ * diagnostics to the file, if it cannot be used.
  */
 export async function readProvider(file: ConfigFile, clock: Clock): Promise<ProviderConfigOptions | null> {
   const raw = asMap(file.value)[SECTION];
@@ -41,14 +41,14 @@ export async function readProvider(file: ConfigFile, clock: Clock): Promise<Prov
   const tls = tlsOf(tlsFiles);
   const authentication = clientAuthentication(file, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
-  // A missing part was reported: the rest is checked as if that part were not wanted.
+  // A missing part was reported already; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const signIn = signInOptions(config, stand);
   for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);
   return tls === null || authentication === null ? null : { provider, signIn };
 }
 
-/** Checks the addresses that are sound by themselves, so that a mistake beside them does not hide theirs. */
+/** Checks the addresses that are valid in themselves, so that another mistake does not hide theirs. */
 function checkSoundPart(
   file: ConfigFile,
   raw: Readonly<Record<string, unknown>>,
@@ -57,7 +57,7 @@ function checkSoundPart(
   const known = Object.entries(raw).filter(
     ([key]) => !wrong.has(key) && Object.hasOwn(identityProviderSchema.shape, key),
   );
-  // A key that is not known, or not true or false, may have been to allow it.
+  // An unknown key, or an invalid value, may have been meant to allow http.
   const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
   const part = { ...STAND_INS, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
   const { data: config } = identityProviderSchema.safeParse(part);
@@ -67,7 +67,7 @@ function checkSoundPart(
     addMistake(file, mistake);
 }
 
-/** For the keys that are needed: nothing is wrong with these. */
+/** Valid values in place of required keys. */
 const STAND_INS = {
   issuer: 'https://id.invalid',
   client_id: 'gateway',
@@ -104,13 +104,13 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
   };
 }
 
-/** Null when a file cannot be used; that was reported. */
+/** Returns null if a file cannot be used, which was reported. */
 function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
   if (ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
 }
 
-/** OpenID Connect Core 1.0 section 3.1.2.1: without it this is no OpenID request, and no ID token comes. */
+/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
 function warnOfScope(file: ConfigFile, { scope }: IdentityProviderConfig): void {
   if (scope.split(' ').includes('openid')) return;
   file.add([SECTION, 'scope'], 'without "openid" the provider issues no ID token', { severity: 'warning' });
@@ -122,7 +122,7 @@ function addMistake(file: ConfigFile, { option, message }: OptionMistake): void 
   file.add(path, message);
 }
 
-/** Where the options of the room stand in the file. */
+/** Maps the options of signin/ to keys of the file. */
 const KEYS: Readonly<Record<OptionMistake['option'], readonly string[]>> = {
   issuer: ['issuer'],
   discoveryUrl: ['discovery_url'],

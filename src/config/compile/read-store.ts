@@ -8,8 +8,8 @@ import { chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 const SECTION = 'store';
 
 /**
- * Reads what `store` of gateway.yaml stands for, and the files that it names. Null when it cannot be used; whatever keeps it
- * from that is among the diagnostics of the file then.
+ * Reads `store` of gateway.yaml and the files it names. Returns null, after adding diagnostics to the file, if it cannot be
+ * used.
  */
 export async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];

@@ -4,13 +4,13 @@ import type { Clock } from '../../core/index.ts';
 import { type CertificateFacts, pairMistake, readCertificate } from '../../tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 
-/** What a file holds. Undefined: the section names none. Null: it cannot be used, which was reported. */
+/** The content of a file. Undefined: none is named. Null: it cannot be used, which was reported. */
 export type FileText = string | null | undefined;
 
-/** Says what is wrong with a text, or nothing. */
+/** Returns what is wrong with a text; undefined: nothing. */
 type Check = (text: string) => string | undefined;
 
-/** A certificate of the gateway and its key, the texts of two files. One that should be there and is not is null. */
+/** The texts of a certificate of the gateway and its key; null: missing or unusable, which was reported. */
 export interface KeyPair {
   readonly certificate: FileText;
   readonly key: FileText;
@@ -25,8 +25,8 @@ export interface TlsFiles extends KeyPair {
 const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /**
- * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file by itself,
- * so that a mistake in one part of the section hides none of the others.
+ * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file separately,
+ * so that one mistake does not hide others.
  */
 export class SecretFiles {
   readonly #file: ConfigFile;
@@ -99,7 +99,7 @@ export class SecretFiles {
     const path = [...this.#section, ...keys];
     const name = this.#file.valueAt(path);
     if (name === undefined) return undefined;
-    // Validation reports what is not a text.
+    // Validation reports any other type.
     if (typeof name !== 'string' || name === '') return null;
     const text = await readNamedText(this.#file, path, name);
     const mistake = text === null ? undefined : check(text);
@@ -113,8 +113,8 @@ function day(epochMs: number): string {
 }
 
 /**
- * Reads a secret that a variable holds, or else takes the one of the file. Reports where both are given, and a variable
- * that holds none.
+ * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value is not a
+ * secret.
  */
 export function chooseSecret(
   file: ConfigFile,
@@ -127,18 +127,18 @@ export function chooseSecret(
   if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
   const secret = variable.replace(/[\r\n]+$/, '');
   const mistake = secretMistake(secret);
-  // Anything but a variable was reported as such.
+  // Anything other than a variable was reported already.
   if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
   return mistake === undefined ? secret : null;
 }
 
-/** A wrong file would otherwise be found out only when the provider or Redis rejects the secret. */
+/** Finds a wrong file before the provider or Redis rejects its secret. */
 function secretMistake(text: string): string | undefined {
   if (text === '') return 'the secret is empty';
   return /[\x00-\x1f\x7f]/.test(text) ? 'a secret must be one line without control characters' : undefined;
 }
 
-/** Checks every certificate: Node passes over those that it cannot read among those to trust, and then trusts nobody. */
+/** Checks every certificate: Node silently skips unreadable ones, and may then trust none. */
 function certificateMistake(text: string): string | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) return 'the file contains no PEM certificate';
@@ -156,7 +156,7 @@ function succeeds(read: () => unknown): boolean {
     read();
     return true;
   } catch {
-    // The cause is left out: nothing that has seen a key goes near a log.
+    // Drops the cause, which may contain a part of the key.
     return false;
   }
 }

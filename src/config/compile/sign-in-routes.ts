@@ -2,8 +2,8 @@ import { parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
 import type { SignInRoute } from '../model/index.ts';
 
 /**
- * The anonymous endpoints (docs/contract.md, 1). They belong to the gateway whatever the configuration says, and for every
- * method: no operator's route may ever receive the codes that clients send there.
+ * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
+ * ever receives the codes that clients send there.
  */
 export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
@@ -11,8 +11,8 @@ export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
 ];
 
 /**
- * Everything else under their prefix is served only by routes that name the prefix literally: a mistyped path
- * (`/v1/anonymous/auth%20`) must not carry a code to the service behind `/**`.
+ * Only routes that name this prefix literally serve other paths under it: a mistyped path (`/v1/anonymous/auth%20`) must not
+ * carry a code to the service behind `/**`.
  */
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 

@@ -7,21 +7,21 @@ import type { Readings } from './readings.ts';
 import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
-/** Of each severity. More would only fill the log and the status page. */
+/** Per severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
 
-/** Whether a diagnostic is about the value at a path or about the last key of the path, which then is part of the message. */
+/** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
 export type About = 'value' | 'key';
 
 /**
- * One file of the configuration: what it says, where it says it, and what is wrong with it so far. The stages that read
- * on add their diagnostics by path; where something is broken already, nothing further is added.
+ * One file of the configuration: its values, their places, and the diagnostics so far. Later stages add diagnostics by path;
+ * a value that is already broken gets no others.
  */
 export class ConfigFile {
   readonly name: string;
-  /** Where it is noted what was read, also of the files that this one names. */
+  /** Notes what was read of this file and of the files that it names. */
   readonly readings: Readings;
-  /** Why nothing could be read of it, with and without its name; null: something could. Also one of its diagnostics. */
+  /** Why the file could not be read, with and without its name; null: it could. Also one of the diagnostics. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #diagnostics: Diagnostic[];
@@ -47,7 +47,7 @@ export class ConfigFile {
     this.#secrecy = secrecy;
   }
 
-  /** Never throws: whatever keeps the file from being read is one of its diagnostics. */
+  /** Never throws: if the file cannot be read, a diagnostic says why. */
   static async read(
     name: string,
     environment: Environment,
@@ -75,12 +75,12 @@ export class ConfigFile {
     return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy);
   }
 
-  /** What the file means; undefined when that is unknown. */
+  /** The value of the whole file; undefined: unknown. */
   get value(): unknown {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
-  /** In the order of the file; of very many mistakes, warnings or hints the first of each, and how many more there are. */
+  /** In file order. If a severity has very many, the first ones and the number of the rest. */
   get diagnostics(): Diagnostic[] {
     const kinds = Object.values(
       Object.groupBy(sortDiagnostics(this.#diagnostics), ({ severity }) => severity),
@@ -105,7 +105,7 @@ export class ConfigFile {
     return this.#root !== null && nodeAt(this.#root, path).exact;
   }
 
-  /** What stands at `path`, for a message: `"5 s"`, `2000`, `a map`. Never a secret, or what a variable holds. */
+  /** Shows the value at `path` in a message: `"5 s"`, `2000`, `a map`. Never a secret or the value of a variable. */
   shown(path: Path): string {
     const found = this.#find(path);
     if (found?.exact !== true || found.node.written === '') return 'nothing';
@@ -116,35 +116,35 @@ export class ConfigFile {
     return typeof value === 'string' || this.holdsVariable(path) ? JSON.stringify(short) : short;
   }
 
-  /** Whether no message may repeat the value at `path`: it is a secret, or may hold one. */
+  /** Whether messages must not repeat the value at `path`, because it is or may contain a secret. */
   hides(path: Path): boolean {
     return this.#secrecy.hides(path);
   }
 
-  /** Whether nothing but a variable stands at `path`, `${NAME}`. */
+  /** Whether the value at `path` is exactly one variable, `${NAME}`. */
   isVariable(path: Path): boolean {
     return /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(this.#find(path)?.node.written ?? '');
   }
 
-  /** Whether the text at `path` is another than the one written: a variable was resolved. */
+  /** Whether the text at `path` contains a variable. */
   holdsVariable(path: Path): boolean {
     const found = this.#find(path);
     return found?.node.written?.includes('${') === true;
   }
 
-  /** The last key of `path`, for a message: in quotes, or in other words where it may be a part of a secret. */
+  /** Shows the last key of `path` in a message: quoted, or paraphrased if it may be part of a secret. */
   shownKey(path: Path): string {
     const quoted = this.#lines.quoteKey(String(path.at(-1)), this.place(path, 'key').line);
     return quoted ?? 'in a line with a secret, which is not shown';
   }
 
-  /** What stands at `path` with its variables resolved; undefined: nothing. Never for a message. */
+  /** The value at `path` with variables resolved; undefined: none. Never put it into a message. */
   valueAt(path: Path): unknown {
     const found = this.#find(path);
     return found?.exact === true ? found.node.value : undefined;
   }
 
-  /** Puts the number, or the true or false, that the text at `path` was found to be in its place. */
+  /** Replaces the text at `path` by the number or boolean that it was read as. */
   fill(path: Path, value: number | boolean): void {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
@@ -166,7 +166,7 @@ export class ConfigFile {
     const found = this.#find(path);
     if (found?.exact === true && found.node.broken && options.about !== 'key') return;
     const { line, column } = this.place(path, options.about);
-    // Aliases bring the same lines to many places; what is wrong with them is said once.
+    // Aliases repeat the same lines in many places; report each mistake once.
     const once = `${line}:${column}:${message}`;
     if (this.#said.has(once)) return;
     this.#said.add(once);

@@ -1,20 +1,20 @@
 /** An error keeps the configuration from being used. A warning points out a likely mistake; a hint may point at nothing wrong. */
 export type Severity = 'error' | 'warning' | 'hint';
 
-/** One thing that is wrong with a configuration file. */
+/** One finding about a configuration file. */
 export interface Diagnostic {
   /** The file as the operator named it. */
   readonly file: string;
-  /** From 1; null where the file as a whole is meant (it does not exist, it is empty). */
+  /** From 1; null: the file as a whole is meant (it does not exist, it is empty). */
   readonly line: number | null;
   /** From 1, in UTF-16 units as editors count; null exactly when `line` is. */
   readonly column: number | null;
-  /** One line that says what is wrong and, where there is one, the way out. Never holds the value of a variable. */
+  /** One line: what is wrong and what to write instead. Never contains the value of a variable. */
   readonly message: string;
   readonly severity: Severity;
 }
 
-/** `file:line:column: what is wrong`, the form that editors and CI systems turn into a link. */
+/** Formats a diagnostic as `file:line:column: what is wrong`, which editors and CI systems turn into a link. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const place =
     diagnostic.line === null
@@ -23,7 +23,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${place}: ${diagnostic.severity === 'error' ? '' : `${diagnostic.severity}: `}${diagnostic.message}`;
 }
 
-/** In the order of the file, each diagnostic once. */
+/** Sorts by place and removes duplicates. */
 export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const unique = new Map(diagnostics.map(diagnostic => [formatDiagnostic(diagnostic), diagnostic]));
   return [...unique.values()].sort(

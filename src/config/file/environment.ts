@@ -3,23 +3,22 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Resolved =
   | { readonly ok: true; readonly text: string }
-  /** What is wrong, one sentence a variable. */
+  /** What is wrong, one sentence per variable. */
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
-/** `$${`, or a variable up to its end, or what only begins like one. */
+/** `$${`, a variable, or the start of an unclosed one. */
 const VARIABLE = /\$\$\{|\$\{([^}]*)(\}?)/g;
-/** A name, and what stands for the variable where it is not set. */
+/** A name and an optional default. */
 const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
 
-// What stands in the braces is not repeated unless it is a name: it may be a secret.
+// Messages repeat the text in the braces only if it is a name: anything else may be a secret.
 const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may be inside \${ }; write $\${ for a literal \${`;
 const NOT_CLOSED = `a "\${" is not closed: write \${NAME}, or $\${ for a literal \${`;
 
 /**
- * Replaces each `${NAME}` by that variable's value; `$${` stands for a literal `${`. An unset variable is a mistake
- * rather than nothing: an empty host or path would be a valid configuration with another meaning. `${NAME:-text}` is the text
- * where the variable is unset or empty, as in a shell. What a variable holds is taken as it is, and not searched for further
- * variables.
+ * Replaces each `${NAME}` by the value of that variable; `$${` is a literal `${`. An unset variable is a mistake, not an empty
+ * text: an empty host or path would be a valid configuration with another meaning. `${NAME:-text}` falls back to the text if
+ * the variable is unset or empty, as in a shell. Values are not searched for further variables.
  */
 export function resolveVariables(text: string, environment: Environment): Resolved {
   const mistakes: string[] = [];

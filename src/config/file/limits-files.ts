@@ -3,21 +3,21 @@ import type { Severity } from './diagnostic.ts';
 import type { Path } from './path.ts';
 import { asMap } from './raw.ts';
 
-/** Maps whose entries may stand in several files. Every other key is in one file as a whole. */
+/** Maps whose entries may be spread over several files. Any other key must be in one file. */
 const SHARED_MAPS = ['buckets', 'routes'] as const;
 
 /**
- * The files of a limits folder as if they were one, or just the one that limits.yaml is. What is said about a path goes to the
- * file where that path is written.
+ * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file in
+ * which the path is written.
  */
 export class LimitsFiles {
   readonly files: readonly ConfigFile[];
-  /** What all files say together; undefined when one of them cannot be told. */
+  /** The merged value; undefined: the value of one file is unknown. */
   readonly value: unknown;
   /** The file of each key, and of each entry of a shared map. */
   readonly #owners = new Map<string, ConfigFile>();
 
-  /** Adds a mistake to each file that says once more what one before it says. */
+  /** Adds an error to each file that repeats a key of an earlier one. */
   constructor(files: readonly ConfigFile[]) {
     this.files = files;
     const [only] = files;
@@ -42,7 +42,7 @@ export class LimitsFiles {
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
   }
 
-  /** How a message that stands at one path names the place of others: `line 3, 7`, with the file where that is another. */
+  /** Names the lines of `paths` for a message at `from`: `line 3, 7`, with the file name if it differs. */
   linesOf(paths: readonly Path[], from: Path): string {
     const places = paths.map(path => this.placeOf(path, 'key'));
     const own = this.#fileOf(from)?.name;
@@ -92,7 +92,7 @@ export class LimitsFiles {
     return all;
   }
 
-  /** False, and a mistake of this file, where another says it already. */
+  /** Claims a path for a file. Returns false, and adds an error to the file, if another one has claimed it. */
   #claim(file: ConfigFile, path: readonly [string, string?]): boolean {
     const [key, entry = ''] = path;
     const owner = this.#owners.get(keyOf(key, entry));

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 
 /**
- * The `*.yaml` of a folder by name, in their order; null where there is no such folder. Hidden entries are left out: what
- * editors leave behind, and Kubernetes' `..data`, which holds each file of a mounted ConfigMap a second time.
+ * Lists the `*.yaml` files of a folder, sorted by name; null: there is no such folder. Skips hidden entries: leftovers of
+ * editors, and Kubernetes' `..data`, which contains every file of a mounted ConfigMap again.
  */
 export async function listYamlFiles(folder: string): Promise<string[] | null> {
   try {

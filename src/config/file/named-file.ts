@@ -4,15 +4,14 @@ import type { ConfigFile } from './config-file.ts';
 import type { Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
 
-/** Where a file is that a configuration file names: what is relative is so to the file that names it. */
+/** Resolves a name that a configuration file mentions, relative to that file. */
 function namedFile(file: ConfigFile, name: string): string {
   return resolve(dirname(file.name), name);
 }
 
 /**
- * Reads a text that `file` names at `at`, such as a key or a secret, without the line ends at its end. Null when that
- * cannot be done: then there is a diagnostic there, which shows neither what the file holds nor the name that was written,
- * since that may be the secret itself, put into the wrong place.
+ * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails,
+ * and adds an error that shows neither the content nor the name, since the name may be the secret itself, in the wrong place.
  */
 export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {

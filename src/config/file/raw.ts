@@ -1,4 +1,4 @@
-/** A part of a file as it was read, whatever it is: a map, or an empty one in the place of anything else. */
+/** Returns the value if it is a map, else an empty map. */
 export function asMap(value: unknown): Readonly<Record<string, unknown>> {
   return isMap(value) ? value : {};
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import type { Diagnostic } from './diagnostic.ts';
 
-/** Far beyond any configuration written by people; keeps a wrong path (a log, a device) from filling the memory. */
+/** Far beyond any hand-written configuration; keeps a wrong path (a log, a device) from filling the memory. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const PIECE_BYTES = 16 * 1024;
 
@@ -19,11 +19,11 @@ export type ReadResult =
   | {
       readonly ok: false;
       readonly diagnostic: Diagnostic;
-      /** The diagnostic's message without the name of the file, which may come from a variable. */
+      /** The message without the file's name, which may come from a variable. */
       readonly reason: string;
     };
 
-/** Reads a configuration file as UTF-8. What keeps it from being read is a diagnostic, never an exception. */
+/** Reads a configuration file as UTF-8. Returns a diagnostic if that fails; never throws. */
 export async function readConfigFile(file: string): Promise<ReadResult> {
   let bytes: Buffer;
   let regular: boolean;
@@ -40,7 +40,7 @@ export async function readConfigFile(file: string): Promise<ReadResult> {
   return { ok: true, bytes, text: new TextDecoder().decode(bytes), regular };
 }
 
-/** Reads until the end or the cap: the size of a pipe such as /dev/stdin is not known beforehand. */
+/** Reads up to the end or the cap: the size of a pipe such as /dev/stdin is unknown beforehand. */
 async function readAtMost(file: string, cap: number): Promise<{ bytes: Buffer; regular: boolean }> {
   const handle = await open(file);
   try {
@@ -87,7 +87,7 @@ function whyNotUtf8(bytes: Buffer): string {
 
 function firstLineThatIsNotUtf8(bytes: Buffer): number | null {
   if (isUtf8(bytes)) return null;
-  // A line feed is never part of a longer sequence, so that each line can be judged alone.
+  // No longer sequence contains a line feed, so each line can be checked alone.
   let line = 1;
   for (let start = 0; start < bytes.length; line++) {
     const end = bytes.indexOf(0x0a, start);

@@ -3,28 +3,28 @@ import { createHash } from 'node:crypto';
 import { listYamlFiles } from './limits-folder.ts';
 import { type ReadResult, readConfigFile } from './read-file.ts';
 
-/** What is read: a file whose text anyone may see, one that holds a secret or key, or the list of files in a folder. */
+/** What was read: a file anyone may see, one with a secret or key, or the list of files in a folder. */
 type Kind = 'text' | 'secret' | 'folder';
 
 interface Reading {
   readonly kind: Kind;
-  /** Of the content, or of the reason why there is none. */
+  /** Of the content, or of the reason why it could not be read. */
   readonly digest: string;
 }
 
-/** Hex digits of the public hash that come from texts and from secrets. */
+/** Hex digits that texts and secrets contribute to the public hash. */
 const TEXT_DIGITS = 14;
 const SECRET_DIGITS = 2;
 
 /**
- * What one load of the configuration read, as digests: two loads with equal readings mean the same. What could not be read is
- * among it, so that its coming is a change like any other.
+ * Digests of everything that one load of the configuration read: loads with equal readings mean the same. Files that could
+ * not be read are included, so that a file that appears later is noticed as a change.
  */
 export class Readings {
   readonly #readings = new Map<string, Reading>();
   #repeatable = true;
 
-  /** Notes what became of reading a file. A file that is read twice in one load counts as it was at first. */
+  /** Notes the result of reading a file. If a load reads a file twice, the first result counts. */
   note(path: string, kind: 'text' | 'secret', read: ReadResult): void {
     if (read.ok && !read.regular) this.#repeatable = false;
     this.#set(path, kind, read.ok ? read.bytes : `unreadable: ${read.reason}`);
@@ -34,7 +34,7 @@ export class Readings {
     this.#set(path, 'folder', names === null ? 'no folder' : names.join('\0'));
   }
 
-  /** Where it came from: a folder counts with all its entries. */
+  /** The files and folders that were read. Any entry of a folder counts. */
   get followed(): { readonly files: string[]; readonly folders: string[] } {
     const paths = [...this.#readings];
     return {
@@ -43,12 +43,12 @@ export class Readings {
     };
   }
 
-  /** False where a pipe was among it, such as /dev/stdin: it gives its bytes once. */
+  /** False: one of the files is a pipe such as /dev/stdin, which can be read only once. */
   get repeatable(): boolean {
     return this.#repeatable;
   }
 
-  /** Reads the same files again, as they are now. Never throws. */
+  /** Reads the same files again. Never throws. */
   async again(): Promise<Readings> {
     const now = new Readings();
     for (const [path, { kind }] of this.#readings) {
@@ -67,7 +67,7 @@ export class Readings {
     );
   }
 
-  /** Whether nothing that both have read was another. */
+  /** Whether everything that both have read is equal. */
   agreesWith(other: Readings): boolean {
     for (const [path, { digest }] of this.#readings) {
       const theirs = other.#readings.get(path);
@@ -77,16 +77,16 @@ export class Readings {
   }
 
   /**
-   * A name for what was read, for people to compare replicas by: the same content, the same 16 hex digits. Secrets are in only two
-   * of them: a new secret mostly shows, yet a guess reveals only 8 bits of all secrets together.
+   * 16 hex digits by which people compare replicas: equal content, equal hash. Secrets affect only two of them: a new secret
+   * usually shows, yet the hash reveals no more than 8 bits about all secrets together.
    */
   get hash(): string {
     return this.#hashOf('text').slice(0, TEXT_DIGITS) + this.#hashOf('secret').slice(0, SECRET_DIGITS);
   }
 
   #hashOf(wanted: Kind): string {
-    // Each by its own digest, so that no byte can move from one file to the other unnoticed. Without the paths, which may
-    // differ between replicas.
+    // Hashes digests, so that bytes cannot move from one file to the next unnoticed. Leaves out paths, which may differ between
+    // replicas.
     const hash = createHash('sha256');
     for (const { kind, digest } of this.#readings.values()) if (kind === wanted) hash.update(digest);
     return hash.digest('hex');

@@ -1,16 +1,15 @@
 /**
- * The candidate that `word` was probably meant to be, or undefined when none is near. Near is at most one slip in three
- * characters (a missing, added, wrong or swapped one), letter case aside; else one that begins with the other (`warning`
- * for `warn`).
+ * Finds the candidate that `word` was probably meant to be; undefined: none is near. Near means at most one typo per three
+ * characters (missing, added, wrong or swapped), ignoring case, or that one begins with the other (`warning` and `warn`).
  */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   let best = candidates.find(candidate => oneBeginsWithOther(lower, candidate.toLowerCase()));
-  let bestSlips = Math.min(3, Math.max(1, Math.floor(word.length / 3))) + 1;
+  let bestTypos = Math.min(3, Math.max(1, Math.floor(word.length / 3))) + 1;
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) >= bestSlips) continue;
-    const slips = countSlips(lower, candidate.toLowerCase());
-    if (slips < bestSlips) [best, bestSlips] = [candidate, slips];
+    if (Math.abs(candidate.length - word.length) >= bestTypos) continue;
+    const typos = countTypos(lower, candidate.toLowerCase());
+    if (typos < bestTypos) [best, bestTypos] = [candidate, typos];
   }
   return best;
 }
@@ -25,8 +24,8 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   return candidate === undefined ? '' : `, did you mean "${candidate}"?`;
 }
 
-/** The edit distance in which swapping two neighbours is one slip ("optimal string alignment"). */
-function countSlips(a: string, b: string): number {
+/** Edit distance in which swapping two neighbours counts once ("optimal string alignment"). */
+function countTypos(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -11,23 +11,23 @@ import {
 import type { Place, PlacedMistake, YamlText } from '../yaml/index.ts';
 import { type Environment, resolveVariables } from './environment.ts';
 
-/** Aliases multiply: a few lines can stand for billions of values. No configuration needs as many as this. */
+/** Aliases multiply: a few lines can expand to billions of values. No configuration needs this many. */
 const MAX_VALUES = 100_000;
 
-/** A value of a YAML file together with where, and how, it is written. */
+/** A value of a YAML file, with where and how it is written. */
 export interface YamlNode {
-  /** What it means: aliases followed, merge keys merged, variables resolved. Maps have no prototype. */
+  /** The value with aliases, merge keys and variables resolved. Maps have no prototype. */
   value: unknown;
   readonly place: Place;
   /** Where its key is written; null in lists and at the top. */
   readonly keyPlace: Place | null;
-  /** A scalar as it stands in the file, before variables were resolved; null for maps and lists. */
+  /** A scalar as written, before variables were resolved; null for maps and lists. */
   readonly written: string | null;
   /** Of a map by key, of a list by index (`"0"`, `"1"`, ...). */
   readonly children: ReadonlyMap<string, YamlNode>;
-  /** This value and all below it, each as often as aliases repeat it. */
+  /** The number of values from here down, each as often as aliases repeat it. */
   readonly count: number;
-  /** A mistake was reported for this value itself, so that nothing further should be said about it. */
+  /** Whether a mistake in this value was already reported, so that no other message is needed. */
   readonly broken: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface YamlTree {
   readonly mistakes: readonly PlacedMistake[];
 }
 
-/** Builds the tree of a parsed document, or null where there is nothing to build: the document is empty or a bomb. */
+/** Builds the tree of a parsed document. The root of an alias bomb is marked broken. */
 export function buildYamlTree(
   document: Document.Parsed,
   placeOf: YamlText['placeOf'],
@@ -65,7 +65,7 @@ export function nodeAt(
   return { node, exact: true };
 }
 
-/** Gives the scalar at `path` another value, in its node and in the map or list that holds it. */
+/** Replaces the scalar at `path`, in its node and in the map or list that contains it. */
 export function fillScalar(root: YamlNode, path: readonly PropertyKey[], value: unknown): void {
   const key = path.at(-1);
   const holder = nodeAt(root, path.slice(0, -1)).node;
@@ -80,12 +80,12 @@ class TreeBuilder {
   readonly #placeOf: YamlText['placeOf'];
   readonly #environment: Environment;
   /**
-   * What each anchor stands for at this point of the file; null while its own value is being built. An alias takes over
-   * the node as it was built, so that the work stays proportional to the file whatever the aliases multiply to.
+   * The node of each anchor so far; null while that node is being built. An alias reuses the node, so the work stays
+   * proportional to the size of the file, however much aliases multiply it.
    */
   readonly #anchors = new Map<string, YamlNode | null>();
   #mergedKeys = 0;
-  /** That it is too much was said. */
+  /** Whether a merge bomb was already reported. */
   #isBomb = false;
 
   constructor(placeOf: YamlText['placeOf'], environment: Environment) {
@@ -149,7 +149,7 @@ class TreeBuilder {
     return { value, place, keyPlace, written: null, children, count: countOf(children), broken };
   }
 
-  /** False when keys may be missing because a merge failed. */
+  /** Returns false if keys may be missing because a merge failed. */
   #fillMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], children: Map<string, YamlNode>): boolean {
     const merges: YamlNode[] = [];
     for (const { key, value } of pairs) {
@@ -157,15 +157,15 @@ class TreeBuilder {
       const keyPlace = this.#placeOf(key.range[0]);
       const node = this.build(value, keyPlace);
       if (key.value === '<<' && key.type === 'PLAIN') merges.push(node);
-      // zod passes over a member of this name, so that it could hold anything unseen.
+      // zod skips a member of this name, so its content would go unchecked.
       else if (key.value === '__proto__') this.mistake(keyPlace, 'unknown key "__proto__"');
       else if (!children.has(String(key.value))) children.set(String(key.value), node);
     }
-    // Merged keys come last: those of the map itself win.
+    // Merged last, because the map's own keys win.
     return merges.map(node => this.#merge(node, children)).every(Boolean);
   }
 
-  /** `<<: *defaults` or `<<: [*a, *b]`, where the first wins. False when it cannot be done. */
+  /** Merges `<<: *defaults` or `<<: [*a, *b]`, where the first wins. Returns false on failure. */
   #merge(node: YamlNode, children: Map<string, YamlNode>): boolean {
     if (node.broken) return false;
     const sources = Array.isArray(node.value) ? [...node.children.values()] : [node];
@@ -175,7 +175,7 @@ class TreeBuilder {
         this.mistake(source.place, '"<<" merges maps, and this is not a map');
         return false;
       }
-      // Unlike an alias, a merge copies: it has to stop while it is going on.
+      // A merge copies, unlike an alias, so it must be stopped midway.
       this.#mergedKeys += source.children.size;
       if (this.#mergedKeys > MAX_VALUES) {
         if (!this.#isBomb)
@@ -193,7 +193,7 @@ function leaf(value: unknown, written: string, place: Place, keyPlace: Place | n
   return { value, written, place, keyPlace, children: NO_CHILDREN, count: 1, broken: false };
 }
 
-/** Of every scalar: a file of ten thousand routes has fifty thousand, and an empty map costs 200 bytes. */
+/** Shared by all scalars: ten thousand routes have fifty thousand, and an empty map takes 200 bytes. */
 const NO_CHILDREN: ReadonlyMap<string, YamlNode> = new Map();
 
 function countOf(children: ReadonlyMap<string, YamlNode>): number {

@@ -3,10 +3,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 import type { HostPort } from './model.ts';
 
 /**
- * Reads `host:port`: a name, an IPv4 address or a bracketed IPv6 address, and a port from 0 to 65535.
+ * Parses `host:port`: a name, an IPv4 address or a bracketed IPv6 address, and a port from 0 to 65535.
  *
- * @param defaultPort what a missing `:port` means; undefined: it must be there.
- * @returns the host without brackets, or undefined when the text is no such pair.
+ * @param defaultPort used if `:port` is missing; undefined: the port is required
+ * @returns the host without brackets; undefined: the text is not `host:port`
  */
 export function parseHostPort(text: string, defaultPort?: number): HostPort | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
@@ -18,17 +18,17 @@ export function parseHostPort(text: string, defaultPort?: number): HostPort | un
   return name !== undefined && isHost(name) ? { host: name, port } : undefined;
 }
 
-/** `host:port` again, an IPv6 address in brackets. */
+/** Formats `host:port`, with an IPv6 address in brackets. */
 export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function isHost(name: string): boolean {
   if (isIPv4(name)) return true;
-  // RFC 1123 section 2.1 limits the lengths. The underscore is no letter of a host name but of many a service's name.
+  // RFC 1123, 2.1 limits the lengths. Underscores are not allowed in host names, but many service names have them.
   if (name.length > 253 || !/^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/.test(name)) return false;
   const labels = name.replace(/\.$/, '').split('.');
-  // A name that ends in a number is a failed IPv4 address: `256.1.1.1`, `10.1`, `0x7f.1`.
+  // A name that ends in a number is a mistyped IPv4 address: `256.1.1.1`, `10.1`, `0x7f.1`.
   if (/^(\d+|0[xX][0-9A-Fa-f]*)$/.test(labels.at(-1) ?? '')) return false;
   return labels.every(label => label.length > 0 && label.length <= 63);
 }

@@ -10,13 +10,13 @@ import type { TlsOptions } from '../../tls/index.ts';
 import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
 
 /**
- * One compiled, immutable configuration. An exchange reads the snapshot it began with to its end; a reload swaps in
- * another as a whole. All times are milliseconds, all sizes bytes.
+ * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it as a whole. Times
+ * are milliseconds, sizes bytes.
  */
 export interface Snapshot {
-  /** Counts the configurations of this process, from 1. */
+  /** The number of this configuration in the process, from 1. */
   readonly generation: number;
-  /** Hash of the files it was compiled from: the same files, the same hash. Hex, 16 digits. */
+  /** Hash of the files it was compiled from, 16 hex digits: equal files, equal hash. */
   readonly hash: string;
   readonly listen: ListenModel;
   /** Networks whose `X-Forwarded-*` and `X-Request-Id` are believed. */
@@ -24,11 +24,11 @@ export interface Snapshot {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
-  /** Routes whose services answer preflights, by the method asked for; empty where nobody answers them otherwise. */
+  /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
   readonly preflightRoutes: RouteTable<ForwardRoute>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
-  /** Null: a preflight is a request like any other. */
+  /** Null: preflights are ordinary requests. */
   readonly cors: CorsRules | null;
   /** Null: no identity provider; every route says `authentication: none`. */
   readonly identity: IdentityModel | null;
@@ -85,7 +85,7 @@ export interface PoolModel {
   readonly maxPerCaller: number;
 }
 
-/** A match rule with its policies: of gateway.yaml, or one of the two that are always the gateway's own. */
+/** A match rule with its policies: from gateway.yaml, or one of the gateway's own two. */
 export type RouteModel = ForwardRoute | SignInRoute;
 
 /** A match rule of gateway.yaml. */
@@ -97,20 +97,20 @@ export interface ForwardRoute {
   /** The pool of its upstream that its exchanges take their permits from. */
   readonly pool: PoolModel;
   /**
-   * - `required`: no valid token, no passage (401)
+   * - `required`: 401 without a valid token
    * - `optional`: without a valid token the caller is an address, and the header is removed
-   * - `none`: the header is not looked at and passes unchanged
+   * - `none`: the header is ignored and passed on unchanged
    */
   readonly authentication: 'required' | 'optional' | 'none';
-  /** Whether an exchange is broken off when its token expires. */
+  /** Whether an exchange is cut off when its token expires. */
   readonly closeAtExpiry: boolean;
-  /** Whether the global limit leaves it alone. */
+  /** Whether the global limit does not apply to it. */
   readonly globalLimitExempt: boolean;
   /** Whether its 404s are counted for each address and webhook. */
   readonly webhook: boolean;
-  /** What becomes of a 429 of the upstream that does not speak the contract. */
+  /** How an upstream's 429 is handled if it does not follow the contract. */
   readonly upstream429: 'rewrite' | 'pass';
-  /** Whether the gateway answers preflights and writes the CORS fields; else its service does. */
+  /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
   readonly cors: boolean;
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
@@ -118,26 +118,26 @@ export interface ForwardRoute {
   readonly firstByteTimeoutMs: number | null;
   /** Between two bytes of a response's body; null: any time. */
   readonly idleTimeoutMs: number | null;
-  /** What holds for the bodies of its requests. */
+  /** The terms for its request bodies. */
   readonly body: BodyTerms;
-  /** Names of the path's parameters in order. */
+  /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
 }
 
-/** One of the anonymous endpoints (docs/contract.md, 1). It takes every method, and answers 405 to most. */
+/** One of the anonymous endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */
 export interface SignInRoute {
   readonly kind: 'sign-in';
   /** Its path: the name in metrics and logs. */
   readonly id: string;
   readonly endpoint: 'authorize-url' | 'auth';
-  /** Those it is served for. */
+  /** The methods that do not get a 405. */
   readonly methods: readonly string[];
   readonly authentication: 'none';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
 }
 
-/** How callers are known and users signed in. */
+/** How callers are identified and users signed in. */
 export interface IdentityModel {
   readonly provider: ProviderOptions;
   readonly signIn: SignInOptions;
@@ -146,7 +146,7 @@ export interface IdentityModel {
   readonly schemes: readonly string[];
   readonly keySet: KeySetOptions;
   readonly cache: CacheOptions;
-  /** Tokens issued before are refused: seconds since the epoch, 0 for none. */
+  /** Tokens issued earlier are refused: seconds since the epoch, 0 for none. */
   readonly notBeforeS: number;
   /** The budget of failed verifications of an address; null: off. */
   readonly failedVerifications: BudgetOptions | null;
@@ -159,13 +159,13 @@ export interface TimeoutsModel {
   readonly clientHeaderMs: number;
   /** Between two bytes of a request's body. */
   readonly clientBodyIdleMs: number;
-  /** For a client to take in what was written to it. */
+  /** For a client to read what was written to it. */
   readonly clientReadMs: number;
   /** An idle client connection is kept at least this long. */
   readonly keepAliveMs: number;
 }
 
-/** Past any of these a request gets 503 with `Retry-After`. */
+/** Beyond any of these a request gets a 503 with `Retry-After`. */
 export interface CapsModel {
   readonly connections: number;
   readonly connectionsPerAddress: number;
@@ -177,7 +177,7 @@ export interface CapsModel {
   readonly headBytes: number;
   /** Header fields of a request (431 beyond). */
   readonly fields: number;
-  /** Counters of limits in memory; beyond it one gives way. */
+  /** Limit counters in memory; beyond it one is evicted. */
   readonly limitKeys: number;
 }
 
@@ -194,7 +194,7 @@ export interface Http2Model {
 }
 
 export interface ShutdownModel {
-  /** Between SIGTERM and the closing of the listeners: readiness fails, requests are served. */
+  /** Between SIGTERM and closing the listeners: readiness fails, requests are still served. */
   readonly delayMs: number;
   /** For requests in flight to finish. */
   readonly drainMs: number;
@@ -208,24 +208,24 @@ export interface LogModel {
   readonly pseudonymKey: Buffer | null;
 }
 
-/** Who calls, as far as limits care: `address` is everyone without a valid token. */
+/** The kind of a caller, for limits. `address`: callers without a valid token. */
 export type CallerClass = 'bot' | 'user' | 'address';
 
-/** Where limits are counted: in each gateway by itself, or in a Redis for all of them. */
+/** Where limits are counted: in each gateway alone, or in a Redis for all of them. */
 export type StoreModel =
   | { readonly kind: 'memory' }
   | {
       readonly kind: 'redis';
       readonly options: RedisOptions;
-      /** What decides while Redis does not. */
+      /** What decides while Redis is unavailable. */
       readonly policy: FailurePolicy;
-      /** Gateways that share the limits, until they have counted one another. */
+      /** The assumed number of gateways until they have counted each other. */
       readonly replicas: number;
     };
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {
-  /** For requests without a bucket: the global limit alone. */
+  /** For requests without a bucket: only the global limit. */
   readonly global: Readonly<Record<CallerClass, LimitSet>>;
   readonly routes: RouteTable<LimitRouteModel>;
   /** Null: off. */
@@ -241,7 +241,7 @@ export interface LimitsModel {
 /** A line of `routes:` in limits.yaml. */
 export interface LimitRouteModel {
   readonly bucket: BucketModel;
-  /** Which of the path's parameters is the bucket's main one; null where the bucket has none. */
+  /** Index of the bucket's main parameter among the path's; null: the bucket has none. */
   readonly mainAt: number | null;
 }
 
@@ -250,7 +250,7 @@ export interface BucketModel {
   readonly name: string;
   readonly scope: 'user' | 'shared';
   readonly hash: BucketHash;
-  /** With the global limit, and without it for routes that are exempt from it. */
+  /** With the global limit, and without it for exempt routes. */
   readonly sets: Readonly<Record<CallerClass, LimitSet>>;
   readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }

@@ -3,15 +3,15 @@ import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** What becomes of the files while a gateway serves. */
+/** Hears what became of changed files while a gateway serves. */
 export interface ReloadSink {
-  /** Another configuration without mistakes. Throws when it cannot be used all the same: then nothing has changed. */
+  /** A new valid configuration. Throws, and changes nothing, if it cannot be used. */
   take(loaded: LoadedConfig): void;
-  /** The files have mistakes: reported once for each state of the files. */
+  /** The files have errors. Called once for each state of the files. */
   refuse(diagnostics: readonly Diagnostic[]): void;
-  /** The files hold what was taken last: again, after a refusal, or still, when somebody asked. */
+  /** The files contain the configuration that was taken last: again after a refusal, or still, at a requested reload. */
   unchanged(): void;
-  /** Changes are not noticed by events any more, but only by looking now and then. */
+  /** Events no longer report changes; only polling does. */
   unwatched(cause: unknown): void;
 }
 
@@ -19,35 +19,35 @@ export interface ConfigWatcherOptions {
   /** gateway.yaml. */
   readonly path: string;
   readonly env: Environment;
-  /** What serves at the start. */
+  /** The configuration in use at the start. */
   readonly loaded: LoadedConfig;
   readonly sink: ReloadSink;
   readonly clock: Clock;
-  /** So long the files must have stayed the same before they are taken for finished. Default 100 ms. */
+  /** How long the files must stay unchanged before they count as finished. Default 100 ms. */
   readonly settleMs?: number;
-  /** Between two looks when no event comes. Default 5 s. */
+  /** Polling interval while no event comes. Default 5 s. */
   readonly pollMs?: number;
 }
 
-/** A stream of events does not put off a look for longer than so many times the settling time. */
+/** Bounds how long a stream of events can delay a look, in multiples of `settleMs`. */
 const MAX_WAIT = 10;
 
 /**
- * Notices that files of the configuration changed, and loads them. A change counts when two looks, some time apart, see the same
- * content, and the load between them and the swap has read that content too: so a file that is half written, or a folder in the
- * middle of a swap, is waited for. Equal content is no change, whatever happened to the files.
+ * Notices changed configuration files and loads them. A change counts once two looks, some time apart, and the load after them
+ * read the same content: this waits for half-written files and for folders in the middle of a swap. Equal content is not a
+ * change, whatever happened to the files.
  */
 export class ConfigWatcher {
-  /** Without what was loaded, which is large and serves elsewhere. */
+  /** Without `loaded`, which is large and lives elsewhere. */
   readonly #options: Omit<ConfigWatcherOptions, 'loaded'>;
   readonly #settleMs: number;
   readonly #folders: FolderWatch;
-  /** What the last load read, good or bad: a look compares with it. */
+  /** What the last load read, valid or not; a look compares with it. */
   #known: Readings;
-  /** What serves, or will when it is ready. */
+  /** The configuration in use, or waiting to be. */
   #taken: Readings;
   #generation: number;
-  /** What the last look saw, when that was something new. */
+  /** What the last look saw, if that was new. */
   #seen: Readings | null = null;
   #watches = true;
   #timer: NodeJS.Timeout | null = null;
@@ -68,14 +68,14 @@ export class ConfigWatcher {
     );
   }
 
-  /** False: events do not come, and changes are found by looking now and then. */
+  /** False: events do not work, and changes are found by polling. */
   get watches(): boolean {
     return this.#watches;
   }
 
-  /** Begins to watch. What has changed since the load is found too. Resolves when no change can be missed any more. */
+  /** Starts watching, and finds changes since the load. Resolves once no change can be missed. */
   start(): Promise<void> {
-    // A pipe gives its bytes once: there is nothing to look at.
+    // A pipe can be read only once, so there is nothing to watch.
     if (!this.#known.repeatable) return Promise.resolve();
     this.#enqueue(() => this.#look());
     this.#poll = setInterval(() => {
@@ -85,7 +85,7 @@ export class ConfigWatcher {
     return this.#turn;
   }
 
-  /** Takes nothing any more. Resolves when a load that is under way has ended. */
+  /** Stops. Resolves when a running load has ended. */
   stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#poll);
@@ -94,13 +94,13 @@ export class ConfigWatcher {
     return this.#turn;
   }
 
-  /** Loads at once, whether or not anything seems to have changed. Resolves when it is decided; never rejects. */
+  /** Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. */
   reload(): Promise<void> {
     this.#enqueue(() => (this.#known.repeatable ? this.#load(null) : this.#refuseToRepeat()));
     return this.#turn;
   }
 
-  /** Each notice puts the look off, since more mostly follow, but not for ever. */
+  /** Each event delays the look, since more usually follow, but only up to a bound. */
   #lookSoon(): void {
     if (this.#stopped) return;
     const nowMs = this.#options.clock.monotonicMs();
@@ -114,7 +114,7 @@ export class ConfigWatcher {
     this.#timer.unref();
   }
 
-  /** One thing at a time. */
+  /** Runs steps one after the other. */
   #enqueue(step: () => Promise<void>): void {
     this.#turn = this.#turn.then(async () => {
       if (!this.#stopped) await step();
@@ -122,7 +122,7 @@ export class ConfigWatcher {
   }
 
   async #look(): Promise<void> {
-    // The folders first: what changes after the look is an event then.
+    // Watches first, so that a change after the look is an event.
     await this.#followFolders();
     const now = await this.#known.again();
     const before = this.#seen;
@@ -133,7 +133,7 @@ export class ConfigWatcher {
     this.#lookSoon();
   }
 
-  /** @param seen what two looks saw; null: somebody asked, and knows that the files are finished */
+  /** @param seen what two looks saw; null: a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
     const { path, env, clock, sink } = this.#options;
     try {
@@ -146,11 +146,11 @@ export class ConfigWatcher {
         else sink.refuse(result.diagnostics);
       }
     } catch (fault) {
-      // Nothing that a file holds ends the process, whatever was overlooked.
+      // Whatever a file contains, it must not end the process.
       this.#known = seen ?? this.#known;
       sink.refuse([this.#diagnostic(`the configuration cannot be used: ${textOf(fault)}`)]);
     }
-    // What changed while it was read; and the new files may be in other folders.
+    // Files may have changed meanwhile, and the new ones may be in other folders.
     this.#lookSoon();
   }
 

@@ -2,21 +2,21 @@ import { type FSWatcher, watch } from 'node:fs';
 import { lstat, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, parse, resolve } from 'node:path';
 
-/** Symbolic links in one path; more are a loop (as Linux counts). */
+/** Symbolic links in one path; more count as a loop, as in Linux. */
 const MAX_LINKS = 40;
 
 interface Watched {
   readonly watcher: FSWatcher;
-  /** Distinguishes a folder from another one that replaced it. */
+  /** Tells a folder from one that replaced it. */
   readonly identity: string;
-  /** Entries that matter; the folder may hold others that change all the time. Null: every entry does. */
+  /** The entries to report, since others may change all the time; null: every entry. */
   names: ReadonlySet<string> | null;
 }
 
 /**
- * Says when something may have happened to some paths. It watches the folders in which they are, and those of every symbolic link
- * on the way: a file that is replaced by renaming another over it, or a link that is set anew (as Kubernetes does with `..data`),
- * is an event in its folder and none of the file. Events may be missed or too many; they are a reason to look, no more.
+ * Reports that something may have happened to some paths. Watches their folders and those of every symbolic link on the way:
+ * renaming a file over another, or replacing a link (as Kubernetes does with `..data`), is an event of the folder, not of the
+ * file. Events may be missing or superfluous; they are only a reason to look.
  */
 export class FolderWatch {
   readonly #onEvent: () => void;
@@ -24,7 +24,7 @@ export class FolderWatch {
   #watched = new Map<string, Watched>();
   #closed = false;
 
-  /** @param onFailed a folder cannot be watched: the system's limits, or a file system without events */
+  /** @param onFailed a folder cannot be watched, because of a system limit or a file system without events */
   constructor(onEvent: () => void, onFailed: (cause: unknown) => void) {
     this.#onEvent = onEvent;
     this.#onFailed = onFailed;
@@ -35,7 +35,7 @@ export class FolderWatch {
     return this.#watched.size;
   }
 
-  /** Watches these from now on: files by path, and folders of which every entry matters. To be called again after each change. */
+  /** Watches these files, and all entries of these folders. Must be called again after each change. */
   async follow(files: readonly string[], folders: readonly string[]): Promise<void> {
     const wanted = new Map<string, Set<string> | null>();
     for (const path of [...files, ...folders]) {
@@ -69,7 +69,7 @@ export class FolderWatch {
     names: ReadonlySet<string> | null,
   ): Promise<Watched | null> {
     const identity = await identityOf(folder);
-    // Not there: that it comes is an event of the folder above, or found by the slow look.
+    // Missing: its creation is an event of the parent folder, or found by polling.
     if (identity === null) return null;
     if (before?.identity === identity) {
       before.names = names;
@@ -78,7 +78,7 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      // Gone since: as if it had not been there.
+      // Removed meanwhile: same as missing.
       if (!isMissing(cause)) this.#onFailed(cause);
       return null;
     }
@@ -88,7 +88,7 @@ export class FolderWatch {
     const watcher = watch(folder, { persistent: false });
     const watched: Watched = { watcher, identity, names };
     watcher.on('change', (_type, name) => {
-      // Its own name: the folder itself is gone, or moved, and the next `follow` has to watch what is there then.
+      // Its own name means that the folder itself is gone or moved; the next `follow` watches what is there then.
       if (name === basename(folder)) this.#drop(folder, watched);
       const matters = typeof name !== 'string' || name === basename(folder) || watched.names?.has(name);
       if (watched.names === null || matters) this.#onEvent();
@@ -112,7 +112,7 @@ function isMissing(cause: unknown): boolean {
 
 async function identityOf(folder: string): Promise<string | null> {
   try {
-    // Numbers of inodes are used again, sometimes at once: the moment of birth tells them apart.
+    // Inode numbers are reused, sometimes immediately; the birth time tells folders apart.
     const { dev, ino, birthtimeMs } = await stat(folder);
     return `${dev}:${ino}:${birthtimeMs}`;
   } catch {
@@ -120,7 +120,7 @@ async function identityOf(folder: string): Promise<string | null> {
   }
 }
 
-/** The entries of folders by which a path leads to its file: each symbolic link on the way, and the file itself. */
+/** Lists the folder entries on the way to a file: each symbolic link, and the file itself. */
 async function entriesTo(path: string): Promise<string[]> {
   const entries: string[] = [];
   let links = 0;

@@ -1,11 +1,11 @@
 import type { AppliedEvent, Clock, ConfigEvent, ReloadListener } from '../../core/index.ts';
 
-/** A configuration, and since when it serves or waits to. */
+/** A configuration, and since when it is in use or waiting. */
 export interface RunningConfig extends ConfigEvent {
   readonly sinceMs: number;
 }
 
-/** Remembers what became of the configuration, for those who look later. Moments are milliseconds since the epoch. */
+/** Remembers how reloads ended, for the status page. Moments are milliseconds since the epoch. */
 export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
   #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };
@@ -20,12 +20,12 @@ export class ReloadRecord implements Partial<ReloadListener> {
     return this.#running;
   }
 
-  /** What serves when its identity provider has answered. */
+  /** The configuration that takes effect once its identity provider has answered. */
   get next(): RunningConfig | null {
     return this.#next;
   }
 
-  /** The last refusal, also when all has been well since. */
+  /** The last refusal, even if the files have been valid since. */
   get failure(): ReloadFailure | null {
     return this.#failure;
   }
@@ -61,10 +61,10 @@ export class ReloadRecord implements Partial<ReloadListener> {
   }
 }
 
-/** A state of the files that could not be used. */
+/** A refused state of the files. */
 export interface ReloadFailure {
   readonly atMs: number;
   readonly errors: readonly string[];
-  /** Whether the files have been good since. */
+  /** Whether the files have been valid since. */
   readonly mended: boolean;
 }

@@ -1,25 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatHostPort, type HostPort, type Snapshot, type StoreModel } from '../model/index.ts';
 
-/** A key of gateway.yaml that was changed and waits for a restart. */
+/** A changed key of gateway.yaml that takes effect after a restart. */
 export interface RestartKey {
   readonly key: string;
-  /** What is in effect, and what the file says, as the operator would write it. */
+  /** The value in effect and the value in the file, as the operator would write them. */
   readonly running: string;
   readonly wanted: string;
 }
 
-/** The parts of a configuration that hold what a running gateway cannot change. */
+/** The parts of a configuration with keys that a running gateway cannot change. */
 export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store'>;
 
 interface FixedKey {
   readonly key: string;
   value(parts: FixedParts): unknown;
-  /** How it is written; no secret of it. */
+  /** The value as the operator would write it, without secrets. */
   written(parts: FixedParts): string;
 }
 
-/** What a running gateway cannot change. */
+/** The keys that a running gateway cannot change. */
 const FIXED: readonly FixedKey[] = [
   {
     key: 'listen.http',
@@ -35,10 +35,10 @@ const FIXED: readonly FixedKey[] = [
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 
-/** The keys of gateway.yaml whose change waits for a restart; every other change serves at once. */
+/** The keys of gateway.yaml whose changes take effect after a restart; all others take effect at once. */
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 
-/** @param started what the process was started with */
+/** @param started the configuration that the process was started with */
 export function restartKeys(started: FixedParts, latest: FixedParts): readonly RestartKey[] {
   return FIXED.filter(({ value }) => !isDeepStrictEqual(value(started), value(latest))).map(
     ({ key, written }) => {
@@ -56,7 +56,7 @@ function addressOrOff(address: HostPort | null): string {
   return address === null ? 'off' : formatHostPort(address);
 }
 
-/** `memory`, or where Redis is and what happens without it. */
+/** Describes a store: `memory`, or where Redis is and what happens without it. */
 function storeInWords(store: StoreModel): string {
   if (store.kind === 'memory') return 'memory';
   const { servers } = store.options;

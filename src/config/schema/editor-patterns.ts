@@ -1,7 +1,7 @@
 import { ROUTABLE_METHODS } from '../../routing/index.ts';
 
-// Regular expressions of the JSON Schema, for what has a grammar that a parser reads with messages of its own. Editors and other
-// validators have nothing else to go by. They may pass what the parser refuses (a doubled parameter), never the other way round.
+// Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
+// They may accept what the parser rejects (a repeated parameter), never the reverse.
 
 /** 1 to 65535 in a period of 1s to 18h: `parseQuota`. */
 const UNITS = oneOf(

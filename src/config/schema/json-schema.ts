@@ -7,19 +7,19 @@ import { limitsSchema } from './limits-schema.ts';
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * The JSON Schema of gateway.yaml, draft 7 (which every editor understands), made of the definition that validates. It
- * describes the file as written, before variables are resolved. What one part says about another is not in it.
+ * Makes the JSON Schema of gateway.yaml from the definition that validates it: draft 7, which every editor understands. It
+ * describes the file as written, before variables are resolved, and does not cover the cross-checks.
  */
 export function gatewayJsonSchema(): JsonSchema {
   return draft7('gateway', gatewaySchema);
 }
 
-/** The same of limits.yaml. */
+/** Makes the JSON Schema of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
   return draft7('limits', limitsSchema);
 }
 
-/** Its name is that of the file in which editors find it: beside the configuration. */
+/** Names the schema after the file beside the configuration in which editors find it. */
 function draft7(name: string, schema: z.ZodType): JsonSchema {
   const made = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
   allowVariables(made);
@@ -28,7 +28,7 @@ function draft7(name: string, schema: z.ZodType): JsonSchema {
 
 const VARIABLE = '\\$\\{';
 
-/** Every value may come from a variable: only its text is known before. Names of keys may not. */
+/** Lets a variable stand for any value; keys cannot be variables. */
 function allowVariables(schema: JsonSchema): void {
   const within = [
     ...Object.values(schema.properties ?? {}),
@@ -56,12 +56,12 @@ function allowVariable(schema: JsonSchema): void {
 const SCALARS: ReadonlySet<string> = new Set(['string', 'integer', 'number', 'boolean']);
 const CONSTRAINTS = ['type', 'enum', 'const', 'minimum', 'maximum'] as const;
 
-/** The keys that a map at `path` in a file may have. */
+/** Lists the keys that a map at `path` may have. */
 export function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string[] {
   return waysAt(schema, path).flatMap(way => Object.keys(way.properties ?? {}));
 }
 
-/** The schemas of what stands at `path`: several where it may be written in several ways, an empty list where the path is unknown. */
+/** Returns the schemas for the value at `path`: several for a union, none for an unknown path. */
 function waysAt(schema: JsonSchema, path: readonly PropertyKey[]): JsonSchema[] {
   const [key, ...rest] = path;
   const ways = [schema, ...(schema.anyOf ?? [])].filter(isSchema);

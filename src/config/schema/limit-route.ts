@@ -10,7 +10,7 @@ import {
 import { didYouMean } from '../file/index.ts';
 
 /**
- * Reads a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, a path alone for every method, or
+ * Parses a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, a path alone for every method, or
  * `GRPC package.Service/Method`. Throws a PatternError that says what to write instead.
  */
 export function parseLimitRoute(line: string): RoutePattern {
@@ -27,7 +27,7 @@ export function parseLimitRoute(line: string): RoutePattern {
   return withoutName(() => parseRoutePattern(path, [method]), path);
 }
 
-/** The name of the path, which the message would repeat, is that of the line. */
+/** Removes the path from the message: the message names the whole line. */
 function withoutName(read: () => RoutePattern, path: string): RoutePattern {
   try {
     return read();

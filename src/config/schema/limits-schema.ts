@@ -5,21 +5,20 @@ import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
 import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
 import { secrecyOf } from './secrecy.ts';
 
-// The one definition of limits.yaml, made as that of gateway.yaml is: it validates, gives every default as the operator
-// would write it, and becomes the JSON Schema that editors use.
+// The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
 
-/** `Retry-After` may not pass it: clients keep it in 16 bits. */
+/** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
 
 const globalLimits = z.strictObject({
-  bot: quotaOrOff().prefault('50/1s').describe('Of one bot: a quota such as 50/1s, or off.'),
-  user: quotaOrOff().prefault('50/1s').describe('Of one user: a quota such as 50/1s, or off.'),
+  bot: quotaOrOff().prefault('50/1s').describe('The quota of each bot, such as 50/1s, or off.'),
+  user: quotaOrOff().prefault('50/1s').describe('The quota of each user, such as 50/1s, or off.'),
   address: quotaOrOff()
     .prefault('50/1s')
-    .describe('Of one address, for all callers without a valid token: a quota such as 50/1s, or off.'),
+    .describe('The quota of each address, for all its callers without a valid token, such as 50/1s, or off.'),
 });
 
-/** Parts of the file on their own, so that one can be checked further while another is wrong. */
+/** The keys of one bucket. The checks use them one by one, so that a mistake in one hides none in the others. */
 export const bucketKeys = {
   main: z
     .string({ error: 'expected the name of a parameter such as channel_id' })
@@ -28,32 +27,32 @@ export const bucketKeys = {
     })
     .optional()
     .describe(
-      'The main path parameter: each of its values has counters of its own. Every route of the bucket must have it. Left out: one counter for each caller.',
+      'The main path parameter: each of its values is counted separately. Every route of the bucket must have it. Left out: one counter per caller.',
     ),
   user: quota()
     .optional()
-    .describe('What one user may send: 20/5s. Left out, users are not limited by this bucket.'),
-  bot: quota().optional().describe('What one bot may send. Left out: as one user.'),
+    .describe('The quota of each user: 20/5s. Left out: users are not limited by this bucket.'),
+  bot: quota().optional().describe('The quota of each bot. Left out: that of users.'),
   address: quota()
     .optional()
-    .describe('What one address may send, for callers without a valid token. Left out: as one user.'),
+    .describe('The quota of each address, for callers without a valid token. Left out: that of users.'),
   resource: quota()
     .optional()
-    .describe('What all callers together may send for one value of the main parameter.'),
+    .describe('The quota of all callers together for each value of the main parameter.'),
   algorithm: choice(['fixed', 'smooth'])
     .prefault('fixed')
     .describe(
-      'fixed: a window that opens with the first request and is new after the period. smooth: a full burst, then one request per period / number.',
+      'fixed: a window opens with the first request and ends after the period. smooth: a full burst, then one request every period / number.',
     ),
   scope: choice(['user', 'shared'])
     .optional()
     .describe(
-      'The X-RateLimit-Scope that clients are told. Left out: user when one line of routes leads to the bucket, shared when several do.',
+      'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket, shared if several do.',
     ),
 };
 const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
 
-/** The shape of limits.yaml: what operations tunes under load. What one part says about another is in limit-checks.ts. */
+/** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
   global: z
     .union([z.literal('off'), globalLimits], {
@@ -61,44 +60,42 @@ export const limitsSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'What one caller may send in all, whatever the routes; beyond it a global 429. Independent of buckets. off: nothing is limited globally.',
+      'The quota of one caller over all routes; beyond it a global 429. Independent of buckets. off: no global limit.',
     ),
   invalid_requests: offence('10000/10m', {})
     .prefault({})
     .describe(
-      'Requests of one address that end with 401, 403 or 429 (without scope shared). Past the limit the address is restricted. Or off.',
+      'Requests of one address that end with 401, 403 or 429 (without scope shared). Beyond the limit the address is restricted. Or off.',
     ),
   webhook_not_found: offence('10/10m', {})
     .prefault({})
     .describe(
-      'Requests of one address to one webhook (a route with "webhook: true") that the upstream answers with 404. Past the limit this address is restricted on this webhook. Or off.',
+      'Requests of one address to one webhook (a route with "webhook: true") that the upstream answers with 404. Beyond the limit the address is restricted on this webhook. Or off.',
     ),
   ignored_refusals: offence('1000/10m', {
     addresses: yesOrNo()
       .prefault(false)
       .describe(
-        'Whether callers without a valid token are restricted, too: their whole address, which may be that of a network or of a load balancer that is missing in trusted_proxies.',
+        'Whether callers without a valid token are restricted, too: by address, which may belong to a whole network or to a load balancer missing from trusted_proxies.',
       ),
   })
     .prefault({})
     .describe(
-      'Requests of one caller that are refused again before the wait of their last 429 is over. Past the limit the caller is restricted. Or off.',
+      'Requests of one caller that are refused again before the Retry-After of its last 429 is over. Beyond the limit the caller is restricted. Or off.',
     ),
   never_restrict: z
     .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
     .prefault([])
-    .describe('Networks and addresses that are never restricted. Their limits hold all the same.'),
+    .describe('Networks and addresses that are never restricted. Their limits still apply.'),
   failed_verifications: quotaOrOff()
     .prefault('1000/1m')
     .describe(
-      'Tokens of one address that fail a signature check, or name an unknown key: a number per period, 1000/1m, or off. Past it the address gets 429 for all but a few unknown tokens until the period is over.',
+      'Tokens of one address that fail a signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it the address gets 429 for all but a few unknown tokens until the period is over.',
     ),
   buckets: z
     .record(name(), bucket, mapSuchAs('{ messages: { user: 20/5s } }'))
     .prefault({})
-    .describe(
-      'Limits that routes share, by name. A caller without a number in a bucket is not limited by it.',
-    ),
+    .describe('Limits that routes share, by name. A bucket does not limit callers for whom it has no quota.'),
   routes: z
     .record(
       limitRoute(),
@@ -107,38 +104,40 @@ export const limitsSchema = z.strictObject({
     )
     .prefault({})
     .describe(
-      'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method. The most specific line wins, order means nothing. What no line takes has no bucket.',
+      'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method. The most specific line wins; order does not matter. Other requests have no bucket.',
     ),
   keys_per_caller: count(1_000_000)
     .prefault(4096)
     .describe(
-      'Values of main parameters that are counted separately for one caller at a time. Its further ones share a counter.',
+      'Maximum number of main-parameter values counted separately per caller at a time. Other values share a counter.',
     ),
   window_slack: duration({ min: '0ms', max: '1s' })
     .prefault('20ms')
     .describe(
-      'So long before its reset a window that is used up lets requests draw on the next one, for clients whose clock is a little ahead; never more than 2% of its period.',
+      'How long before its reset an exhausted window lets requests draw on the next one, for clients whose clock is slightly ahead; at most 2% of its period.',
     ),
   bucket_hash: choice(['value', 'route'])
     .prefault('value')
     .describe(
-      'What X-RateLimit-Bucket is made of. value: the bucket and the value of its main parameter. route: the bucket alone, for client libraries that add the value by themselves.',
+      'What X-RateLimit-Bucket is derived from. value: the bucket and the value of its main parameter. route: only the bucket, for client libraries that add the value themselves.',
     ),
 });
 
-/** A secret belongs into gateway.yaml, and may be here by mistake. */
+/** Hides the secrets of gateway.yaml as well, in case they end up here by mistake. */
 export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.keys };
 
-/** limits.yaml with every default filled in: times in milliseconds. */
+/** limits.yaml with all defaults: times in milliseconds. */
 export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
-/** How many of an offence are allowed and what follows, or that it is not counted. */
+/** The rule of an offence, or `off`. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
 
-/** @param limit its default when it is a map. */
+/** @param limit its default */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
-    limit: quota().prefault(limit).describe('How many are allowed per period; the next one restricts.'),
+    limit: quota()
+      .prefault(limit)
+      .describe('How many are allowed per period; the next one triggers the restriction.'),
     restrict_for: duration({ min: '1s', max: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),

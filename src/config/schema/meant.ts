@@ -3,15 +3,14 @@ import { parseHostPort } from '../model/index.ts';
 import { formatSize } from './size.ts';
 
 /**
- * What to write in place of a value that is not what was expected, as the end of that message; empty where it is anyone's guess.
+ * Guesses what the operator meant, as the end of a message; empty: no idea.
  *
- * @param expected the message, by which it is known what the value should have been.
- * @param value as it was read.
+ * @param expected the message, which says what the value should have been
  */
 export function whatWasMeant(expected: string, value: unknown): string {
   if (typeof value === 'object' || value === undefined) return '';
   const text = String(value).trim();
-  // Behind a user and a password stands an "@".
+  // An "@" may follow a user and a password.
   if (text === '' || text.length > 100 || text.includes('@')) return '';
   const isText = typeof value === 'string';
   const found = GUESSES.find(([pattern]) => pattern.test(expected));
@@ -116,7 +115,7 @@ function meantNetwork(text: string): string | undefined {
   return /[g-z]/i.test(text) ? ': names are not looked up, write the address' : undefined;
 }
 
-/** One entry, or several in one text, where a list of them has to be. */
+/** Suggests a list for one entry, or for several entries in one text. */
 function meantList(text: string): string | undefined {
   if (/[[\]{}"'#:]\s|[[\]{}"'#]/.test(text)) return undefined;
   return didYouMean(

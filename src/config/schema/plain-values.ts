@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { unshown } from './secrecy.ts';
 
-// Values of the configuration without a grammar of their own: words to choose from, numbers, text.
+// Values without a grammar of their own: choices, numbers, text.
 
 /** One of a few words. */
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
@@ -25,12 +25,12 @@ export function text(error: string) {
   return z.string({ error }).min(1, { error });
 }
 
-/** The path of a file: a secret is put in its place by mistake. */
+/** The path of a file. Never shown in messages, since people put the secret itself in its place. */
 export function pathOfFile() {
   return unshown(text('write the path of a file'));
 }
 
-/** The name that an operator gives to something, as the key of a map. */
+/** A name chosen by the operator, as the key of a map. */
 export function name() {
   return z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
     error:

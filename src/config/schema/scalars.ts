@@ -16,13 +16,12 @@ import { parseLimitRoute } from './limit-route.ts';
 import { parseMomentS } from './moment.ts';
 import { formatSize, parseSizeBytes } from './size.ts';
 
-// The strings with a grammar that the configuration is made of. Each has a regular expression for editors, which is generous,
-// and a parser that decides. To a message that begins with "expected" the value is
-// added as written, unless the schema hides it (secrecy.ts).
+// Strings with a grammar. Each has a lenient regular expression for editors, and a parser that decides. The value as written
+// is added to a message that begins with "expected", unless the schema hides it (secrecy.ts).
 
 /**
- * A time such as `250ms`, read as milliseconds. Timers of Node run at once when their delay does not fit into 31 bits; a
- * day is far from that and long enough.
+ * A time such as `250ms`, read as milliseconds. The maximum of a day keeps clear of 31 bits, past which Node's timers fire
+ * immediately.
  */
 export function duration({ min = '1ms', max = '24h' } = {}) {
   const error = 'expected a time such as 250ms, 5s, 10m or 1h';
@@ -150,27 +149,32 @@ export function hostPortOrOff() {
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** An upstream's `http://host:port`, read as host and port. */
+/** Where an upstream is. */
+export interface UpstreamUrl extends HostPort {
+  readonly tls: boolean;
+}
+
+/** An upstream's `http://host:port` or `https://host:port`, read as scheme, host and port. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
     .string({ error })
-    .regex(/^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
       error: whyNoUpstreamUrl,
       abort: true,
     })
-    .transform((text, context) => {
-      const place = parseHostPort(text.slice('http://'.length), 80);
-      return place === undefined || place.port === 0 ? refuse(context, error) : place;
+    .transform((text, context): UpstreamUrl => {
+      const tls = text.startsWith('https:');
+      const place = parseHostPort(text.slice(text.indexOf('//') + 2), tls ? 443 : 80);
+      return place === undefined || place.port === 0 ? refuse(context, error) : { ...place, tls };
     });
 }
 
-/** Explains each near miss. Quotes nothing of the URL: it may hold a password. */
+/** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
-  const text = String(input);
-  if (/^https:/i.test(text)) return 'TLS upstreams are not supported yet: write http://';
-  const rest = /^http:\/\/(.*)$/i.exec(text)?.[1];
-  if (rest === undefined) return 'expected a URL that starts with http://, such as http://api.internal:3000';
+  const rest = /^https?:\/\/(.*)$/i.exec(String(input))?.[1];
+  if (rest === undefined)
+    return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
   if (rest.includes('@'))
     return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
   if (/[/?#]/.test(rest)) {
@@ -179,7 +183,7 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
   return 'expected a URL such as http://api.internal:3000';
 }
 
-/** A route's path; what it may hold is said where patterns are read. */
+/** A route's path, checked by the parser of patterns. */
 export function routePath() {
   return z
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
@@ -191,7 +195,7 @@ export function routePath() {
     });
 }
 
-/** The gRPC calls that a route takes; what it may hold is said where patterns are read. */
+/** The gRPC calls of a route, checked by the parser of patterns. */
 export function grpcRoute() {
   return z
     .string({ error: GRPC_EXPECTED })
@@ -204,7 +208,7 @@ export function grpcRoute() {
 
 const GRPC_EXPECTED = 'expected package.Service/Method or package.Service/*';
 
-/** A line of `routes:` in limits.yaml; what it may hold is said where it is read. The key of a map. */
+/** A line of `routes:` in limits.yaml, which is the key of a map. */
 export function limitRoute() {
   return z
     .string()
@@ -228,14 +232,14 @@ export function network() {
 }
 
 /**
- * A token of RFC 9110, 5.6.2, as names of header fields and authorization schemes are. RFC 9110 allows "*" there;
- * nothing uses it, and here it would look like a pattern.
+ * A token (RFC 9110, 5.6.2), such as the name of a header field or an authorization scheme. Excludes "*", which the RFC allows
+ * but nothing uses: here it would look like a pattern.
  */
 export function token(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
 
-/** The message of the error that `read` throws, or null when it throws none. */
+/** Returns the message of the error that `read` throws; null: it throws none. */
 function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
   try {
     read();
@@ -246,7 +250,7 @@ function messageOf(kind: new (message: string) => Error, read: () => unknown): s
   }
 }
 
-/** A mistake whose message quotes the value: when a variable holds it, the message says only what was expected. */
+/** Adds an issue whose message repeats the value. For a hidden value or a variable, only `expected` is shown. */
 function refuseQuoting(context: z.RefinementCtx, message: string, expected: string): void {
   context.addIssue({ code: 'custom', message, params: { expected } });
 }

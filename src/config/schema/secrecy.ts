@@ -2,49 +2,60 @@ import { z } from 'zod';
 
 import type { Path, Secrecy } from '../file/index.ts';
 
-/** What `isSecret` is false for is no secret, yet one may stand in its place by mistake. */
-const MARKS = z.registry<{ readonly isSecret: boolean }>();
+/**
+ * - `secret`: must come from an environment variable
+ * - `unshown`: not a secret, but often replaced by one by mistake
+ * - `shown`: a map in whose place a text is not a secret, although the map holds `unshown` values
+ */
+const MARKS = z.registry<{ readonly kind: 'secret' | 'unshown' | 'shown' }>();
 
 /**
- * Marks a secret. It is given as a variable of the environment alone, and no message repeats its value or anything else in
- * its line.
+ * Marks a secret. It must come from an environment variable, and no message repeats its value or the rest of its line.
  */
 export function secret(key: string) {
   return z
     .string({ error: secretInFile(key) })
     .meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' })
-    .register(MARKS, { isSecret: true });
+    .register(MARKS, { kind: 'secret' });
 }
 
-/** What to write in place of a secret. Next to each secret stands a key for the name of a file. */
+/** Says what to write in place of a secret. Every secret has a sibling key that names a file. */
 export function secretInFile(key: string): string {
   return `this file must not contain secrets: write "\${NAME}" to read an environment variable, or name a file with ${key}_file`;
 }
 
-/** Marks a path or an address: people put a secret in its place, or a password in the address. No message repeats its value. */
+/** Marks a path or an address, which people replace by a secret or put a password into. No message repeats its value. */
 export function unshown<Schema extends z.ZodType>(schema: Schema): Schema {
-  MARKS.add(schema, { isSecret: false });
+  MARKS.add(schema, { kind: 'unshown' });
   return schema;
 }
 
-/** What the marks in a schema keep out of messages. */
+/** Marks a map that people write as a text by mistake, so that messages can say what was meant. */
+export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
+  MARKS.add(schema, { kind: 'shown' });
+  return schema;
+}
+
+/** Derives from a schema's marks what messages must not repeat. */
 export function secrecyOf(schema: z.ZodType): Secrecy {
   return { keys: secretPaths(schema).map(path => String(path.at(-1))), hides: path => hides(schema, path) };
 }
 
-/** The paths of all secrets. None is in a list, or in a map whose keys the operator chooses. */
+/** Lists the paths of all secrets. None is in a list or in a map with keys chosen by the operator. */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
-  if (MARKS.get(schema as z.ZodType)?.isSecret === true) return [path];
+  if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type !== 'object') return waysOf(schema).flatMap(way => secretPaths(way, path));
   return Object.entries(def.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
 }
 
-/** A text in place of a map may be what was meant to be in it. */
+/** Whether the value at a path is hidden. A text in place of a map may be the map's intended content. */
 function hides(schema: z.core.$ZodType, path: Path): boolean {
-  if (MARKS.has(schema as z.ZodType)) return true;
+  const kind = MARKS.get(schema as z.ZodType)?.kind;
   const { def } = (schema as z.core.$ZodTypes)._zod;
   const [key, ...rest] = path;
+  if (kind === 'secret' || kind === 'unshown') return true;
+  if (kind === 'shown' && key === undefined) return false;
   switch (def.type) {
     case 'object': {
       if (key === undefined) return Object.values(def.shape).some(part => hides(part, []));
@@ -69,7 +80,7 @@ function takesText(schema: z.core.$ZodType): boolean {
   return def.type === 'string' || waysOf(schema).some(takesText);
 }
 
-/** The ways to write a value, without what wraps them; none where it is a text or a number. */
+/** Unwraps a schema into the alternatives for its value; none for text and numbers. */
 function waysOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {

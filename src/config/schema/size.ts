@@ -1,6 +1,6 @@
 const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** Bytes of a size as operators write it (`512B`, `64KiB`, `10MiB`, `1GiB`), or undefined when it is none. */
+/** Parses a size (`512B`, `64KiB`, `10MiB`, `1GiB`) into bytes. Returns undefined for anything else. */
 export function parseSizeBytes(text: string): number | undefined {
   const match = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text);
   if (match === null) return undefined;
@@ -8,7 +8,7 @@ export function parseSizeBytes(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** Bytes in the largest unit that leaves no fraction: `512B`, `64KiB`. */
+/** Formats bytes in the largest unit without a fraction: `512B`, `64KiB`. */
 export function formatSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   let unit = 0;

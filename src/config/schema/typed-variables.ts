@@ -2,17 +2,17 @@ import type { z } from 'zod';
 
 import type { ConfigFile, Path } from '../file/index.ts';
 
-/** An issue of zod with its path from the top of the file. */
+/** A zod issue with its path from the top of the file. */
 export interface PlacedIssue {
   readonly issue: z.core.$ZodIssue;
   readonly path: Path;
 }
 
 /**
- * Variables hold text, and only the schema knows where a number, true or false has to be: where it missed one, what the
- * variables hold is read as the file itself would be.
+ * Reads variables as numbers and booleans where the schema expects one: variables contain text, and only the schema knows
+ * better.
  *
- * @returns whether any was, so that the file is worth another look.
+ * @returns whether anything changed, so that validation is worth repeating
  */
 export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boolean {
   const filled = issues.map(({ issue, path }) => {
@@ -34,7 +34,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   FALSE: false,
 };
 
-/** The spellings of YAML 1.2 (10.3.2), of numbers the decimal whole ones alone: there are no others to be written. */
+/** Spellings of YAML 1.2 (10.3.2). Only decimal integers, since no key takes other numbers. */
 const READERS: Readonly<Record<string, (text: string) => number | boolean | undefined>> = {
   number: text => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined),
   boolean: text => BOOLEANS[text],

@@ -8,10 +8,10 @@ export interface UnknownKeys {
 }
 
 /**
- * Adds a mistake for each key that does not exist, with what was probably meant.
+ * Adds an error for each unknown key, with a suggestion.
  *
- * @param schema that of the file. Making one costs more than all the rest of the validation: only asked for here.
- * @returns the paths of the keys that were meant, as messages name them: that they are missing need not be said.
+ * @param schema makes the file's JSON Schema, which costs more than the rest of the validation
+ * @returns the paths of the suggested keys as messages name them: they need no message about being missing
  */
 export function addUnknownKeys(
   file: ConfigFile,
@@ -33,7 +33,7 @@ export function addUnknownKeys(
   return meant;
 }
 
-/** Which key of these was meant, if any, and how to say so. */
+/** Guesses which known key was meant, and says so. */
 function guess(key: string, known: readonly string[], places: Places): { word: string | null; why: string } {
   const blank = falseBlankIn(key);
   if (blank !== null) return { word: suggest(key, known) ?? null, why: `: ${blank.message}` };
@@ -50,10 +50,10 @@ function guess(key: string, known: readonly string[], places: Places): { word: s
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };
 }
 
-/** Where each key belongs, in words. */
+/** Where each key belongs, as messages say it. */
 type Places = ReadonlyMap<string, readonly string[]>;
 
-/** Of both files; those of this one first. */
+/** Collects the places of both files' keys, this file's first. */
 function placesOf(own: JsonSchema): Places {
   const found = new Map<string, string[]>();
   collect(own, [], '', found);
@@ -62,7 +62,7 @@ function placesOf(own: JsonSchema): Places {
   return found;
 }
 
-/** @param at the way to this schema: keys, NAME for those that the operator chooses, [] for the entries of a list. */
+/** @param at the path to this schema: keys, NAME for a key chosen by the operator, [] for the entries of a list */
 function collect(
   schema: JsonSchema,
   at: readonly string[],

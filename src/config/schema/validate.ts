@@ -7,11 +7,11 @@ import { fillTyped, type PlacedIssue } from './typed-variables.ts';
 import { addUnknownKeys } from './unknown-keys.ts';
 
 /**
- * Holds what a file says against its schema and adds every mistake to the file.
+ * Validates a file against its schema and adds every error to the file.
  *
- * @param jsonSchema makes the JSON Schema of the same schema, which knows what keys there are; only asked where one is unknown,
- *   since making it costs more than all the rest.
- * @returns the file's meaning with every default filled in, or undefined when its shape is wrong or unknown.
+ * @param jsonSchema makes the JSON Schema of the same schema, which lists the known keys. Only called for an unknown key, because
+ *   making it costs more than everything else.
+ * @returns the value with all defaults; undefined: the file is invalid or unreadable
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
@@ -27,7 +27,7 @@ export function validate<Schema extends z.ZodType>(
   const unknown = issues.flatMap(({ issue, path }) =>
     issue.code === 'unrecognized_keys' ? [{ path, keys: issue.keys }] : [],
   );
-  // A misspelt key leaves the one that was meant missing; one message about it is enough.
+  // A misspelt key also leaves the intended one missing: one message is enough.
   const meant = addUnknownKeys(file, unknown, jsonSchema);
   for (const { issue, path } of issues) {
     if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
@@ -40,8 +40,8 @@ function placedIssues({ issues }: z.ZodError): PlacedIssue[] {
 }
 
 /**
- * Of a value that may be written in several ways the issues with the way that was meant, which is the one that takes a
- * value of its type; where that is not exactly one, the issue says what the ways are.
+ * Places an issue. For a union it returns the issues of the intended alternative, the only one that accepts the value's type; if
+ * that is not exactly one, the issue of the union itself, which lists the alternatives.
  */
 function placed(issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
   const path = [...above, ...toPath(issue.path)];
@@ -73,13 +73,13 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   }
 }
 
-/** Where a map has to be, a text may be all that was meant to be in it, secrets too. */
+/** Shows what was found. In place of a map, a text may be the intended content of the map, secrets included. */
 function found(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   const isForMap = issue.code === 'invalid_type' && /^(object|record)$/.test(issue.expected);
   return isForMap && typeof file.valueAt(path) === 'string' ? 'text' : file.shown(path);
 }
 
-/** What a variable holds is never shown: it may be a secret. */
+/** Explains an issue with a variable without showing its value, which may be a secret. */
 function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   const expected = expectedOf(issue);
   if (expected === null) return issue.message;
@@ -88,12 +88,12 @@ function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): s
   return `${expected}, but ${file.shown(path)} holds something else`;
 }
 
-/** Whether the message may repeat the value. */
+/** Whether the message repeats the value. */
 function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }
 
-/** What should stand there, in words that quote nothing of what does; null: the message itself quotes nothing. */
+/** Says what was expected without repeating the value; null: the message does not repeat it anyway. */
 function expectedOf(issue: z.core.$ZodIssue): string | null {
   const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
   if (typeof expected === 'string') return `expected ${expected}`;
@@ -107,7 +107,7 @@ function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): strin
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
 }
 
-/** The messages of zod where the schema has none of its own. */
+/** Replaces zod's messages where the schema has none of its own. */
 const inOurWords: z.core.$ZodErrorMap = issue => {
   if (issue.code !== 'invalid_type') return undefined;
   switch (issue.expected) {

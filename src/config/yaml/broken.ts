@@ -2,7 +2,7 @@ import type { YAMLError } from 'yaml';
 
 import type { Place, PlacedMistake } from './place.ts';
 
-/** An error of the YAML parser, and what it takes to say it in other words. */
+/** An error of the YAML parser, with what is needed to explain it. */
 export interface Broken {
   readonly error: YAMLError;
   readonly text: string;
@@ -12,13 +12,13 @@ export interface Broken {
   /** The line there. */
   readonly line: string;
   placeOf(offset: number): Place;
-  /** Where the quoted text begins that should have ended at an offset. */
+  /** Where the quoted text begins that should have ended at `offset`. */
   quoteAt(offset: number): number | null;
 }
 
-/** What is wrong in other words. Nothing of the text is repeated but single marks, since any line may hold a secret. */
+/** An explanation for the operator. Repeats nothing of the text except single marks, since any line may hold a secret. */
 export interface Explanation extends PlacedMistake {
-  /** What the parser says of the rest of the file would mislead. */
+  /** Whether the parser's errors about the rest of the file would mislead. */
   readonly outOfStep?: boolean;
 }
 

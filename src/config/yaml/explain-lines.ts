@@ -4,7 +4,7 @@ import { falseBlankIn } from './odd-characters.ts';
 export const TEMPLATE =
   '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
 
-/** A line that should be `key: value` and is not. */
+/** Explains a line that should be `key: value` and is not. */
 export function explainNoKey({ line, at }: Broken): Explanation {
   const blank = falseBlankIn(line);
   if (blank !== null) return { line: at.line, column: blank.index + 1, message: blank.message };
@@ -19,7 +19,7 @@ export function explainNoKey({ line, at }: Broken): Explanation {
   };
 }
 
-/** Up to the character at fault. */
+/** Near misses: each pattern matches up to the wrong character. */
 const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^.*?\{\{/, TEMPLATE],
   [/^\s*'(?=[^']*$)/, "the quote that opens here is not closed: write ' at its end"],
@@ -31,7 +31,7 @@ const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^\s*[\w.-]+\s*=/, 'write ":" and a space in place of this "="'],
 ];
 
-/** A line whose indent is that of nothing above it: the parser may point at a comment before it. */
+/** Explains a line whose indent matches no line above it. The parser may point at a comment before that line. */
 export function explainIndent({ lines, at }: Pick<Broken, 'lines' | 'at'>): Explanation {
   const index = lines.findIndex((other, i) => i >= at.line - 1 && isCode(other));
   const line = lines[index] ?? '';
@@ -42,7 +42,7 @@ export function explainIndent({ lines, at }: Pick<Broken, 'lines' | 'at'>): Expl
   return { line: index + 1, column: depth + 1, message, outOfStep: amongItems };
 }
 
-/** A line further out, or further in, than the first key of the file. */
+/** Explains a line indented more or less than the first key of the file. */
 export function explainTopIndent({ lines, line, at }: Broken): Explanation {
   const [depth, first] = [depthOf(line), depthOf(lines.find(isCode) ?? '')];
   if (depth === first) return { ...explainIndent({ lines, at }), outOfStep: true };
@@ -57,7 +57,7 @@ function whyIndented(depth: number, amongItems: boolean, line: string): string {
   return 'this key is among list items: write "- " before it, or indent it to belong to the item above';
 }
 
-/** A second ":" in one line, or a line further in than the value above it allows. */
+/** Explains a second ":" in one line, or a line indented further than the value above it allows. */
 export function explainNesting({ error, lines, line, at }: Broken): Explanation {
   if (/block sequence/.test(error.message))
     return { ...at, message: 'this list item is among keys: indent it below the key it belongs to' };
@@ -73,7 +73,7 @@ function depthOf(line: string): number {
   return Math.max(0, line.search(/\S/));
 }
 
-/** Neither empty nor a comment, nor the start of a document. */
+/** Whether a line is neither empty, nor a comment, nor the start of a document. */
 function isCode(line: string): boolean {
   return /^\s*[^\s#]/.test(line) && !line.startsWith('---');
 }

@@ -6,7 +6,7 @@ const COMMA =
   'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes';
 const IN_QUOTES = 'inside { } or [ ] a value with braces or brackets of its own must be in quotes';
 
-/** A brace or bracket: pointed at is the one that opens, which is not closed where the parser had to stop. */
+/** Explains an unclosed brace or bracket. Points at the opening one. */
 export function explainUnclosed({ lines, at }: Broken): Explanation {
   const opener = openerBefore(lines, at);
   const line = (lines[opener.line - 1] ?? '').slice(opener.column - 1);
@@ -19,7 +19,7 @@ export function explainUnclosed({ lines, at }: Broken): Explanation {
   };
 }
 
-/** The last one before `end` that nothing closes; what is commented out closes nothing. */
+/** Finds the last brace or bracket before `end` that is not closed. Ignores comments. */
 function openerBefore(lines: readonly string[], end: Place): Place {
   let depth = 0;
   for (let line = end.line; line > 0; line--) {
@@ -34,7 +34,7 @@ function openerBefore(lines: readonly string[], end: Place): Place {
   return end;
 }
 
-/** A quote at the end of a text, or a comma between two entries. */
+/** Explains a missing quote at the end of a text, or a missing comma between two entries. */
 export function explainMissingMark({ error, text, at, placeOf, quoteAt }: Broken): Explanation {
   const [offset] = error.pos;
   const [, quote] = /^Missing closing (["'])/.exec(error.message) ?? [];
@@ -51,7 +51,7 @@ export function explainMissingMark({ error, text, at, placeOf, quoteAt }: Broken
   return { ...at, message: /[[{]/.test(text[offset] ?? '') ? IN_QUOTES : COMMA, outOfStep: true };
 }
 
-/** Something where nothing of its kind may stand. */
+/** Explains a token that may not be there. */
 export function explainUnexpected(broken: Broken): Explanation {
   const { error, text, at } = broken;
   const mark = text[error.pos[0]] ?? '';
@@ -72,7 +72,7 @@ function whyUnexpected(said: string, mark: string): { message: string; outOfStep
   return { message: UNREADABLE, outOfStep: true };
 }
 
-/** The value has ended by its closing mark, or it is a list, and something follows. */
+/** Explains text after a value that has already ended. */
 function explainBehindValue(broken: Broken, mark: string): Explanation {
   const { error, text, at, line } = broken;
   const startsLine = line.slice(0, at.column - 1).trim() === '';

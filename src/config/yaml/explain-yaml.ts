@@ -2,7 +2,7 @@ import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
 import { explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
 import { explainMissingMark, explainUnclosed, explainUnexpected } from './explain-marks.ts';
 
-/** Says what the writer of the file did and what to write instead; the parser only says what it met. */
+/** Explains what the operator did wrong and what to write instead; the parser only says what it found. */
 export function explainYaml(broken: Broken): Explanation {
   const { error, at, line } = broken;
   if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };
@@ -45,7 +45,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'inside { } and [ ] a comma separates the entries, and a value with ": " in it must be in quotes',
 };
 
-/** A value that begins with a character which means something else to YAML. */
+/** Explains a value that starts with a character that YAML reserves. */
 function mustBeQuoted({ error, text }: Broken): string {
   const begin = text.slice(error.pos[0], error.pos[0] + 2);
   const first = error.code === 'BAD_ALIAS' ? (/[*&]/.exec(begin)?.[0] ?? '*') : begin.charAt(0);

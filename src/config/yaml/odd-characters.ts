@@ -1,12 +1,12 @@
 import type { PlacedMistake } from './place.ts';
 
-/** Control characters, but for those of blanks and line ends, and what Unicode takes for line ends or for no character at all. */
+/** Control characters other than tabs and line ends, Unicode line ends, and code points that are not characters. */
 const ODD = /[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\r(?!\n)|(?<!^)\ufeff/;
 
-/** Characters that look like a space, or like nothing: they come along with text that was copied from a page. */
+/** Characters that look like a space, or like nothing. Text copied from a web page often contains them. */
 const BLANKS = /[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000]/;
 
-/** The first character that no configuration holds. The parser would take it for part of a value. */
+/** Finds the first character that no configuration contains. The parser would make it part of a value. */
 export function oddCharacterIn(text: string): PlacedMistake[] {
   const found = ODD.exec(text);
   if (found === null) return [];
@@ -17,7 +17,7 @@ export function oddCharacterIn(text: string): PlacedMistake[] {
   return [{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message }];
 }
 
-/** Why a line or a key is not what it seems to be, and at which index; null: nothing in it looks like a space but is not one. */
+/** Finds a character that only looks like a space; null: there is none. */
 export function falseBlankIn(text: string): { readonly index: number; readonly message: string } | null {
   const found = BLANKS.exec(text);
   if (found === null) return null;

@@ -1,8 +1,8 @@
 import type { PlacedMistake } from './place.ts';
 
 /**
- * The lines of a file that hold a secret, although none ever should, and what messages may repeat of all lines: the
- * characters of a secret may break the file, or make a part of the secret a key.
+ * Knows which lines of a file contain a secret (none should), and how much of a line messages may repeat. The characters of a
+ * secret may break the file, or turn a part of the secret into a key.
  */
 export class SecretLines {
   /** The key of the secret by its line. */
@@ -18,22 +18,22 @@ export class SecretLines {
     if (keys.length > 0) this.#findLines(text, any);
   }
 
-  /** A key in quotes, as far as a message may repeat it; null where it may be a part of a secret. */
+  /** Quotes a key, shortened to what a message may repeat; null: it may be part of a secret. */
   quoteKey(key: string, line: number): string | null {
     if (this.#lines.has(line) && this.#key?.test(key) !== true) return null;
-    // Behind a ":" or "=" without a space stands the value, which may be a secret.
+    // What follows a ":" or "=" without a space is the value, which may be a secret.
     const [, name = '', rest = ''] = /^([^:=]*)(.*)$/s.exec(key) ?? [];
     return `"${this.quotable(rest.length > 1 ? `${name}${rest[0]}...` : key)}"`;
   }
 
-  /** As much of a text as a message may repeat: 60 characters, no user and password of a URL, nothing behind a secret's key. */
+  /** Shortens a text to what a message may repeat: 60 characters, without a URL's user and password or a secret's value. */
   quotable(text: string): string {
     const withoutUsers = text.replaceAll(/\S*:\S*@/g, '...@');
     const masked = this.#keyAndRest === null ? withoutUsers : withoutUsers.replace(this.#keyAndRest, '$1...');
     return masked.length > 60 ? `${masked.slice(0, 60)}...` : masked;
   }
 
-  /** Replaces the advice to put a value in quotes where the value is a secret, which would be rejected in quotes as well. */
+  /** Replaces the advice to quote a value if that value is a secret: it would be rejected in quotes, too. */
   advise(mistake: PlacedMistake): PlacedMistake {
     const key = this.#lines.get(mistake.line);
     if (key === undefined || !/must be in quotes|in quotes$/.test(mistake.message)) return mistake;

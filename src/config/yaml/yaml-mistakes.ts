@@ -5,7 +5,7 @@ import { explainYaml } from './explain-yaml.ts';
 import type { Place, PlacedMistake } from './place.ts';
 import type { SecretLines } from './secret-lines.ts';
 
-/** A warning of the parser is a mistake too: it stands for something that does not mean what it seems to. */
+/** Collects the mistakes in a document. The parser's warnings count: each means that something is not what it seems. */
 export function yamlMistakes(
   document: Document.Parsed,
   text: string,
@@ -15,20 +15,20 @@ export function yamlMistakes(
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [{ ...placeOf(exhausted.pos[0]), message: 'nested too deeply' }];
-  // The tree reports every tag, known to the parser or not.
+  // The tree reports tags itself, whether or not the parser knows them.
   const broken = errors.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
-  // The tree is whole in spite of a doubled key, so that its other mistakes can be told as well.
+  // A duplicate key does not break the tree, so its other mistakes can be reported as well.
   if (broken.length === 0) return doubledKeys(document, placeOf, secrets);
   const lines = text.split('\n');
   const conflicts = mergeConflicts(lines);
-  return conflicts.length > 0 ? conflicts : tellBroken(document, broken, { text, lines, placeOf });
+  return conflicts.length > 0 ? conflicts : explainBroken(document, broken, { text, lines, placeOf });
 }
 
-/** Past these the rest follows from them. */
-const MAX_TOLD = 50;
+/** Later errors mostly follow from these. */
+const MAX_EXPLAINED = 50;
 
-/** After its first error the parser is out of step for the rest of the line, and after some for the rest of the file. */
-function tellBroken(
+/** Explains the first error of each line: after one, the parser is out of step for the line, sometimes for the file. */
+function explainBroken(
   document: Document.Parsed,
   errors: readonly YAMLError[],
   where: Pick<Broken, 'text' | 'lines' | 'placeOf'>,
@@ -43,16 +43,16 @@ function tellBroken(
     const broken = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
     const { outOfStep = false, ...mistake } = explainYaml(broken);
     if (mistakes.at(-1)?.line !== mistake.line) mistakes.push(mistake);
-    if (outOfStep || mistakes.length === MAX_TOLD) break;
+    if (outOfStep || mistakes.length === MAX_EXPLAINED) break;
   }
   const tab = mistakes.findIndex(({ message }) => message.startsWith('a tab '));
-  // What indents by tabs does so throughout, and every other message from there on follows from it.
+  // A file indented by tabs is so throughout, and the other errors follow from that.
   return tab === -1
     ? mistakes
     : mistakes.filter(({ message }, index) => index < tab || message.startsWith('a tab '));
 }
 
-/** Lines that git leaves in a file where it could not merge: one of them for each conflict. */
+/** Finds git's conflict markers. Reports each conflict once. */
 function mergeConflicts(lines: readonly string[]): PlacedMistake[] {
   const message =
     'a merge stopped here: keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>';
@@ -89,14 +89,14 @@ function doubledKeys(
   return mistakes;
 }
 
-/** @param name in quotes; null: it may be a part of a secret. */
+/** @param name in quotes; null: it may be part of a secret */
 function whyDoubled(name: string | null, before: Place, inList: boolean): string {
   const key = name === null ? 'this key' : `the key ${name}`;
   const item = inList ? '; a new item of the list begins with "- "' : '';
   return `${key} is already there, in line ${before.line}${item}`;
 }
 
-/** Where the quoted text begins that ends, or does not end, at this offset. */
+/** Finds the start of the quoted text that reaches this offset. */
 function quoteAt(document: Document.Parsed, offset: number): number | null {
   let found: number | null = null;
   visit(document, {

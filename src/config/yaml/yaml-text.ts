@@ -6,10 +6,10 @@ import { SecretLines } from './secret-lines.ts';
 import { yamlMistakes } from './yaml-mistakes.ts';
 
 export interface YamlText {
-  /** Null when the text is broken so badly that what follows from it would mislead. */
+  /** Null: the text is too broken to build on; further messages would mislead. */
   readonly document: Document.Parsed | null;
   readonly mistakes: readonly PlacedMistake[];
-  /** What messages may repeat of it. */
+  /** What messages may repeat of the text. */
   readonly secrets: SecretLines;
   placeOf(offset: number): Place;
 }
@@ -20,7 +20,7 @@ export interface YamlText {
  * @param secretKeys the names of keys whose values are secrets.
  */
 export function parseYamlText(text: string, secretKeys: readonly string[] = []): YamlText {
-  // A line counter serves one document only: shared, it gives wrong lines.
+  // One line counter per document: a shared one returns wrong lines.
   const lineCounter = new LineCounter();
   const placeOf = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
@@ -35,7 +35,7 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
     prettyErrors: false,
     strict: true,
     stringKeys: true,
-    // The parser compares every key with every other of its map: `doubledKeys` takes one look at each.
+    // The parser compares all pairs of keys in a map, which is quadratic; `doubledKeys` is linear.
     uniqueKeys: false,
   });
   const mistakes = yamlMistakes(document, text, placeOf, secrets).map(mistake => secrets.advise(mistake));

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
-import { type Connect, connectTcp } from '../connect.ts';
+import { type Connect, connectorFor } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
 import type { CallSink, Transport, TransportCall } from '../transport.ts';
 import { Session, type SessionShare } from './session.ts';
@@ -27,8 +27,13 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   readonly #closed = Promise.withResolvers<void>();
   #closing = false;
 
-  /** `random` gives the jitter of connection ages; `connect` makes connections, over TCP by default. */
-  constructor(options: UpstreamOptions, clock: Clock, random: Random, connect: Connect = connectTcp) {
+  /** `random` gives the jitter of connection ages; `connect` makes connections, as the options say by default. */
+  constructor(
+    options: UpstreamOptions,
+    clock: Clock,
+    random: Random,
+    connect: Connect = connectorFor(options, 'h2'),
+  ) {
     this.options = options;
     this.clock = clock;
     this.#random = random;

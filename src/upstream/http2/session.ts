@@ -69,7 +69,7 @@ export class Session implements CallSession {
   constructor(share: SessionShare, chance: number) {
     const { options, clock } = share;
     this.#share = share;
-    this.#scheme = 'http';
+    this.#scheme = options.tls === null ? 'http' : 'https';
     this.#bornAt = clock.monotonicMs();
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
     this.#socket = share.connect(options);

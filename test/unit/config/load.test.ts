@@ -239,14 +239,13 @@ describe('values', () => {
   });
 
   it.each([
-    ['https://api:3000', 'TLS upstreams are not supported yet: write http://'],
     [
       'ftp://api',
-      'expected a URL that starts with http://, such as http://api.internal:3000, found "ftp://api"',
+      'expected a URL that starts with http:// or https://, such as http://api.internal:3000, found "ftp://api"',
     ],
     [
       'api:3000',
-      'expected a URL that starts with http://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
+      'expected a URL that starts with http:// or https://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
     ],
     [
       'http://user:secret@api',
@@ -406,7 +405,7 @@ describe('a file with many mistakes', () => {
     const text = `listen:
   htp: 0.0.0.0:8080
 upstreams:
-  api: { url: "https://api:3000", timeouts: { connect: 5 } }
+  api: { url: "http://a@api:3000", timeouts: { connect: 5 } }
   old: { url: "http://old:3000" }
 routes:
   - path: /v1/**
@@ -423,8 +422,8 @@ caps: { fields: many }
 `;
     expect(await diagnosticsIn(text)).toEqual([
       '2:3: listen: unknown key "htp", did you mean "http"?',
-      '4:15: upstreams.api.url: TLS upstreams are not supported yet: write http://',
-      `4:56: upstreams.api.timeouts.connect: ${TIME}, found 5: add a unit, such as 5ms or 5s`,
+      '4:15: upstreams.api.url: the URL of an upstream cannot contain a user or password: remove everything up to the "@"',
+      `4:57: upstreams.api.timeouts.connect: ${TIME}, found 5: add a unit, such as 5ms or 5s`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
       '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
       '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',

@@ -11,6 +11,7 @@ const options: UpstreamOptions = {
   maxAgeMs: 1,
   maxConnections: 1,
   maxHeadBytes: 1,
+  tls: null,
 };
 
 /** A transport without a network: it closes when the test says so. */

@@ -10,16 +10,16 @@ export const clientTimeoutsSchema = z
       .describe('From the start of a connection to the end of its TLS handshake; then it is closed.'),
     client_header: duration()
       .prefault('10s')
-      .describe('For a client to send the head of a request; then 408.'),
+      .describe('For a client to send the header section of a request; then 408.'),
     client_body: duration().prefault('30s').describe("Between two bytes of a request's body; then 408."),
     client_read: duration()
       .prefault('60s')
-      .describe('For a client to take in what was written to it; then its connection is closed.'),
+      .describe('For a client to read what was written to it; then its connection is closed.'),
     keep_alive: duration()
       .prefault('75s')
       .describe(
-        'An idle client connection is kept for this long. Clients of rate-limited services pause for up to a minute: keep it at 65s or more.',
+        'An idle client connection is kept open this long. Clients of rate-limited services pause for up to a minute: use 65s or more.',
       ),
   })
   .prefault({})
-  .describe('How long to wait for clients. There is no limit on a whole request.');
+  .describe('How long to wait for clients. The duration of a whole request is not limited.');

@@ -25,7 +25,7 @@ const rules = z
         { error: 'expected any, or a list of origins such as [https://app.example.com]' },
       )
       .transform(list => (list === 'any' ? null : list))
-      .describe('Which web pages may call: a list of origins such as https://app.example.com, or any.'),
+      .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
     allow_headers: z
       .union(
         [z.literal('any'), z.array(token('expected the name of a header field such as Authorization'))],
@@ -35,13 +35,15 @@ const rules = z
       )
       .transform(list => (list === 'any' ? null : list))
       .prefault('any')
-      .describe('Header fields that pages may send, or any. Authorization is one of them.'),
+      .describe('Header fields that pages may send, Authorization included; or any.'),
     credentials: yesOrNo()
       .prefault(false)
-      .describe('Whether browsers send cookies along. Not for origins: any. Bearer tokens do not need it.'),
+      .describe(
+        'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
+      ),
     max_age: duration({ min: '0s' })
       .prefault('1h')
-      .describe('For how long a browser may remember the response to a preflight.'),
+      .describe('How long a browser may cache the response to a preflight.'),
   })
   .refine(({ origins, credentials }) => origins !== null || !credentials, {
     path: ['credentials'],

@@ -4,7 +4,7 @@ import { token } from '../scalars.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 
-/** Fields that cannot be listed: the gateway needs them to make sense of a request. */
+/** Fields that cannot be listed, because the gateway needs them to understand a request. */
 const READ_OF_EVERY_REQUEST = new Set([
   'authorization',
   'connection',
@@ -25,7 +25,7 @@ function removed() {
   });
 }
 
-/** What becomes of header fields whatever the configuration says. */
+/** The rules for header fields that hold in every configuration. */
 export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send. */
@@ -42,12 +42,14 @@ const both = z.strictObject({
   remove: z
     .array(removed())
     .prefault([])
-    .describe('Further header fields that only trusted proxies may send; from anyone else they are removed.'),
+    .describe(
+      'Additional header fields that only trusted proxies may send; from anyone else they are removed.',
+    ),
   keep: z
     .array(kept())
     .prefault([])
     .describe(
-      'Header fields that would be removed, and that anyone may send all the same: your services give them a meaning of their own.',
+      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning.',
     ),
 });
 

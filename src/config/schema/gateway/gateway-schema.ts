@@ -16,42 +16,44 @@ import { shutdownSchema } from './shutdown-schema.ts';
 import { storeSchema } from './store-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
-// The one definition of gateway.yaml: it validates, gives every default, and becomes the JSON Schema that editors use. A
-// default is written as the operator would write it (`prefault`), so that it passes through the same parser.
+// The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
+// written as an operator would write them (`prefault`), so they pass through the same parsers.
 
-/** The shape of gateway.yaml. What one part says about another is checked apart from it, see cross-checks.ts. */
+/** The shape of gateway.yaml. cross-checks.ts checks how its parts fit together. */
 export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
     .array(network(), { error: 'expected a list of networks such as [10.1.0.0/16]' })
     .prefault([])
     .describe(
-      'Networks and addresses of proxies in front whose X-Forwarded-* and X-Request-Id are believed. Nobody else is.',
+      'Networks and addresses of the proxies in front of the gateway. Only their X-Forwarded-* and X-Request-Id are trusted.',
     ),
   forwarding_headers: forwardingHeadersSchema.describe(
-    'Further header fields that only trusted proxies may send; from anyone else they are removed, as X-Forwarded-*, X-Real-IP and their like are. As a map: those to remove, and those to keep, which would be removed.',
+    'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
   ),
   identity_provider: identityProviderSchema
     .optional()
     .describe(
-      'The OpenID Connect provider that issues the tokens and signs users in. Left out, every route has to say "authentication: none".',
+      'The OpenID Connect provider that issues tokens and signs users in. Without it, every route must say "authentication: none".',
     ),
   access_tokens: accessTokensSchema
     .optional()
-    .describe('Which access tokens are accepted, and who their senders are. Needed with identity_provider.'),
+    .describe(
+      'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
+    ),
   upstreams: upstreamsSchema,
   routes: routesSchema,
   cors: corsSchema.describe(
-    'Which web pages of other origins may call, from a browser. off: a preflight is an ordinary request.',
+    'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
   ),
   store: storeSchema.describe(
-    'Where limits are counted. memory: in each gateway by itself. A map: in a Redis, for all gateways together. A change waits for a restart.',
+    'Where limits are counted. memory: in each gateway alone. A map: in Redis, for all gateways together. Changes take effect after a restart.',
   ),
   limits: text('expected none, or the path of a file such as limits.yaml')
     .transform(path => (path === 'none' ? null : path))
     .prefault('none')
     .describe(
-      'The file with what operations tunes under load, limits.yaml, or a folder whose *.yaml are read as one; the path is relative to this file. none: the defaults.',
+      'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
     ),
   timeouts: clientTimeoutsSchema,
   caps: capsSchema,
@@ -62,5 +64,5 @@ export const gatewaySchema = z.strictObject({
 
 export const gatewaySecrecy = secrecyOf(gatewaySchema);
 
-/** gateway.yaml with every default filled in: times in milliseconds, sizes in bytes. */
+/** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;

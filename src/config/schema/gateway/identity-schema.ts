@@ -4,10 +4,10 @@ import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
 import { duration, momentOrNone, token } from '../scalars.ts';
 import { secret, unshown } from '../secrecy.ts';
 
-// The parts of gateway.yaml about tokens: who issues them, and which are accepted. What makes sense only together (which
-// way of client authentication needs which key) is checked apart, see read-provider.ts.
+// `identity_provider` and `access_tokens` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which
+// client authentication needs which key.
 
-/** `URL` takes away the blanks at both ends, and the issuer would be compared with them. */
+/** Rejects spaces: `URL` strips them at both ends, but the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
   unshown(text(error)).regex(/^\S*$/, { error: 'must not contain spaces or line breaks' });
 const address = () => withoutBlanks('write an address such as https://id.example.com/token');
@@ -22,7 +22,7 @@ const claims = () =>
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
-/** RFC 7519 section 4.1: what no two tokens of a caller have in common. */
+/** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
 const redirectUri = () => {
@@ -32,7 +32,7 @@ const redirectUri = () => {
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
 
-/** Scopes as RFC 6749 section 3.3 has them. */
+/** Scopes (RFC 6749, 3.3). */
 const scopes = () => {
   const error = 'expected scopes separated by single spaces, such as "openid profile"';
   return z.string({ error }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, { error });
@@ -40,29 +40,31 @@ const scopes = () => {
 
 export const identityProviderSchema = z.strictObject({
   issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
-    'Its name, exactly as it writes it itself, trailing slash or none included: tokens are compared with it.',
+    'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
   ),
   discovery_url: address()
     .optional()
     .describe(
-      'Where its discovery document is, if not at {issuer}/.well-known/openid-configuration: for a provider that has another name inside the cluster.',
+      'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
     ),
   endpoints: z
     .strictObject({
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
-      key_set: address().optional().describe('Where the keys are that sign tokens (jwks_uri).'),
+      key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
     })
     .prefault({})
-    .describe('Addresses in place of those in the discovery document. With all three it is not read.'),
+    .describe(
+      'Addresses that override those in the discovery document. With all three, the document is not read.',
+    ),
   allow_http: yesOrNo()
     .prefault(false)
-    .describe('Whether plain http may be spoken to the provider elsewhere than on loopback.'),
+    .describe('Whether to allow plain http to a provider that is not on loopback.'),
   timeout: duration()
     .prefault('5s')
-    .describe('For one request to the provider in all, name resolution included.'),
+    .describe('For one whole request to the provider, name resolution included.'),
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`).describe(
-    'The id that the gateway has as a client of the provider.',
+    'The client id of the gateway at the provider.',
   ),
   client_authentication: choice([
     'client_secret_basic',
@@ -73,20 +75,20 @@ export const identityProviderSchema = z.strictObject({
   ])
     .prefault('client_secret_basic')
     .describe(
-      'How the gateway proves that it is this client: by a secret in a header or in the body, by an assertion signed with private_key_file, by the certificate under tls, or not at all (a public client).',
+      'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
     ),
   client_secret: secret('client_secret')
     .optional()
-    .describe(`A variable of the environment that holds the secret, "\${OIDC_CLIENT_SECRET}".`),
+    .describe(`An environment variable that contains the secret, "\${OIDC_CLIENT_SECRET}".`),
   client_secret_file: pathOfFile()
     .optional()
-    .describe('In place of client_secret: a file that holds the secret. Relative to this file.'),
+    .describe('Instead of client_secret: a file that contains the secret. Relative to this file.'),
   private_key_file: pathOfFile()
     .optional()
     .describe('The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.'),
   private_key_id: text('expected the id (kid) of the key')
     .optional()
-    .describe('The id (kid) by which the provider finds the public key.'),
+    .describe('The id (kid) of the public key at the provider.'),
   tls: z
     .strictObject({
       ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
@@ -107,35 +109,35 @@ export const identityProviderSchema = z.strictObject({
     .transform(uris => (uris === 'any' ? null : uris))
     .prefault('any')
     .describe(
-      'The redirect URIs whose codes are redeemed, beside redirect_uri. any: the provider alone decides.',
+      'The redirect URIs whose codes are redeemed, in addition to redirect_uri. any: only the provider decides.',
     ),
-  scope: scopes().prefault('openid').describe('The scopes asked for, separated by a blank.'),
+  scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
   max_in_flight: count(1_000_000)
     .prefault(100)
-    .describe('Token requests to the provider at a time, at most a quarter of one address; past either 503.'),
+    .describe(
+      'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
+    ),
 });
 
 const botRule = z.strictObject({
-  claim: claim().describe('The claim that tokens of bots have.'),
+  claim: claim().describe('The claim that marks the tokens of bots.'),
   value: z
     .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
     .transform(value => String(value))
     .optional()
     .describe(
-      'What the claim must equal, or hold where it is a list. Left out: it is enough that it is there.',
+      'The value that the claim must equal, or contain if it is a list. Left out: the claim only has to be present.',
     ),
-  principal: claims()
-    .prefault(['azp'])
-    .describe('The claims that together tell one bot from another. Each is a caller of its own.'),
+  principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
 });
 
 export const accessTokensSchema = z.strictObject({
   audience: text(`expected the name of this API in the aud of its tokens, ${QUOTES}, or any`)
     .transform(name => (name === 'any' ? null : name))
-    .describe('What the aud of a token must name: this API. any: tokens for anyone are accepted.'),
+    .describe('The name of this API in the aud of tokens. any: tokens for any audience are accepted.'),
   principal: claims()
     .prefault(['azp', 'sub'])
-    .describe('The claims that together tell one user from another. A token without them is invalid.'),
+    .describe('The claims that together identify a user. A token without them is invalid.'),
   bots: z
     .union([z.literal('none'), botRule], { error: 'expected none, or a map such as { claim: client_id }' })
     .transform(rule => (rule === 'none' ? null : rule))
@@ -144,9 +146,7 @@ export const accessTokensSchema = z.strictObject({
   identity_headers: z
     .record(token('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'), claim())
     .prefault({})
-    .describe(
-      'Header fields by which upstreams learn who calls, each with its claim. A client cannot send them.',
-    ),
+    .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
   schemes: z
     .array(token('expected a scheme such as Bearer or Bot'), {
       error: 'expected a list of schemes such as [Bearer, Bot]',
@@ -158,21 +158,19 @@ export const accessTokensSchema = z.strictObject({
       error: 'a scheme is listed twice (case does not matter)',
     })
     .prefault(['Bearer'])
-    .describe(
-      'Words before the token in Authorization that stand for Bearer, which upstreams get in any case.',
-    ),
+    .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
   leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
-    .describe("How far the provider's clock may be from this one, in both directions."),
+    .describe("How far the provider's clock may differ from this one."),
   not_before: momentOrNone()
     .prefault('none')
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
   key_set: z
     .strictObject({
-      refresh: duration({ min: '1s' }).prefault('10m').describe('Between two fetches of the keys.'),
+      refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
       cooldown: duration()
         .prefault('5s')
-        .describe('After a fetch no unknown key causes another for this long.'),
+        .describe('How long after a fetch unknown keys cause no other fetch.'),
     })
     .prefault({})
     .describe("How the provider's keys are kept."),
@@ -180,10 +178,10 @@ export const accessTokensSchema = z.strictObject({
     .strictObject({
       tokens: count(1_000_000)
         .prefault(50_000)
-        .describe('Tokens found good that are remembered, and not checked again.'),
+        .describe('Maximum number of valid tokens that are remembered, so that they are not checked again.'),
     })
     .prefault({})
-    .describe('What is remembered of tokens.'),
+    .describe('The cache of tokens.'),
 });
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;

@@ -25,7 +25,7 @@ const clientKeys = {
 const clientMap = z.strictObject(clientKeys);
 const adminMap = z.strictObject(adminKeys);
 
-/** An address alone, or a map of the address and what is spoken there. */
+/** An address, or a map with the address and what is spoken there. */
 function listener() {
   return z
     .union([hostPort(), clientMap], { error: HOST_PORT_EXPECTED })

@@ -7,13 +7,13 @@ export const logSchema = z
   .strictObject({
     level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .prefault('info')
-      .describe('The least severe lines that are written.'),
-    access: yesOrNo().prefault(true).describe('One line for each request.'),
+      .describe('The lowest level that is written.'),
+    access: yesOrNo().prefault(true).describe('Whether to write one line per request.'),
     pseudonym_key_file: pathOfFile()
       .optional()
       .describe(
-        'A file with the key of the names by which callers go in the log: at least 32 characters. Relative to this file. Left out: a random key for each process, so that names do not outlive it.',
+        'A file with the key for the pseudonyms of callers in the log, at least 32 characters. Relative to this file. Left out: a random key per process, so that pseudonyms change at each start.',
       ),
   })
   .prefault({})
-  .describe('What is written to standard output, as one JSON object a line.');
+  .describe('The log on standard output, one JSON object per line.');

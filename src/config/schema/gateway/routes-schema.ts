@@ -9,7 +9,7 @@ export const routeKeys = {
   path: routePath()
     .optional()
     .describe(
-      'Which paths: /v1/things/{id} has a parameter that is one whole segment, /v1/** takes all that follows. The most specific route wins, order means nothing.',
+      'Which paths: {id} in /v1/things/{id} is one whole segment, /v1/** matches everything below. The most specific route wins; order does not matter.',
     ),
   grpc: grpcRoute()
     .optional()
@@ -21,58 +21,58 @@ export const routeKeys = {
     .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
     .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
     .optional()
-    .describe('Which methods; left out: every one. GET takes HEAD along.'),
+    .describe('Which methods; left out: all. GET includes HEAD.'),
   upstream: z
     .string({ error: 'expected the name of an upstream' })
-    .describe('The upstream that serves it, by name.'),
+    .describe('The name of the upstream that serves it.'),
   authentication: choice(['required', 'optional', 'none'])
     .prefault('required')
     .describe(
-      'Who may use it. required: who sends a valid token, anyone else gets 401. optional: everyone; without a valid token the Authorization header is removed. none: everyone; the header is not looked at.',
+      'Who may use it. required: callers with a valid token, others get 401. optional: everyone; an Authorization header without a valid token is removed. none: everyone; the header is ignored.',
     ),
   close_at_expiry: yesOrNo()
     .prefault(false)
-    .describe(
-      'Whether a response that outlives the token of its request is broken off when the token expires.',
-    ),
+    .describe('Whether a response is cut off when the token of its request expires.'),
   semicolons: choice(['refuse', 'pass'])
     .prefault('refuse')
     .describe(
-      'What becomes of a path with ";" or "%3B": 400, since services disagree about its meaning, or passed on.',
+      'Whether a path with ";" or "%3B" gets 400, since services disagree about its meaning, or is passed on.',
     ),
   webhook: yesOrNo()
     .prefault(false)
     .describe(
-      'Whether it serves webhooks, which its parameters name. Who keeps calling one that the upstream answers with 404 is restricted there, see webhook_not_found in limits.yaml.',
+      'Whether its parameters name a webhook. An address that keeps calling a webhook that returns 404 is restricted there, see webhook_not_found in limits.yaml.',
     ),
   global_limit: choice(['apply', 'exempt'])
     .prefault('apply')
-    .describe('Whether its requests draw on the global limit of their caller, see global in limits.yaml.'),
+    .describe(
+      'Whether its requests count against the global limit of their caller, see global in limits.yaml.',
+    ),
   upstream_429: choice(['rewrite', 'pass'])
     .prefault('rewrite')
     .describe(
-      "What becomes of an upstream's own 429 that clients of this gateway would not understand: rewritten into one that they do, or passed on as it is.",
+      "Whether an upstream's own 429 in a form that clients of this gateway do not understand is rewritten into one they do, or passed on unchanged.",
     ),
   cors: yesOrNo()
     .prefault(true)
     .describe(
-      'Whether "cors" holds for it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
+      'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself.',
     ),
   max_body: sizeOrNone()
     .prefault('none')
-    .describe('Largest request body, in chunks with what frames them; beyond it 413. none: no limit.'),
+    .describe('Largest request body, chunk framing included; beyond it 413. none: no limit.'),
   min_body_rate: rateOrOff()
     .prefault('240B/s')
     .describe(
-      'What a request body has to bring on average, from its 30th second on; below it 408. Time in which the upstream takes nothing does not count. off: for slow streams.',
+      'Minimum average rate of a request body after its first 30 seconds; below it 408. Time during which the upstream reads nothing does not count. off: for slow streams.',
     ),
   timeouts: z
     .strictObject({
-      first_byte: duration().optional().describe("In place of the upstream's own first_byte."),
-      idle: duration().optional().describe("In place of the upstream's own idle."),
+      first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
+      idle: duration().optional().describe('Overrides idle of the upstream.'),
     })
     .prefault({})
-    .describe('Where this route needs other times than its upstream.'),
+    .describe('Timeouts that differ from those of the upstream.'),
 };
 const route = z
   .strictObject(routeKeys, mapSuchAs('{ path: /v1/**, upstream: api }'))
@@ -81,7 +81,7 @@ const route = z
 /** `routes` of gateway.yaml. */
 export const routesSchema = z
   .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
-  .describe('Which requests go where. What no route takes is answered 404.');
+  .describe('Which requests go where. A request that no route matches gets 404.');
 
 export type RouteConfig = z.output<typeof route>;
 

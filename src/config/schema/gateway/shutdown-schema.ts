@@ -8,11 +8,11 @@ export const shutdownSchema = z
     delay: duration({ min: '0ms' })
       .prefault('0s')
       .describe(
-        'After SIGTERM the gateway says that it is not ready, and serves on for this long before it stops listening.',
+        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening.',
       ),
     drain: duration({ min: '0ms' })
       .prefault('25s')
-      .describe('For requests in flight to finish after that; then they are broken off.'),
+      .describe('For requests in flight to finish after that; then they are cut off.'),
   })
   .prefault({})
   .describe('How the gateway stops.');

@@ -5,7 +5,7 @@ import { choice, count, pathOfFile, text } from '../plain-values.ts';
 import { duration } from '../scalars.ts';
 import { secret, unshown } from '../secrecy.ts';
 
-/** `redis://weir@redis.internal:6379/0`, read. */
+/** `redis://weir@redis.internal:6379/0`, parsed. */
 export interface RedisUrl {
   readonly tls: boolean;
   readonly user: string | null;
@@ -15,7 +15,7 @@ export interface RedisUrl {
 
 const REDIS_PORT = 6_379;
 
-/** It may hold a password, by mistake. */
+/** Never shown in messages: it may contain a password by mistake. */
 function redisUrl() {
   const error = 'write an address such as redis://redis.internal:6379 or rediss://weir@redis.internal:6379/0';
   return unshown(z.string({ error })).transform((url, context): RedisUrl => {
@@ -59,29 +59,29 @@ function node() {
   });
 }
 
-/** The part of gateway.yaml about a Redis that all gateways share. What makes sense only together is checked in read-store.ts. */
+/** `store` of gateway.yaml as a map: a Redis shared by all gateways. read-store.ts checks how the keys fit together. */
 export const redisStoreSchema = z.strictObject({
   redis: redisUrl().describe(
-    'Where Redis is: redis://user@host:port/database, or rediss:// for TLS. The port is 6379 and the database 0 where they are left out, and without a user it is the default one.',
+    'The address of Redis: redis://user@host:port/database, or rediss:// for TLS. Defaults: port 6379, database 0, the default user.',
   ),
   mode: choice(['single', 'sentinel', 'cluster'])
     .prefault('single')
     .describe(
-      'single: one server. sentinel: the host above is the name of a master, and the sentinels under nodes know where it is. cluster: a Redis Cluster, learnt from the server above and those under nodes.',
+      'single: one server. sentinel: the host in redis is the name of a master, which the sentinels under nodes locate. cluster: a Redis Cluster, discovered from the host in redis and the nodes.',
     ),
   nodes: z
     .array(node(), { error: 'expected a list of host:port such as [redis-1.internal:26379]' })
     .prefault([])
-    .describe('The sentinels, or further nodes of the cluster, as host:port.'),
+    .describe('The sentinels, or additional nodes of the cluster, as host:port.'),
   password: secret('password')
     .optional()
-    .describe(`A variable of the environment that holds the password, "\${REDIS_PASSWORD}".`),
+    .describe(`An environment variable that contains the password, "\${REDIS_PASSWORD}".`),
   password_file: pathOfFile()
     .optional()
-    .describe('In place of password: a file that holds it. Relative to this file.'),
+    .describe('Instead of password: a file that contains it. Relative to this file.'),
   sentinel_user: text('expected the name of a user')
     .optional()
-    .describe('The user that the gateway is for the sentinels. Left out: the default one.'),
+    .describe('The user for the sentinels. Left out: the default user.'),
   sentinel_password_file: pathOfFile()
     .optional()
     .describe('A file with the password for the sentinels. Relative to this file.'),
@@ -102,19 +102,19 @@ export const redisStoreSchema = z.strictObject({
     })
     .prefault('weir:')
     .describe(
-      'What every key and channel in Redis begins with. Gateways with one prefix share their limits.',
+      'The prefix of every key and channel in Redis. Gateways with the same prefix share their limits.',
     ),
   timeout: duration({ min: '5ms', max: '1s' })
     .prefault('50ms')
-    .describe('For one decision in all; then on_failure decides, and the connection is made anew.'),
+    .describe('For one whole decision; then on_failure decides, and the gateway reconnects.'),
   on_failure: choice(['local', 'open', 'closed'])
     .prefault('local')
     .describe(
-      'What decides while Redis does not. local: each gateway by itself, with every quota divided by their number. open: every request passes. closed: every request is answered 503.',
+      'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request gets 503.',
     ),
   replicas: count(10_000)
     .prefault(1)
-    .describe('How many gateways there are, until they have counted one another in Redis.'),
+    .describe('The assumed number of gateways until they have counted each other in Redis.'),
 });
 
 /** `store` of gateway.yaml. */

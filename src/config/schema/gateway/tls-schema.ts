@@ -6,6 +6,8 @@ import { unshown } from '../secrecy.ts';
 const CERTIFICATES_EXPECTED =
   'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';
 
+const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
+
 const certificate = z.strictObject(
   {
     certificate_file: pathOfFile().describe(
@@ -55,3 +57,26 @@ export const listenerTlsSchema = z
     mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }'),
   )
   .describe('Speaks TLS there. Files are PEM, relative to this file, and followed when they change.');
+
+/** `tls` of an upstream. */
+export const upstreamTlsSchema = z
+  .strictObject({
+    ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
+    certificate_file: pathOfFile()
+      .optional()
+      .describe("The gateway's own certificate, for a service that asks for one."),
+    key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+    server_name: z
+      .string({ error: SERVER_NAME_EXPECTED })
+      .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED })
+      .optional()
+      .describe(
+        "The name that is asked for (SNI) and that the service's certificate has to hold. Left out: the host of the url.",
+      ),
+    verify: yesOrNo()
+      .prefault(true)
+      .describe(
+        'false: any certificate is accepted, so that anyone on the way can read and change everything.',
+      ),
+  })
+  .describe('Terms of https://. Files are PEM, relative to this file, and followed when they change.');

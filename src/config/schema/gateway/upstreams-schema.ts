@@ -2,21 +2,24 @@ import { z } from 'zod';
 
 import { choice, count, mapSuchAs, name } from '../plain-values.ts';
 import { duration, percentage, size, upstreamUrl } from '../scalars.ts';
+import { shown } from '../secrecy.ts';
+import { upstreamTlsSchema } from './tls-schema.ts';
 
 const KIB = 1024;
 
 const upstreamKeys = {
   url: upstreamUrl().describe(
-    'Where the service is: http://host:port. The name is resolved anew at each connect.',
+    'The address of the service: http://host:port, or https://host:port for TLS. The name is resolved at each connect.',
   ),
+  tls: upstreamTlsSchema.prefault({}),
   protocol: choice(['http1', 'h2', 'grpc'])
     .prefault('http1')
     .describe(
-      'What it speaks: HTTP/1.1, HTTP/2 in cleartext by prior knowledge, or gRPC, which HTTP/2 carries.',
+      'What it speaks: HTTP/1.1, HTTP/2 (in cleartext by prior knowledge), or gRPC, which HTTP/2 carries.',
     ),
   host: choice(['client', 'upstream'])
     .prefault('client')
-    .describe("The Host header it gets: the client's own, or the host of its url."),
+    .describe("The Host header it gets: the client's, or the host of its url."),
   authorization: choice(['pass', 'remove'])
     .prefault('pass')
     .describe("Whether it gets the client's Authorization header."),
@@ -45,31 +48,31 @@ const upstreamKeys = {
     .strictObject({
       connect: duration()
         .prefault('2s')
-        .describe('For a connection to be made, name resolution included; then 502.'),
+        .describe('For connecting, name resolution and TLS included; then 502.'),
       first_byte: duration()
         .prefault('60s')
         .describe('From the last byte of a request to the first of its response; then 504.'),
       idle: duration()
         .prefault('60s')
-        .describe("Between two bytes of a response's body; then the response is broken off."),
+        .describe("Between two bytes of a response's body; then the response is cut off."),
     })
     .prefault({})
     .describe('How long to wait for this upstream.'),
   keep_alive: duration()
     .prefault('4s')
     .describe(
-      "An idle connection is closed after this, or 1s before the upstream's own Keep-Alive timeout. Keep it below the time after which the upstream closes.",
+      "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout.",
     ),
   max_connection_age: duration()
     .prefault('5m')
-    .describe('A connection of this age takes no further request, so that a changed address is noticed.'),
+    .describe('A connection of this age takes no more requests, so that a changed address is noticed.'),
   max_requests: count(1_000_000)
     .prefault(1024)
-    .describe('Requests in flight to this upstream; past them 503.'),
+    .describe('Maximum number of requests in flight to this upstream; beyond it 503.'),
   max_requests_per_caller: percentage()
     .prefault('25%')
     .describe(
-      'The part of max_requests that one caller, or one address without a token, may hold, at least one; past it 503.',
+      'The share of max_requests that one caller, or one address without a token, may hold (at least one request); beyond it 503.',
     ),
   max_grpc_calls: count(1_000_000)
     .prefault(1024)
@@ -85,7 +88,7 @@ const upstreamKeys = {
     .prefault('32KiB')
     .describe('Largest header section of a response; beyond it 502.'),
 };
-const upstream = z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }'));
+const upstream = shown(z.strictObject(upstreamKeys, mapSuchAs('{ url: "http://api.internal:3000" }')));
 
 /** `upstreams` of gateway.yaml. */
 export const upstreamsSchema = z

@@ -85,6 +85,10 @@ const HIDDEN = [
   'store.tls.ca_file',
   'store.tls.certificate_file',
   'store.tls.key_file',
+  'upstreams.NAME.tls',
+  'upstreams.NAME.tls.ca_file',
+  'upstreams.NAME.tls.certificate_file',
+  'upstreams.NAME.tls.key_file',
 ];
 
 describe('a secret in the place of any value', () => {

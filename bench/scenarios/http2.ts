@@ -1,0 +1,33 @@
+import { h2load } from '../load/h2load.ts';
+import { compare } from '../measure/compare.ts';
+import { PIPELINE } from '../peers/job.ts';
+import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+
+export const http2: readonly Scenario[] = [
+  scenario(1, 64, 'Clients that wait for each response, as over HTTP/1.1.'),
+  scenario(100, 4, 'Clients that ask for much at once, as pages do.'),
+];
+
+function scenario(streams: number, connections: number, meaning: string): Scenario {
+  return {
+    id: `h2-${streams}`,
+    title: `HTTP/2, ${streams} ${streams === 1 ? 'stream' : 'streams'} a connection`,
+    meaning,
+    quick: false,
+    async run(bench) {
+      const job = { ...PIPELINE, clients: 'h2c' } as const;
+      const entrants = everyone(bench, job, {
+        without: ['http-proxy-3', 'Fastify'],
+        quick: ['Weir', 'Envoy', 'nginx', 'HAProxy'],
+      });
+      const comparison = await compare(bench, entrants, planOf(bench, { connections }), {
+        generator: h2load(streams),
+      });
+      return findingsOf(
+        comparison,
+        'GET, 100 bytes, 900-byte token, two limits, cleartext towards the gateway, HTTP/1.1 to the upstream',
+        [{ what: 'CPU, Weir to Envoy', max: 1.5, figure: comparison.ratio('Weir', 'Envoy') }],
+      );
+    },
+  };
+}

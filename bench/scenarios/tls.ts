@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
+import { handshakes, openTls, sessionOf } from '../load/handshakes.ts';
+import { compare, inTurn } from '../measure/compare.ts';
+import { type Figure, figureOf } from '../measure/figures.ts';
+import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
+import { FORWARDING, PIPELINE } from '../peers/job.ts';
+import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
+
+/** Node's own proxies speak what Weir speaks; who terminates TLS in daily life is compared. */
+const WITHOUT = ['http-proxy-3', 'Fastify'];
+const QUICK = ['Weir', 'Envoy', 'nginx', 'HAProxy'];
+
+const tlsRequests: Scenario = {
+  id: 'tls',
+  title: 'A request over TLS',
+  meaning: 'As the pipeline, over connections that have done their handshake.',
+  quick: false,
+  async run(bench) {
+    const job = { ...PIPELINE, clients: 'tls' } as const;
+    const entrants = everyone(bench, job, { without: WITHOUT, quick: QUICK });
+    const comparison = await compare(bench, entrants, planOf(bench, { secure: true }));
+    return findingsOf(comparison, 'GET, 100 bytes, 900-byte token, two limits, TLS 1.3', [
+      { what: 'CPU, Weir to Envoy', max: 0.8, figure: comparison.ratio('Weir', 'Envoy') },
+    ]);
+  },
+};
+
+/** Node's compiler needs some thousands of handshakes. */
+const WARM_UP_SECONDS = 4;
+const PER_HANDSHAKE = { id: 'cpu', label: 'CPU µs/handshake', digits: 0 };
+const HANDSHAKE_RATE = { id: 'rate', label: 'handshakes/s', digits: 0 };
+
+function handshake(kind: 'full' | 'resumed', meaning: string): Scenario {
+  return {
+    id: `tls-${kind}`,
+    title: `A ${kind} TLS handshake`,
+    meaning,
+    quick: false,
+    async run(bench) {
+      const { rounds, seconds } = bench.settings;
+      const running = [];
+      for (const entrant of installed(bench)) {
+        const { port, pid } = await bench.start(entrant.peer, entrant.job);
+        const session = kind === 'full' ? null : await sessionOf(port);
+        running.push({
+          name: entrant.name,
+          port,
+          pid,
+          session,
+          costs: [] as number[],
+          rates: [] as number[],
+        });
+        await handshakes(port, WARM_UP_SECONDS, session);
+      }
+      for (let round = 0; round < rounds; round++) {
+        bench.progress(`round ${round + 1} of ${rounds}`);
+        bench.noteLoad();
+        for (const { port, pid, session, costs, rates } of inTurn(running, round)) {
+          const before = cpuMicroseconds(pid);
+          const count = await handshakes(port, seconds, session);
+          costs.push((cpuMicroseconds(pid) - before) / count);
+          rates.push(count / seconds);
+        }
+      }
+      await bench.stopAll();
+      const rows = running.map(({ name, costs, rates }) => ({
+        name,
+        note: '',
+        figures: { [PER_HANDSHAKE.id]: figureOf(costs), [HANDSHAKE_RATE.id]: figureOf(rates) },
+      }));
+      const how = `TLS 1.3, ECDSA on P-256, 16 connections at a time, each closed after its handshake, ${rounds} rounds of ${seconds} s in turns`;
+      return { how, columns: [PER_HANDSHAKE, HANDSHAKE_RATE], rows, aims: [], notes: [] };
+    },
+  };
+}
+
+const IDLE = 2_000;
+/** For collectors of garbage, and for what is freed later. */
+const SETTLE_MS = 3_000;
+const KIB_EACH = { id: 'each', label: 'KiB each', digits: 1 };
+
+const idleTls: Scenario = {
+  id: 'tls-idle',
+  title: 'An idle TLS connection',
+  meaning: 'What each client costs that is connected and asks for nothing.',
+  quick: false,
+  async run(bench) {
+    const rows = [];
+    let ours: Figure | null = null;
+    for (const { name, peer, job } of installed(bench)) {
+      bench.progress(name);
+      const { pid, port } = await bench.start(peer, job);
+      const figure = figureOf([await kibEach(port, pid)]);
+      if (name === 'Weir') ours = figure;
+      rows.push({ name, note: '', figures: { [KIB_EACH.id]: figure } });
+      await bench.stopAll();
+    }
+    const how = `${IDLE.toLocaleString('en')} connections, one request on each; resident memory above that of the process before`;
+    const aims = [{ what: 'KiB each, Weir', max: 60, figure: ours }];
+    return { how, columns: [KIB_EACH], rows, aims, notes: [] };
+  },
+};
+
+async function kibEach(port: number, pid: number): Promise<number> {
+  // What the first connections bring along is paid once.
+  await handshakes(port, 1, null);
+  await sleep(SETTLE_MS);
+  const before = residentMebibytes(pid);
+  const sockets = [];
+  for (let i = 0; i < IDLE; i++) {
+    const socket = await openTls(port, null);
+    socket.on('data', () => {});
+    socket.write('GET /v1/things/7 HTTP/1.1\r\nHost: bench\r\n\r\n');
+    sockets.push(socket);
+  }
+  await sleep(SETTLE_MS);
+  const after = residentMebibytes(pid);
+  for (const socket of sockets) socket.destroy();
+  return ((after - before) * 1_024) / IDLE;
+}
+
+function installed(bench: Bench) {
+  const job = { ...FORWARDING, clients: 'tls' } as const;
+  return everyone(bench, job, { without: WITHOUT, quick: QUICK }).filter(
+    ({ peer }) => peer.version() !== null,
+  );
+}
+
+export const tls: readonly Scenario[] = [
+  tlsRequests,
+  handshake('full', 'The first connection of a client.'),
+  handshake('resumed', 'A client that was here before brings a ticket.'),
+  idleTls,
+];
