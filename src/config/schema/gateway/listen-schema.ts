@@ -48,11 +48,11 @@ export const listenSchema = z.strictObject(
   {
     http: listener()
       .prefault('0.0.0.0:8080')
-      .describe('Where clients connect: host:port, or a map. A change of the address waits for a restart.'),
+      .describe('Where clients connect: host:port, or a map. Address changes take effect after a restart.'),
     admin: listenerOrOff()
       .prefault('127.0.0.1:9090')
       .describe(
-        'Where metrics and health are served, for the platform only: host:port, a map, or off. A change of the address waits for a restart.',
+        'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
   },
   mapSuchAs('{ http: 0.0.0.0:8080 }'),

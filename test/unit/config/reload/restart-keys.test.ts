@@ -49,18 +49,18 @@ test('another password of the store is told without either', async () => {
 });
 
 describe('what waits for a restart', () => {
-  const WAITS = /waits for a restart/;
+  const WAITS = /take effect after a restart/;
 
   it('is named by docs/configuration.md', async () => {
     const document = (await readFile('docs/configuration.md', 'utf8')).replaceAll(/\s+/g, ' ');
     const [, list = ''] =
-      /A change of these keys waits for a restart: ((?:`[\w.]+`(?:, )?)+)\./.exec(document) ?? [];
+      /Changes of these keys take effect after a restart: ((?:`[\w.]+`(?:, )?)+)\./.exec(document) ?? [];
     expect(list.split(', ')).toEqual(RESTART_KEYS.map(key => `\`${key}\``));
   });
 
   it('is named by "weir serve --help"', () => {
     const help = serve.help.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('A change of these keys waits for a restart');
+    expect(help).toContain('Changes of these keys take effect after a restart');
     expect(help).toContain(`: ${RESTART_KEYS.join(', ')}. `);
   });
 
