@@ -59,7 +59,7 @@ async function front(script: Script, api: ConfigPart = {}) {
   return { upstream, gateway, client: await gateway.connect() };
 }
 
-describe('late bytes behind a response without a body are read by nobody, and end their connection', () => {
+describe('late bytes after a response without a body reach no client, and end their connection', () => {
   describe.each([10, 100])('%i ms late', lateMs => {
     test.each(BODILESS)('%s', async (_, request, response) => {
       const { upstream, gateway, client } = await front(late(response, lateMs));
