@@ -13,8 +13,8 @@ export interface Delivery {
   /** Whether something else may happen before the next piece comes. Default: no. */
   readonly pauses?: () => boolean;
   /**
-   * Whether the connection ends with the last piece, or only when all has been served. Default: the latter. Only that tells
-   * what is not complete from what is refused.
+   * Whether the connection ends with the last piece, or only once everything has been served. Default: the latter, which
+   * alone distinguishes incomplete requests from refused ones.
    */
   readonly endsAtOnce?: boolean;
 }
