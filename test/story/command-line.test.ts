@@ -205,7 +205,7 @@ describe('weir check', () => {
   it('passes the shipped files', async () => {
     expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 5 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
+      out: 'config/gateway.yaml: ok, 6 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
       err: '',
     });
   });
@@ -289,7 +289,7 @@ describe('weir check', () => {
       ok: true,
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
-      routes: 5,
+      routes: 6,
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
       buckets: 4,

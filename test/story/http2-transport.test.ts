@@ -12,7 +12,7 @@ async function front(answer?: (request: H2Request) => unknown, options: Partial<
 
 const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
 function send(pool: Transport, request: Partial<OutgoingRequest> = {}) {

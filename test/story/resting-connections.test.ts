@@ -157,7 +157,13 @@ async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {})
   pool.send(
     {
       ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-      ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, ...request },
+      ...{
+        takesTrailers: false,
+        upgrade: 'none' as const,
+        firstByteTimeoutMs: 10_000,
+        idleTimeoutMs: 10_000,
+        ...request,
+      },
     },
     sink,
   );

@@ -23,7 +23,7 @@ async function front(script: Script = responseOk, options: Partial<UpstreamOptio
 
 const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
 function send(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}) {

@@ -69,6 +69,12 @@ export class CollectingSink implements CallSink {
     this.#over.resolve();
   }
 
+  switched(fields: readonly string[]): void {
+    this.events.push('switched');
+    this.fields = fields;
+    this.#over.resolve();
+  }
+
   fail(failure: UpstreamFailure): void {
     this.events.push(`fail ${failure.kind}`);
     this.failure = failure;
