@@ -15,7 +15,6 @@ const FLOORS = [
     'auth',
     'signin',
     'upstream',
-    'websocket',
     'observe',
     'tls',
   ],

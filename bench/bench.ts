@@ -16,7 +16,6 @@ export interface Settings {
 
 export interface World {
   readonly upstream: Part;
-  readonly grpcUpstream: Part;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
   /** Null where no Redis is installed. */
@@ -49,9 +48,8 @@ export class Bench {
   async surroundings(): Promise<Surroundings> {
     const directory = join(this.world.directory, `gateway-${this.#started++}`);
     await mkdir(directory);
-    const { upstream, grpcUpstream, issuer, certificate } = this.world;
-    const ports = { upstreamPort: upstream.port, grpcUpstreamPort: grpcUpstream.port };
-    return { ...ports, issuer, certificate, directory, port: await freePort() };
+    const { upstream, issuer, certificate } = this.world;
+    return { upstreamPort: upstream.port, issuer, certificate, directory, port: await freePort() };
   }
 
   /** For a gateway that was started by other means than `start`. */

@@ -1,7 +1,7 @@
 /** What a gateway is asked to do with each request before it passes it on. Every peer renders its own configuration of it. */
 export interface Job {
-  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, HTTP/1.1 over TLS, or gRPC in cleartext, to an upstream of gRPC. */
-  readonly clients: 'http1' | 'h2c' | 'tls' | 'grpc';
+  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, or HTTP/1.1 over TLS. */
+  readonly clients: 'http1' | 'h2c' | 'tls';
   /** Checks the signature and the claims of the Bearer token, and remembers the ones found good. */
   readonly token: boolean;
   /**

@@ -1,30 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
-import type { Transport, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
-import { CollectingSink } from '../support/collecting-sink.ts';
+import type { UpstreamOptions } from '../../src/upstream/index.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { sessionsTo } from '../support/sessions.ts';
+import { ask } from '../support/transport-calls.ts';
 
 async function front(answer?: (request: H2Request) => unknown, options: Partial<UpstreamOptions> = {}) {
   const upstream = await startH2Upstream(answer);
   return { upstream, pool: sessionsTo(upstream.port, options) };
-}
-
-const GET: OutgoingRequest = {
-  ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
-};
-
-function send(pool: Transport, request: Partial<OutgoingRequest> = {}) {
-  const sink = new CollectingSink();
-  const call: TransportCall = pool.send({ ...GET, ...request }, sink);
-  return { sink, call };
-}
-
-async function ask(pool: Transport, request: Partial<OutgoingRequest> = {}): Promise<CollectingSink> {
-  const { sink } = send(pool, request);
-  await sink.over;
-  return sink;
 }
 
 describe('a connection over HTTP/2', () => {

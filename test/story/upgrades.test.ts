@@ -3,6 +3,12 @@ import { startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
 import { header, startUpstream, values } from '../support/wire/index.ts';
 
+const WEBSOCKET = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+];
 const H2C = [
   'Connection: Upgrade, HTTP2-Settings',
   'Upgrade: h2c',
@@ -10,10 +16,11 @@ const H2C = [
 ];
 
 test.each([
+  ['a WebSocket', WEBSOCKET],
   ['HTTP/2', H2C],
   ['two protocols', ['Connection: Upgrade', 'Upgrade: h2c, websocket']],
-  ['a protocol that Connection does not name', ['Upgrade: websocket']],
-])('a request for an upgrade to %s is an ordinary request', async (_, lines) => {
+  ['an upgrade that Connection does not name', ['Upgrade: websocket']],
+])('on a route without upgrades a request for %s is an ordinary request', async (_, lines) => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   const client = await gateway.connect();
@@ -30,7 +37,10 @@ test.each([
   expect((await client.ask(head('GET /b'))).status).toBe(200);
 });
 
-test('an upstream that switches all the same makes no tunnel: 502', async () => {
+test.each([
+  ['WebSocket', WEBSOCKET],
+  ['HTTP/2', H2C],
+])('an upstream that switches to %s all the same makes no tunnel: 502', async (_, lines) => {
   const upstream = await startUpstream(async exchange => {
     await exchange.send(
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
@@ -39,7 +49,7 @@ test('an upstream that switches all the same makes no tunnel: 502', async () => 
   });
   const gateway = await startGateway({ upstreamPort: upstream.port });
   const client = await gateway.connect();
-  await client.send(head('GET /a', ...H2C));
+  await client.send(head('GET /a', ...lines));
   expect((await client.answer()).status).toBe(502);
   void client.send('tunnelled?');
   expect(client.received.toString()).not.toContain(' 101 ');

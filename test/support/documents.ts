@@ -25,7 +25,7 @@ export class Document {
     }));
   }
 
-  /** The text between backquotes. */
+  /** What stands between backquotes. */
   get codeSpans(): string[] {
     return Array.from(this.prose.matchAll(/`([^`\n]+(?:\n[^`\n]+)?)`/g), ([, code = '']) =>
       code.replace(/\s+/g, ' '),

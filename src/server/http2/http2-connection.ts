@@ -5,7 +5,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type GatewayError, type Http2Fault, StallTimer } from '../../core/index.ts';
+import { type GatewayError, type Http2Fault, holdSession, StallTimer } from '../../core/index.ts';
 import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
@@ -64,6 +64,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
     this.#session.once('remoteSettings', () => this.#onSettings());
     this.#session.on('error', error => this.#onFault(faultOf(error)));
+    socket.on('close', holdSession(this.#session));
     // TLS that breaks leaves its socket open.
     socket.on('error', () => socket.destroy());
     // A client that has closed its side can no longer acknowledge anything, so that it waits for no response either.

@@ -15,12 +15,22 @@ export interface ResponseHead {
 /**
  * Reads a header section that nghttp2 has found well-formed: names and values in turn, `:status` first. Throws
  * MalformedMessage.
+ *
+ * @param maxBytes a larger section is rejected; nghttp2 does so only once the upstream has acknowledged our SETTINGS
  */
-export function readResponseHead(section: readonly string[]): ResponseHead {
+export function readResponseHead(section: readonly string[], maxBytes: number): ResponseHead {
+  if (sectionBytes(section) > maxBytes) throw new MalformedMessage('a head that is too large');
   const status = section[0] === ':status' ? readStatus(section[1] ?? '') : 0;
   if (status === 0) throw new MalformedMessage('a response without a status');
   const fields = section.slice(2);
   return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength: lengthIn(fields) };
+}
+
+/** RFC 9113, 6.5.2: 32 bytes more for each field. */
+function sectionBytes(section: readonly string[]): number {
+  let bytes = 16 * section.length;
+  for (const text of section) bytes += text.length;
+  return bytes;
 }
 
 /** RFC 9110, 15: three digits, of which the first names the class. */

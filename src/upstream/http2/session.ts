@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type Clock, StallTimer } from '../../core/index.ts';
+import { type Clock, holdSession, StallTimer } from '../../core/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -56,6 +56,7 @@ export class Session implements CallSession {
   #maxStreams = 0;
   #bornAt: number;
   readonly #maxAgeMs: number;
+  #closedUnawares = false;
   /** How long the connection is being made, is idle, or is being closed. */
   readonly #stall = new StallTimer();
   /** How long nothing has come in. */
@@ -77,11 +78,12 @@ export class Session implements CallSession {
       ...sessionOptions(options),
       createConnection: () => this.#socket,
     });
-    this.#session.on('connect', session => session.setLocalWindowSize(WINDOW_BYTES));
+    this.#session.on('connect', session => this.#onConnect(session));
     this.#session.on('remoteSettings', settings => this.#onSettings(settings));
     this.#session.on('goaway', (_code, lastStreamId) => this.#onGoaway(lastStreamId));
     this.#session.on('error', error => this.#onBroken(error));
-    this.#socket.on('error', error => this.#onBroken(error));
+    this.#socket.on('error', error => this.#onLost(error));
+    this.#socket.on('end', () => this.#onLost(new Error('the upstream closed the connection')));
     this.#socket.on('close', () => this.#onClose());
   }
 
@@ -112,8 +114,8 @@ export class Session implements CallSession {
     return this.#phase === 'open' && this.#calls.size < this.#maxStreams && !this.#session.closed;
   }
 
-  get isReused(): boolean {
-    return this.#carried > 1;
+  get closedUnawares(): boolean {
+    return this.#carried > 1 && this.#closedUnawares;
   }
 
   /** Opens a stream for the call. Call it only where there is room. */
@@ -186,6 +188,11 @@ export class Session implements CallSession {
     this.#session.ping(() => {});
   }
 
+  #onConnect(session: ClientHttp2Session): void {
+    this.#socket.on('close', holdSession(session));
+    if (!session.destroyed) session.setLocalWindowSize(WINDOW_BYTES);
+  }
+
   #onSettings({ maxConcurrentStreams = Number.POSITIVE_INFINITY }: Settings): void {
     this.#maxStreams = maxConcurrentStreams;
     if (this.#phase === 'connecting') {
@@ -204,6 +211,12 @@ export class Session implements CallSession {
 
   #onBroken(error: Error): void {
     this.broken ??= error;
+  }
+
+  /** The upstream has closed or reset the connection. */
+  #onLost(error: Error): void {
+    if (this.broken === null) this.#closedUnawares = true;
+    this.#onBroken(error);
   }
 
   /** Lets a GOAWAY go out and closes the connection. */

@@ -38,6 +38,7 @@ type Phase =
 export class StreamCall implements TransportCall, BodyWriterOwner {
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;
+  readonly #maxHeadBytes: number;
   #holder: CallHolder;
   #phase: Phase = 'queued';
   #stream: ClientHttp2Stream | null = null;
@@ -58,7 +59,8 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   /** Bytes that had left, and interim responses that had come, at the last sweep. */
   #progress = 0;
 
-  constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder) {
+  constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, maxHeadBytes: number) {
+    this.#maxHeadBytes = maxHeadBytes;
     this.request = request;
     this.#sink = sink;
     this.#holder = queue;
@@ -181,7 +183,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
 
   #read(section: string[]): ResponseHead | null {
     try {
-      return readResponseHead(section);
+      return readResponseHead(section, this.#maxHeadBytes);
     } catch (error) {
       this.fail('malformed', error);
       return null;

@@ -5,8 +5,8 @@ import type { UpstreamFailure } from '../transport.ts';
 export interface SessionFate {
   /** Why the connection is lost; null while it is not. */
   readonly broken: Error | null;
-  /** It carried other requests as well. */
-  readonly isReused: boolean;
+  /** It had carried other requests, and the upstream closed it without a word: perhaps it took it for idle. */
+  readonly closedUnawares: boolean;
   /** Streams above this one were not processed: its GOAWAY said so. */
   readonly lastStreamId: number;
 }
@@ -33,7 +33,12 @@ export function streamFailure(
     id === undefined || id > session.lastStreamId || rstCode === constants.NGHTTP2_REFUSED_STREAM;
   const cause = session.broken ?? error ?? new Error(`the upstream closed the stream with code ${rstCode}`);
   if (refused) return { kind: 'refused', cause, onReusedConnection: false };
-  // The upstream may have closed a connection that it took for idle, as over HTTP/1.1. A stream is reset on purpose.
-  if (session.broken !== null) return { kind: 'reset', cause, onReusedConnection: session.isReused };
-  return { kind: OFFENCES.has(rstCode) ? 'malformed' : 'reset', cause, onReusedConnection: false };
+  const brokeRules = isFoundByNode(cause) || (session.broken === null && OFFENCES.has(rstCode));
+  if (brokeRules) return { kind: 'malformed', cause, onReusedConnection: false };
+  return { kind: 'reset', cause, onReusedConnection: session.closedUnawares };
+}
+
+/** Whether the connection is lost because nghttp2, inside of Node, found frames that cannot be. */
+function isFoundByNode(error: Error): boolean {
+  return 'code' in error && error.code === 'ERR_HTTP2_ERROR';
 }

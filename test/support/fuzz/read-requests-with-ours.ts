@@ -1,5 +1,4 @@
 import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
-import { Accepted } from '../../../src/server/accepted.ts';
 import { Connection } from '../../../src/server/http1/connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
@@ -14,8 +13,8 @@ export interface Delivery {
   /** Whether something else may happen before the next piece comes. Default: no. */
   readonly pauses?: () => boolean;
   /**
-   * Whether the connection ends with the last piece, or only once everything has been served. Default: the latter, which
-   * alone distinguishes incomplete requests from refused ones.
+   * Whether the connection ends with the last piece, or only when all has been served. Default: the latter. Only that tells
+   * what is not complete from what is refused.
    */
   readonly endsAtOnce?: boolean;
 }
@@ -28,7 +27,6 @@ export async function readRequestsWithOurs(
   const gateway = new RecordingGateway(manner);
   const wire = new MemorySocket();
   new Connection(
-    new Accepted(wire.asSocket, '127.0.0.1'),
     wire.asSocket,
     { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null },
     listenerState(gateway.asGateway, HEAD_BYTES),

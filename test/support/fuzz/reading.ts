@@ -10,7 +10,7 @@ export interface Reading {
   readonly interim: (readonly [number, readonly string[]])[];
   /** 0: there was no final head. */
   status: number;
-  /** null: the client does not report it. */
+  /** null: the client does not tell. */
   reason: string | null;
   /** Names and values. Without `Transfer-Encoding`. */
   fields: readonly string[];

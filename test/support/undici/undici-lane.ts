@@ -5,7 +5,7 @@ import type { UpstreamOptions } from '../../../src/upstream/options.ts';
 import type { CallSink, TransportCall } from '../../../src/upstream/transport.ts';
 import { UndiciCall } from './undici-call.ts';
 
-/** The events that a lane reports to its pool. */
+/** What a lane tells its pool. */
 export interface LaneOwner {
   /** The exchange is over; the lane may carry another. */
   free(): void;

@@ -11,7 +11,6 @@ function headOf(request: Partial<OutgoingRequest>): string {
       bodyLength: 0,
       body: null,
       takesTrailers: false,
-      upgrade: 'none',
       firstByteTimeoutMs: 1,
       idleTimeoutMs: 1,
     },

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
-import { Accepted } from '../../../../src/server/accepted.ts';
 import { Connection } from '../../../../src/server/http1/connection.ts';
 import { type Manner, RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../../support/listener-state.ts';
@@ -21,9 +20,7 @@ class Conversation {
   } = {}) {
     this.gateway = gateway;
     const client = { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null } as const;
-    const accepted = new Accepted(this.wire.asSocket, '127.0.0.1');
-    const state = listenerState(this.gateway.asGateway, headBytes);
-    new Connection(accepted, this.wire.asSocket, client, state);
+    new Connection(this.wire.asSocket, client, listenerState(this.gateway.asGateway, headBytes));
   }
 
   /** Each piece comes by itself, and all that can happen happens. */
