@@ -6,7 +6,6 @@ import {
   type FixedParts,
   formatDiagnostic,
   type HostPort,
-  type ListenModel,
   type LoadedConfig,
   ReloadRecord,
   restartKeys,
@@ -97,7 +96,7 @@ class RunningApp implements App {
       upstreamConnections: () => this.#transports.connections,
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
-      certificates: () => certificatesOf(this.#generations.current.snapshot.listen),
+      certificates: () => this.#certificates(),
     });
   }
 
@@ -214,6 +213,7 @@ class RunningApp implements App {
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
       clientConnections: () => this.#listeners.connections,
+      certificates: () => this.#certificates(),
       upstreamConnections: () => this.#transports.connections,
     } as const;
     return new AdminListener({
@@ -221,6 +221,14 @@ class RunningApp implements App {
       notReady,
       status: () => gatherStatus(sources),
     });
+  }
+
+  /** The certificates of all listeners. */
+  #certificates(): CertificateView[] {
+    const { http } = this.#generations.current.snapshot.listen;
+    return Object.entries({ http }).flatMap(([listener, { tls }]) =>
+      (tls?.certificates ?? []).map(({ name, notAfterMs }) => ({ listener, certificate: name, notAfterMs })),
+    );
   }
 
   #eventOf(snapshot: Snapshot): AppliedEvent {
@@ -251,13 +259,6 @@ class RunningApp implements App {
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
-}
-
-/** The certificates of all listeners. */
-function certificatesOf({ http }: ListenModel): CertificateView[] {
-  return Object.entries({ http }).flatMap(([listener, { tls }]) =>
-    (tls?.certificates ?? []).map(({ name, notAfterMs }) => ({ listener, certificate: name, notAfterMs })),
-  );
 }
 
 function pause(ms: number): Promise<void> {

@@ -15,6 +15,7 @@ export interface StatusSources {
   restartKeys(latest: Snapshot): readonly RestartKey[];
   reload(): GatewayStatus['configuration']['reload'];
   clientConnections(): number;
+  certificates(): GatewayStatus['certificates'];
   upstreamConnections(): ReadonlyMap<string, number>;
 }
 
@@ -36,6 +37,7 @@ export function gatherStatus(sources: StatusSources): GatewayStatus {
     unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
     provider: identity?.facts ?? null,
     store: storeStatus(sources.limiting),
+    certificates: sources.certificates(),
     upstreams: upstreams(sources, snapshot),
   };
 }

@@ -12,7 +12,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p class="${isWell(status) ? 'well' : 'ill'}">${escapeHtml(wordFor(status))}</p>
 ${configuration(status)}${proxies(status)}
 ${provider(status)}
-${store(status)}
+${store(status)}${certificates(status)}
 ${upstreams(status)}
 </html>
 `;
@@ -108,6 +108,14 @@ function store({ store: facts }: GatewayStatus): string {
     ['Counters evicted for lack of room', String(facts.evictions)],
     ['Restrictions', String(facts.restrictions)],
   ]);
+}
+
+function certificates({ certificates: all }: GatewayStatus): string {
+  if (all.length === 0) return '';
+  const rows = all.map(({ listener, certificate, notAfterMs }) =>
+    row(`${listener}: ${certificate}`, `valid until ${isoTime(notAfterMs)}`),
+  );
+  return `\n${section('Certificates', rows)}`;
 }
 
 function upstreams({ upstreams: all }: GatewayStatus): string {

@@ -48,6 +48,13 @@ export interface GatewayStatus {
     readonly evictions: number;
     readonly restrictions: number;
   };
+  /** Those that listeners serve. */
+  readonly certificates: readonly {
+    readonly listener: string;
+    /** Its file, as it is configured. */
+    readonly certificate: string;
+    readonly notAfterMs: number;
+  }[];
   readonly upstreams: readonly {
     readonly name: string;
     readonly address: string;
@@ -66,7 +73,7 @@ function withDates(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      const isMoment = /(?:[aA]t|since|AsOf)Ms$/.test(name);
+      const isMoment = /(?:[aA]t|since|AsOf|notAfter)Ms$/.test(name);
       if (!isMoment) return [name, withDates(member)];
       return [name.slice(0, -2), typeof member === 'number' ? isoTime(member) : null];
     }),

@@ -61,10 +61,20 @@ export class TestAuthority {
     return this.#issue(`/CN=${name}`, 'extendedKeyUsage=clientAuth\n', 30);
   }
 
-  #issue(subject: string, extensions: string, days: number): Identity {
-    const files = { 'ca.crt': this.certificate, 'ca.key': this.#key, extensions };
+  /** The certificate of a key that exists, for https on this host. PEM. */
+  forKey(key: string, host: string): string {
+    const extensions = `subjectAltName=DNS:${host}\n`;
+    return this.#issue('/CN=localhost', extensions, 30, key).certificate;
+  }
+
+  #issue(subject: string, extensions: string, days: number, known?: string): Identity {
+    const files = {
+      ...{ 'ca.crt': this.certificate, 'ca.key': this.#key, extensions },
+      ...(known !== undefined && { key: known }),
+    };
     const [certificate, key] = inFolder(files, run => {
-      run('req', ...NEW_KEY, '-keyout', 'key', '-out', 'csr', '-subj', subject);
+      const made = known === undefined ? [...NEW_KEY, '-keyout', 'key'] : ['-new', '-key', 'key'];
+      run('req', ...made, '-out', 'csr', '-subj', subject);
       const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'extensions'];
       run('x509', '-req', '-in', 'csr', ...signed, '-days', String(days), '-out', 'crt');
       return ['crt', 'key'];

@@ -11,8 +11,13 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[]
   [/^ERR_SSL_HTTP_REQUEST$/, 'cleartext'],
 ];
 
-/** Why a handshake failed, from the error that Node reports. */
-export function handshakeFailure(error: Error): HandshakeOutcome {
+/**
+ * Why a handshake failed, from the error that Node reports.
+ *
+ * @param isUnauthorized the client's certificate could not be verified: Node then closes without an error of its own
+ */
+export function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutcome {
+  if (isUnauthorized) return 'client_certificate';
   const code = 'code' in error ? String(error.code) : '';
   return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'malformed';
 }

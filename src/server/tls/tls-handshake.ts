@@ -32,15 +32,17 @@ export class TlsHandshake implements ClientConnection {
   readonly #sinceMs: number;
   #phase: Phase = 'waiting for bytes';
   readonly #onReadable = () => this.#readFirst();
-  readonly #onGone = () => this.fail('closed');
+  readonly #onEnd = () => this.fail('closed');
+  // Node closes a socket for a reason that it tells in the same turn of the event loop.
+  readonly #onClose = () => void setImmediate(() => this.fail('closed'));
 
   constructor(socket: Socket, nowMs: number, owner: HandshakeOwner) {
     this.socket = socket;
     this.#owner = owner;
     this.#sinceMs = nowMs;
     socket.on('readable', this.#onReadable);
-    socket.on('end', this.#onGone);
-    socket.on('close', this.#onGone);
+    socket.on('end', this.#onEnd);
+    socket.on('close', this.#onClose);
     // 'close' follows and is handled.
     socket.on('error', () => {});
   }
@@ -68,8 +70,8 @@ export class TlsHandshake implements ClientConnection {
   succeed(socket: TLSSocket): void {
     if (this.#phase === 'over') return;
     this.#over(socket.isSessionReused() ? 'resumed' : 'full');
-    this.socket.off('end', this.#onGone);
-    this.socket.off('close', this.#onGone);
+    this.socket.off('end', this.#onEnd);
+    this.socket.off('close', this.#onClose);
     this.#owner.secured(socket);
   }
 

@@ -34,7 +34,7 @@ export class TlsTermination {
     this.#server = createTlsServer(options, dependencies);
     this.#server.on('secureConnection', socket => this.#onSecure(socket));
     this.#server.on('tlsClientError', (error, socket) =>
-      this.#handshakeOf(socket)?.fail(handshakeFailure(error)),
+      this.#handshakeOf(socket)?.fail(handshakeFailure(error, socket.authorizationError !== null)),
     );
   }
 
@@ -64,6 +64,8 @@ export class TlsTermination {
 
   #wrap(handshake: TlsHandshake): void {
     this.#underWay.set(handshake.socket, handshake);
+    // Which TLS takes over: a client that closes its side inside a handshake is gone.
+    handshake.socket.allowHalfOpen = false;
     this.#server.emit('connection', handshake.socket);
   }
 
@@ -71,6 +73,7 @@ export class TlsTermination {
     const handshake = this.#handshakeOf(socket);
     // A renegotiation could go on without end, and TLS 1.3 has none.
     socket.disableRenegotiation();
+    socket.allowHalfOpen = true;
     // Where a certificate may be left out, Node lets a bad one pass too.
     if (!socket.authorized && socket.getPeerX509Certificate() !== undefined)
       handshake?.fail('client_certificate');

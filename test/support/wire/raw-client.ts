@@ -182,6 +182,11 @@ export class RawClient {
     this.#wire.end();
   }
 
+  /** Sends bytes that TLS knows nothing of. */
+  sendUnderTls(bytes: Buffer): void {
+    this.#wire.write(bytes);
+  }
+
   /** TLS of the connection. */
   get tls(): TLSSocket {
     return this.#socket as TLSSocket;

@@ -17,6 +17,7 @@ const STATUS: GatewayStatus = {
     lastFailure: null,
   },
   traffic: { connections: 4, requestsInFlight: 2 },
+  certificates: [],
   unlistedProxies: [],
   provider: { issuer: 'https://id.example', endpointsKnown: true, keys: 2, keysAsOfMs: MOMENT },
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1 },

@@ -1,0 +1,266 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { TestAuthority } from '../support/certificates.ts';
+import { changeConfig, configPart } from '../support/edit-config.ts';
+import type { LocalGateway } from '../support/gateway.ts';
+import { tempText } from '../support/temp.ts';
+import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { header, openRaw } from '../support/wire/index.ts';
+
+const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
+const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
+
+/** Waits until so many handshakes ended like this. */
+async function ended(gateway: LocalGateway, outcome: string, count = 1): Promise<void> {
+  const label = `{listener="http",outcome="${outcome}"}`;
+  const seen = async () => (await gateway.metric('weir_tls_handshakes_total')).get(label);
+  await waitFor(`${count} ${outcome}`, async () => (await seen()) === count);
+}
+
+/** What `openssl s_client` says of a connection with these options. */
+async function scan(gateway: LocalGateway, ...options: string[]): Promise<string> {
+  const args = [
+    's_client',
+    '-connect',
+    `127.0.0.1:${gateway.port}`,
+    '-cipher',
+    'DEFAULT@SECLEVEL=0',
+    ...options,
+  ];
+  const client = spawn('openssl', args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  onTestFinished(() => void client.kill());
+  client.stdin.end();
+  let said = '';
+  for (const stream of [client.stdout, client.stderr]) stream.on('data', text => (said += String(text)));
+  await new Promise(resolve => client.once('close', resolve));
+  return said;
+}
+
+test('TLS 1.2 and 1.3 are offered, 1.0 and 1.1 refused', async () => {
+  const { gateway } = await startTlsGateway();
+  expect(await scan(gateway, '-tls1_3')).toContain('New, TLSv1.3');
+  expect(await scan(gateway, '-tls1_2')).toContain('Protocol  : TLSv1.2');
+  for (const old of ['-tls1', '-tls1_1']) expect(await scan(gateway, old)).toMatch(/alert protocol version/);
+  await ended(gateway, 'no_overlap', 2);
+});
+
+test('min_version refuses TLS 1.2, also once a reload has set it', async () => {
+  const { gateway } = await startTlsGateway();
+  expect(await scan(gateway, '-tls1_2')).toContain('Protocol  : TLSv1.2');
+  const { http, ...others } = await configPart(gateway, 'listen');
+  const { tls, ...rest } = http as { readonly tls: object };
+  await changeConfig(gateway, {
+    listen: { ...others, http: { ...rest, tls: { ...tls, min_version: 'TLSv1.3' } } },
+  });
+  await waitFor('it is refused', async () =>
+    (await scan(gateway, '-tls1_2')).includes('alert protocol version'),
+  );
+  expect(await scan(gateway, '-tls1_3')).toContain('New, TLSv1.3');
+});
+
+test('a client is served the certificate for the name that it asks for, else the first', async () => {
+  const identities = [['localhost'], ['a.test', 'b.test'], ['*.wild.test'], ['one.wild.test']];
+  const { gateway } = await startTlsGateway({
+    identities: identities.map(hosts => AUTHORITY.forHosts(...hosts)),
+  });
+  const served = async (servername: string) => {
+    const client = await gateway.connect({
+      tls: { ...TRUST, servername, checkServerIdentity: () => undefined },
+    });
+    return client.tls.getPeerX509Certificate()?.subjectAltName?.replaceAll('DNS:', '');
+  };
+  expect(await served('localhost')).toBe('localhost');
+  expect(await served('B.test')).toBe('a.test, b.test');
+  expect(await served('two.wild.test')).toBe('*.wild.test');
+  expect(await served('one.wild.test')).toBe('one.wild.test');
+  for (const unknown of ['wild.test', 'a.b.wild.test', 'c.test', ''])
+    expect(await served(unknown)).toBe('localhost');
+});
+
+describe('a handshake', () => {
+  test('that is never begun, or never ended, is broken off in time', async () => {
+    const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
+    const [silent, begun] = [await gateway.connect(), await gateway.connect()];
+    await begun.send(Buffer.from('1603010200010001fc0303', 'hex'));
+    expect([await silent.ended(), await begun.ended()]).toEqual(['close', 'close']);
+    await ended(gateway, 'timeout', 2);
+  });
+
+  test('that gets a byte now and then is broken off in time all the same', async () => {
+    const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
+    const client = await gateway.connect();
+    const drip = setInterval(() => void client.send(Buffer.from([0x16])), 50);
+    expect(await client.ended()).toBe('close');
+    clearInterval(drip);
+  });
+
+  test.each([
+    ['of a client that speaks HTTP', GET, 'cleartext'],
+    ['of a client that sends noise', Buffer.concat([Buffer.from([0x16]), Buffer.alloc(600, 7)]), 'malformed'],
+  ])('%s is refused and counted', async (_, bytes, outcome) => {
+    const { gateway } = await startTlsGateway();
+    const client = await gateway.connect();
+    await client.send(bytes);
+    await client.ended();
+    await ended(gateway, outcome);
+  });
+
+  test('of a client that does not trust the certificate is counted as rejected', async () => {
+    const { gateway } = await startTlsGateway();
+    expect(await scan(gateway, '-verify_return_error')).toContain('verify error');
+    await ended(gateway, 'rejected');
+  });
+
+  test.each([
+    ['before its first byte', '', 'reset'],
+    ['inside it', '1603010200010001fc0303', 'reset'],
+    ['before its first byte, closing its side alone', '', 'endSending'],
+    ['inside it, closing its side alone', '1603010200010001fc0303', 'endSending'],
+  ] as const)('of a client that goes away %s is counted as closed', async (_, bytes, goesAway) => {
+    const { gateway } = await startTlsGateway();
+    const client = await gateway.connect();
+    await client.send(Buffer.from(bytes, 'hex'));
+    await sleep(20);
+    client[goesAway]();
+    await ended(gateway, 'closed');
+    expect((await gateway.metric('weir_client_connections')).get('')).toBe(0);
+  });
+
+  test('gives way when too many others are under way, the oldest first', async () => {
+    const { gateway } = await startTlsGateway({ config: { caps: { tls_handshakes: 3 } } });
+    const begin = async () => {
+      const client = await gateway.connect();
+      await client.send(Buffer.from('1603010200010001fc0303', 'hex'));
+      return client;
+    };
+    const first = await begin();
+    for (let others = 0; others < 3; others++) await begin();
+    expect(await first.ended()).toBe('close');
+    const client = await gateway.connect({ tls: TRUST });
+    expect((await client.ask(GET)).status).toBe(200);
+    await ended(gateway, 'capacity', 2);
+  });
+
+  test('is not begun where the connection is one too many', async () => {
+    const { gateway } = await startTlsGateway({ config: { caps: { connections: 1 } } });
+    await gateway.connect({ tls: TRUST });
+    await expect(openRaw(gateway.port, { tls: TRUST })).rejects.toThrow();
+    await ended(gateway, 'capacity');
+  });
+});
+
+test('a thousand connections that only begin a handshake hold up nobody', async () => {
+  const { gateway } = await startTlsGateway({
+    config: { caps: { tls_handshakes: 50, connections_per_address: 2_000 } },
+  });
+  const clients = await Promise.all(Array.from({ length: 1_000 }, () => gateway.connect()));
+  await Promise.all(clients.map(client => client.send(Buffer.from('1603010200010001fc0303', 'hex'))));
+  const client = await gateway.connect({ tls: TRUST });
+  expect((await client.ask(GET)).status).toBe(200);
+  await ended(gateway, 'capacity', 951);
+});
+
+test('a client may not renegotiate', async () => {
+  const { gateway } = await startTlsGateway();
+  const client = await gateway.connect({ tls: { ...TRUST, maxVersion: 'TLSv1.2' } });
+  expect((await client.ask(GET)).status).toBe(200);
+  client.tls.renegotiate({}, () => {});
+  expect(await client.ended()).toMatch(/close|reset/);
+});
+
+describe('certificates of clients', () => {
+  const start = async (required?: boolean) => {
+    const ca = await tempText('clients.crt', AUTHORITY.certificate);
+    const client_certificates = { ca_file: ca, ...(required !== undefined && { required }) };
+    return startTlsGateway({ tls: { client_certificates } });
+  };
+  const certified = (authority: TestAuthority) => {
+    const { certificate, key } = authority.forClient('caller');
+    return { tls: { ...TRUST, cert: certificate, key } };
+  };
+
+  test('are verified, and go upstream as Client-Cert, which nobody else may send', async () => {
+    const { gateway, upstream } = await start();
+    const options = certified(AUTHORITY);
+    const client = await gateway.connect(options);
+    const forged = GET.replace(
+      '\r\n\r\n',
+      '\r\nClient-Cert: :Zm9yZ2Vk:\r\nClient_Cert-Chain: :Zm9yZ2Vk:\r\n\r\n',
+    );
+    expect((await client.ask(forged)).status).toBe(200);
+    const [request] = upstream.requests;
+    const der = options.tls.cert.replaceAll(/-----[^-]+-----|\s/g, '');
+    expect(request && header(request, 'Client-Cert')).toBe(`:${der}:`);
+    expect(String(request?.head).toLowerCase()).not.toContain('chain');
+  });
+
+  test('go upstream on a resumed session as well', async () => {
+    const { gateway, upstream } = await start();
+    const options = certified(AUTHORITY);
+    for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
+      const first = await gateway.connect({ tls: { ...options.tls, maxVersion } });
+      await first.ask(GET);
+      const session = first.tls.getSession();
+      const second = await gateway.connect({
+        tls: { ...options.tls, maxVersion, ...(session && { session }) },
+      });
+      await second.ask(GET);
+      expect(second.tls.isSessionReused()).toBe(true);
+    }
+    expect(new Set(upstream.requests.map(request => header(request, 'Client-Cert'))).size).toBe(1);
+    expect(upstream.requests).toHaveLength(4);
+  });
+
+  test.each([
+    ['none where one is required', undefined, () => ({ tls: TRUST })],
+    ['one of another authority', undefined, () => certified(new TestAuthority('another'))],
+    ['one of another authority where none is required', false, () => certified(new TestAuthority('another'))],
+  ])('keep a client out that has %s', async (_, required, options) => {
+    const { gateway } = await start(required);
+    // With TLS 1.3 a client takes the handshake for done before its certificate is looked at.
+    const request = openRaw(gateway.port, options()).then(client =>
+      client.ask(GET).finally(() => client.destroy()),
+    );
+    await expect(request).rejects.toThrow();
+    await ended(gateway, 'client_certificate');
+  });
+
+  test('may be left out where they are not required', async () => {
+    const { gateway, upstream } = await start(false);
+    const client = await gateway.connect({ tls: TRUST });
+    expect((await client.ask(GET.replace('\r\n\r\n', '\r\nClient-Cert: :Zm9yZ2Vk:\r\n\r\n'))).status).toBe(
+      200,
+    );
+    expect(upstream.requests.map(request => header(request, 'Client-Cert'))).toEqual([undefined]);
+  });
+
+  test('that are required from now on need a new session', async () => {
+    const { gateway } = await start(false);
+    const first = await gateway.connect({ tls: TRUST });
+    await first.ask(GET);
+    const session = first.tls.getSession();
+    const { http, ...others } = await configPart(gateway, 'listen');
+    const { tls, ...rest } = http as { readonly tls: { readonly client_certificates: object } };
+    const client_certificates = { ...tls.client_certificates, required: true };
+    await changeConfig(gateway, {
+      listen: { ...others, http: { ...rest, tls: { ...tls, client_certificates } } },
+    });
+    const isRefused = () =>
+      openRaw(gateway.port, { tls: { ...TRUST, ...(session && { session }) } })
+        .then(client => client.ask(GET).finally(() => client.destroy()))
+        .then(
+          () => false,
+          () => true,
+        );
+    await waitFor('the session is refused', isRefused);
+  });
+});
+
+test('a session of openssl is resumed', async () => {
+  const { gateway, folder } = await startTlsGateway();
+  const session = join(folder, 'session.pem');
+  await scan(gateway, '-tls1_2', '-sess_out', session);
+  expect(await scan(gateway, '-tls1_2', '-sess_in', session)).toContain('Reused, TLSv1.2');
+});
