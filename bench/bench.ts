@@ -10,7 +10,7 @@ import { freePort, type Part } from './world/part.ts';
 export interface Settings {
   readonly mode: 'full' | 'quick';
   readonly rounds: number;
-  /** Of one measurement; whole ones, since wrk takes no others. */
+  /** Duration of one measurement, in whole seconds, because wrk accepts no fractions. */
   readonly seconds: number;
 }
 
@@ -18,7 +18,7 @@ export interface World {
   readonly upstream: Part;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
-  /** Null where no Redis is installed. */
+  /** Null: Redis is not installed. */
   readonly redisUrl: string | null;
   /** For the files of all gateways. */
   readonly directory: string;
@@ -44,7 +44,7 @@ export class Bench {
     return part;
   }
 
-  /** What a gateway that is to be started is given. */
+  /** The surroundings for a new gateway. */
   async surroundings(): Promise<Surroundings> {
     const directory = join(this.world.directory, `gateway-${this.#started++}`);
     await mkdir(directory);
@@ -52,7 +52,7 @@ export class Bench {
     return { upstreamPort: upstream.port, issuer, certificate, directory, port: await freePort() };
   }
 
-  /** For a gateway that was started by other means than `start`. */
+  /** Registers a gateway that was not started by `start`. */
   adopt(part: Part): void {
     this.#running.push(part);
   }
@@ -63,7 +63,7 @@ export class Bench {
     await Promise.all(running.map(part => part.stop()));
   }
 
-  /** Notes how busy the machine is. To be called before each round. */
+  /** Notes how busy the machine is. Must be called before each round. */
   noteLoad(): void {
     this.#loadAverages.push(loadavg()[0] ?? Number.NaN);
   }

@@ -8,27 +8,27 @@ const EXIT_USAGE = 64;
 
 const USAGE = `npm run bench [-- FLAGS]: measures the gateway beside others, see bench/README.md
 
-  --quick        a few scenarios in under two minutes, for a before and an after
-  --only ID      this scenario; may be given more than once
+  --quick        a few scenarios in under two minutes, to compare before and after
+  --only ID      only this scenario; may be repeated
   --rounds N     rounds of each scenario (5; quick: 3)
   --seconds N    seconds of each measurement (2; quick: 1)
-  --write        publish the figures of a partial or quick run too; with --only they take the place of those scenarios alone
+  --write        publish the figures of a partial or quick run, too; with --only, replaces only those scenarios
   --json         the report as JSON on standard output
-  --help         this
+  --help         show this text
 
 Scenarios: ${SCENARIOS.map(({ id }) => id).join(', ')}`;
 
 export interface BenchFlags {
   readonly settings: Settings;
   readonly scenarios: readonly Scenario[];
-  /** Only some were asked for. */
+  /** Whether only some scenarios were requested. */
   readonly partial: boolean;
   readonly json: boolean;
-  /** Whether the results take the place of those that are published. */
+  /** Whether the results replace the published ones. */
   readonly publish: boolean;
 }
 
-/** Reads the command line. Ends the process where it makes no sense, or asks how it is used. */
+/** Reads the command line. Exits with the usage if it is wrong or asks for help. */
 export function readFlags(parameters: readonly string[]): BenchFlags {
   try {
     return parse(parameters);

@@ -51,7 +51,7 @@ async function runAll(): Promise<Report> {
   return { date: new Date().toISOString(), ...settings, machine, versions: versionsNow(), results };
 }
 
-/** A scenario that fails says so in the report, and the others go on. */
+/** Notes a failed scenario in the report and continues with the others. */
 async function runOne(bench: Bench, scenario: Scenario): Promise<Result> {
   console.error(`# ${scenarios.indexOf(scenario) + 1} of ${scenarios.length}: ${scenario.title}`);
   const { id, title, meaning } = scenario;

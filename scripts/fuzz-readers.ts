@@ -1,18 +1,18 @@
-// Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, answers
+// Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, responses
 // with Node's client and undici. Shows its progress.
-// node scripts/fuzz-readers.ts [requests|answers|both] [CASES] [SEED]
+// node scripts/fuzz-readers.ts [requests|responses|both] [CASES] [SEED]
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 
 const which = process.argv[2] ?? 'both';
 const cases = Number(process.argv[3] ?? 1_000_000);
 const seed = Number(process.argv[4] ?? Math.floor(Math.random() * 2 ** 31));
-if (!['requests', 'answers', 'both'].includes(which))
-  throw new Error(`not "${which}": requests, answers or both`);
+if (!['requests', 'responses', 'both'].includes(which))
+  throw new Error(`not "${which}": requests, responses or both`);
 
-if (which !== 'answers') report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
+if (which !== 'responses') report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
 if (which !== 'requests')
-  report(await fuzzReader({ seed, cases, everySplitOfOneIn: 4, onCase: progressOf('answers') }));
+  report(await fuzzReader({ seed, cases, everySplitOfOneIn: 4, onCase: progressOf('responses') }));
 
 function progressOf(what: string): (done: number) => void {
   const startedAt = performance.now();

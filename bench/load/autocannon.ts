@@ -21,7 +21,7 @@ export const autocannon: LoadGenerator = {
 export interface AutocannonResponse {
   readonly requests: number;
   readonly errors: number;
-  /** Answers with another status than 2xx. */
+  /** Responses with a status other than 2xx. */
   readonly other: number;
   readonly cpuMicroseconds: number;
 }

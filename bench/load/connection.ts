@@ -14,7 +14,7 @@ export function* requestsWith(path: string, field: string, values: Iterable<stri
 
 /**
  * One keep-alive connection that sends one request at a time and reads as much of the response as a measurement needs: its
- * status, and where it ends. Answers without Content-Length are not for it.
+ * status, and where it ends. Cannot read responses without Content-Length.
  */
 export class Connection {
   readonly #socket: Socket;

@@ -68,8 +68,8 @@ const ADDED_P50: Column = { id: 'p50', label: 'added p50 µs', digits: 0 };
 const ADDED_P99: Column = { id: 'p99', label: 'added p99 µs', digits: 0 };
 
 /**
- * Measures entrants in turns, so that what else the machine does strikes all of them, and each round in another order.
- * Entrants whose program is not installed are named in the notes.
+ * Measures entrants in turns, in a different order each round, so that other load on the machine affects all of them. Lists
+ * entrants that are not installed in the notes.
  */
 export async function compare(
   bench: Bench,
@@ -165,15 +165,15 @@ async function send(
 ) {
   const { path = plan.path, expect = plan.expect } = entrant;
   const result = await generator.run({ ...plan, path, expect }, entrant.part.port, seconds);
-  // Figures of errors are worth nothing. Of refusals a few are missing: the first requests are what spends a limit, and nginx
-  // and Fastify admit one more each minute.
+  // Figures of errors are worthless. A few refusals are missing: the first requests exhaust the limit, and nginx and Fastify
+  // admit one more each minute.
   const maxFailures = expect === 'refusal' ? result.requests * MAX_ADMITTED : 0;
   if (result.failures > maxFailures || result.requests === 0)
     throw new Error(`${entrant.name}: ${result.failures} of ${result.requests} requests failed`);
   return result;
 }
 
-/** What each adds to the latency of the upstream itself, asked at the same rate in the same round. */
+/** What each entrant adds to the latency of the bare upstream at the same rate in the same round. */
 async function measureLatencies(bench: Bench, running: readonly Running[], plan: LoadPlan): Promise<void> {
   const { rounds, seconds } = bench.settings;
   const pace = { perSecond: PACE_PER_SECOND, seconds, connections: plan.connections };
@@ -190,7 +190,7 @@ async function measureLatencies(bench: Bench, running: readonly Running[], plan:
   }
 }
 
-/** Each round begins with a different gateway, so that none always runs after the same neighbour. */
+/** Starts each round with a different gateway, so that none always follows the same neighbour. */
 export function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];

@@ -1,4 +1,4 @@
-/** What several measurements of one thing say together. */
+/** Summarises several measurements of one thing. */
 export interface Figure {
   readonly median: number;
   readonly lowest: number;
@@ -13,7 +13,7 @@ export function figureOf(values: readonly number[]): Figure {
   return { median, lowest: at(sorted, 0), highest: at(sorted, sorted.length - 1) };
 }
 
-/** The value below which the given share of the sorted values lies. */
+/** Returns the value below which the given share of the sorted values lies. */
 export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

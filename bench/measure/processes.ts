@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-// What the kernel knows of a server: of its process and of all that descend from it, such as the workers of nginx. Linux only.
+// What the kernel reports about a server: its process and all descendants, such as nginx workers. Linux only.
 
 /** The kernel counts the time of /proc/PID/stat in hundredths of a second (`USER_HZ`), on every architecture of ours. */
 const MICROSECONDS_PER_TICK = 10_000;
@@ -14,12 +14,12 @@ export function cpuMicroseconds(pid: number): number {
   });
 }
 
-/** Memory of the server in use at the moment, MiB. What processes share counts once for each of them. */
+/** Memory in use by the server now, MiB. Memory shared between processes counts once per process. */
 export function residentMebibytes(pid: number): number {
   return sumOf(family(pid), member => statusLine(member, 'VmRSS') / KIB_PER_MIB);
 }
 
-/** The same at its highest since the start. */
+/** The highest memory use since the start, MiB. */
 export function peakMebibytes(pid: number): number {
   return sumOf(family(pid), member => statusLine(member, 'VmHWM') / KIB_PER_MIB);
 }

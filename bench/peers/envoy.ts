@@ -6,7 +6,7 @@ import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, versionOf } fro
 
 const TYPES = 'type.googleapis.com/envoy.extensions';
 const FILTERS = `${TYPES}.filters.http`;
-/** Where it is not on the PATH. */
+/** Used if it is not on the PATH. */
 const COMMAND = process.env['ENVOY'] ?? 'envoy';
 
 export const envoy: Peer = {
@@ -100,7 +100,7 @@ function tokenFilters(job: Job, { issuer }: Surroundings) {
   ];
 }
 
-/** Two, as the others have; each is one counter for all requests, which is the cheapest that Envoy has. */
+/** Two limits, as for the others. Each is one counter for all requests, the cheapest kind in Envoy. */
 function limitFilters(job: Job) {
   if (job.limits === 'none') return [];
   const token_bucket =

@@ -1,4 +1,4 @@
-/** What a gateway is asked to do with each request before it passes it on. Every peer renders its own configuration of it. */
+/** What a gateway does with each request before forwarding it. Every peer renders its own configuration from it. */
 export interface Job {
   /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, or HTTP/1.1 over TLS. */
   readonly clients: 'http1' | 'h2c' | 'tls';
@@ -9,21 +9,21 @@ export interface Job {
    * requests use up, so that all others are answered 429.
    */
   readonly limits: 'none' | 'wide' | 'spent';
-  /** So many routes to the one upstream; see `routePath`. */
+  /** Number of routes to the one upstream; see `routePath`. */
   readonly routes: number;
   /** What only Weir is asked to do. */
   readonly weir: {
     readonly accessLog: boolean;
     /** The URL of a Redis that counts; null: the gateway's own memory. */
     readonly redis: string | null;
-    /** Addresses are restricted after so many refusals; null: never. */
+    /** Restricts addresses after this many refusals; null: never. */
     readonly restrictAfter: number | null;
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
 }
 
-/** Passes requests on, and that is all. */
+/** Only forwards requests. */
 export const FORWARDING: Job = {
   clients: 'http1',
   token: false,
@@ -36,7 +36,7 @@ export const FORWARDING: Job = {
 /** A known token, two limits, metrics, no access log: the work that the aims speak of. */
 export const PIPELINE: Job = { ...FORWARDING, token: true, limits: 'wide' };
 
-/** The n-th of a job's routes is for this path; the only route of a job with one is for all paths. */
+/** The path of a job's n-th route. The only route of a job with one matches all paths. */
 export function routePath(n: number): string {
   return `/v1/service-${n}/things`;
 }

@@ -28,7 +28,7 @@ export const fastify: Peer = {
     }),
 };
 
-/** No gateway, but what a response costs Node at the least. */
+/** Not a gateway: shows the minimum cost of a response in Node. */
 export const emptyNode: Peer = {
   name: 'empty Node server',
   install: 'npm ci',

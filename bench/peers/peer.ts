@@ -19,15 +19,15 @@ export interface Peer {
   readonly name: string;
   /** The line that installs it. */
   readonly install: string;
-  /** As it tells it; null where it is not installed. */
+  /** As the program reports it; null: not installed. */
   version(): string | null;
-  /** What it leaves out of a job, or does in another way, for people to read; null: nothing. */
+  /** What it leaves out of a job or does differently, as prose; null: nothing. */
   leavesOut(job: Job): string | null;
-  /** Starts it with one thread that serves. */
+  /** Starts it with one serving thread. */
   start(job: Job, surroundings: Surroundings): Promise<Part>;
 }
 
-/** The first number with dots in what a program prints about itself, or null where there is no such program. */
+/** Finds the version in a program's output; null: there is no such program. */
 export function versionOf(command: string, parameter: string): string | null {
   const { error, stdout, stderr } = spawnSync(command, [parameter], { encoding: 'utf8' });
   if (error !== undefined) return null;

@@ -30,7 +30,7 @@ export const weir: Peer = {
   },
 };
 
-/** Whether this version's `weir check` has nothing to say against the configuration of a job. */
+/** Whether this version's `weir check` accepts the configuration of a job. */
 export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<boolean> {
   const file = await writeWeirFiles(job, surroundings);
   return spawnSync(process.execPath, [MAIN, 'check', '--config', file]).status === 0;
@@ -96,7 +96,7 @@ export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
   return {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,
-    // One address that is the global limit is enough where keys are counted.
+    // Where keys are counted, one address in the global limit is enough.
     ...(job.forwardedAddresses ? {} : { buckets: { all: { user: quota } } }),
     ...(job.forwardedAddresses
       ? {}

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Report } from './result.ts';
 
 /**
- * A report with what a later run found of some of its scenarios. Throws where that was another machine, or other versions:
- * figures of the two would stand side by side as if they could be compared.
+ * Replaces some scenarios of a report by those of a later run. Throws if machine or versions differ: the figures would look
+ * comparable and would not be.
  */
 export function amended(report: Report, later: Report): Report {
   if (!isDeepStrictEqual(surroundings(report), surroundings(later)))

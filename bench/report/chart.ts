@@ -10,7 +10,7 @@ const BAR_HEIGHT = 18;
 const ROW_HEIGHT = 30;
 const HEAD_HEIGHT = 58;
 
-/** Colours that are read on a white and on a black page; the reader's preference decides. */
+/** Colours readable on white and on black pages; the reader's preference decides. */
 const STYLE = `
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .title { font-size: 16px; font-weight: 600 }
@@ -28,7 +28,7 @@ interface Bar {
   readonly figure: Figure;
 }
 
-/** A picture (SVG) of the first column of a result: a bar for each median, with a line from the lowest to the highest. */
+/** Draws the first column of a result as SVG: a bar for each median, with a line from the lowest to the highest value. */
 export function chartOf({ title, columns, rows, how }: Result): string | null {
   const column = columns[0];
   if (column === undefined) return null;

@@ -29,7 +29,7 @@ function markdownOf(report: Report): string {
   ].join('\n');
 }
 
-/** Load generator, gateway and upstream keep two processors busy by themselves: what is above that is someone else. */
+/** Load generator, gateway and upstream alone keep two processors busy; any more load is from something else. */
 function busyness({ results }: Report, cores: number): string {
   const all = results.flatMap(({ loadAverages }) => loadAverages);
   const highest = Math.max(...all);

@@ -1,7 +1,7 @@
 import type { Figure } from '../measure/figures.ts';
 import type { Column } from './result.ts';
 
-/** `24.6 (23.9–26.0)`, or the number alone where it was measured once. */
+/** Formats a figure: `24.6 (23.9–26.0)`, or only the number if it was measured once. */
 export function figureText({ median, lowest, highest }: Figure, digits: number): string {
   if (lowest === highest) return numberText(median, digits);
   return `${numberText(median, digits)} (${numberText(lowest, digits)}–${numberText(highest, digits)})`;

@@ -1,9 +1,9 @@
 import type { Figure } from '../measure/figures.ts';
 
-/** What one scenario found. */
+/** The result of one scenario. */
 export interface Result {
   readonly id: string;
-  /** When it was found. */
+  /** When it was measured. */
   readonly date: string;
   readonly title: string;
   /** What it means to a user, one or two sentences. */
@@ -28,16 +28,16 @@ export interface Column {
 
 export interface Row {
   readonly name: string;
-  /** What it leaves out, for people to read; empty: nothing. */
+  /** What the entrant leaves out, as prose; empty: nothing. */
   readonly note: string;
-  /** By column; one that is missing was not measured. */
+  /** By column; a missing one was not measured. */
   readonly figures: Readonly<Record<string, Figure>>;
 }
 
-/** A figure that is not to be higher than it says, or that is to be known. */
+/** A figure with an upper bound, or one that is only reported. */
 export interface Aim {
   readonly what: string;
-  /** Null: nothing was aimed at. */
+  /** Null: no bound. */
   readonly max: number | null;
   /** Null: not measured in this run. */
   readonly figure: Figure | null;
@@ -69,7 +69,7 @@ export const CPU: Column = { id: 'cpu', label: 'CPU µs/request', digits: 1 };
 export const RATE: Column = { id: 'rate', label: 'requests/s', digits: 0 };
 export const MEMORY: Column = { id: 'memory', label: 'peak MiB', digits: 0 };
 
-/** Null where there is nothing to meet, or it was not measured. */
+/** Whether the bound is kept; null: there is none, or the figure was not measured. */
 export function isMet({ max, figure }: Aim): boolean | null {
   return max === null || figure === null ? null : figure.median <= max;
 }

@@ -40,14 +40,17 @@ const SIZES: readonly Size[] = [
 ];
 
 export const responses: readonly Scenario[] = SIZES.flatMap(size => [
-  answer(size, 'bytes'),
-  answer(size, 'chunked'),
+  responseOf(size, 'bytes'),
+  responseOf(size, 'chunked'),
 ]);
 
-function answer({ id, name, bytes, connections, max, meaning }: Size, kind: 'bytes' | 'chunked'): Scenario {
+function responseOf(
+  { id, name, bytes, connections, max, meaning }: Size,
+  kind: 'bytes' | 'chunked',
+): Scenario {
   const chunked = kind === 'chunked';
   return {
-    id: chunked ? `answer-${id}-chunked` : `answer-${id}`,
+    id: chunked ? `response-${id}-chunked` : `response-${id}`,
     title: `Responses of ${name}${chunked ? ', chunked' : ''}`,
     meaning: chunked ? `${meaning} The service does not know its size beforehand.` : meaning,
     quick: id === '64k' && !chunked,

@@ -31,7 +31,7 @@ export const restricted: Scenario = {
   quick: false,
   async run(bench) {
     const job = { ...PIPELINE, weir: { ...PIPELINE.weir, restrictAfter: 1 } };
-    // The first requests have no valid token, and are what the restriction is for; then it holds for all.
+    // The first requests have no valid token and trigger the restriction, which then applies to all.
     const plan = planOf(bench, { expect: 'refusal', headers: { Authorization: 'Bearer nonsense' } });
     const comparison = await compare(bench, [{ name: 'Weir', peer: weir, job }, EMPTY], plan);
     return findingsOf(comparison, 'GET from a restricted address', [againstEmpty(comparison)]);

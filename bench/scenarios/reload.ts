@@ -14,7 +14,7 @@ import type { Findings, Scenario } from './scenario.ts';
 
 const PATH = '/v1/things/7';
 const PER_SECOND = 2_000;
-/** So often the limits change while requests pass. */
+/** How often the limits change while requests pass. */
 const RELOAD_EVERY_MS = 500;
 
 const COLUMNS = [
@@ -23,7 +23,7 @@ const COLUMNS = [
   { id: 'p99', label: 'p99 µs', digits: 0 },
 ];
 
-/** A request that is not answered 200 ends it: no request may suffer from a reload. */
+/** Fails on any status other than 200: no request may suffer from a reload. */
 export const reload: Scenario = {
   id: 'reload',
   title: 'Reloads under load',

@@ -5,13 +5,13 @@ import { PEERS } from '../peers/index.ts';
 import type { Job } from '../peers/job.ts';
 import type { Aim, Result } from '../report/result.ts';
 
-/** A situation that a user of a gateway is in. */
+/** A situation of a gateway's user. */
 export interface Scenario {
   readonly id: string;
   readonly title: string;
   /** What it means to a user, one or two sentences. */
   readonly meaning: string;
-  /** Whether a quick run has it, too. */
+  /** Whether quick runs include it. */
   readonly quick: boolean;
   run(bench: Bench): Promise<Findings>;
 }
@@ -20,7 +20,7 @@ export type Findings = Pick<Result, 'how' | 'columns' | 'rows' | 'aims' | 'notes
 
 export interface Who {
   readonly without?: readonly string[];
-  /** Who takes part in quick runs: those whom an aim speaks of. */
+  /** The peers of quick runs: those that an aim is about. */
   readonly quick?: readonly string[];
 }
 

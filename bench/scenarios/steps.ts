@@ -23,7 +23,7 @@ export const steps: Scenario = {
   },
 };
 
-/** Many routes, beside those who have them, too. */
+/** Many routes, beside peers with as many. */
 export const manyRoutes: Scenario = {
   id: 'routes',
   title: '10,000 routes',

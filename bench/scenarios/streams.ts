@@ -7,7 +7,7 @@ import type { Part } from '../world/part.ts';
 import { everyone, type Scenario } from './scenario.ts';
 
 const GIB = 1024 ** 3;
-/** How often memory is looked at meanwhile. */
+/** How often memory is sampled. */
 const LOOK_MS = 50;
 
 const COLUMNS = [
@@ -93,7 +93,7 @@ function figuresOf(passages: readonly Passage[]): Record<string, Figure> {
   return {
     cpu: figureOf(warm.map(passage => passage.cpu)),
     seconds: figureOf(warm.map(passage => passage.seconds)),
-    // The first passage is what fills the buffers that are kept.
+    // The first pass fills the buffers that are kept.
     growth: figureOf([Math.max(...passages.map(passage => passage.growth))]),
   };
 }

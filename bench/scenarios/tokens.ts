@@ -18,7 +18,7 @@ const FORGED_TOKENS = 100_000;
 const CONNECTIONS = 64;
 const PATH = '/v1/things/7';
 const JOB = { ...FORWARDING, token: true };
-/** nginx and HAProxy remember no tokens. */
+/** nginx and HAProxy do not cache tokens. */
 const WHO_CHECKS: readonly Peer[] = [weir, envoy];
 
 /** Tokens that are seen for the first time, and once more for comparison. */

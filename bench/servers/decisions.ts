@@ -39,7 +39,7 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-/** Bytes a key, of a store that is filled with one for each of the pairs. */
+/** Measures the bytes per key of a store with one key for each of the pairs. */
 function bytesPerKey(callers: readonly string[], mains: readonly string[]): number {
   const before = usedBytes();
   const store = newStore();
@@ -49,7 +49,7 @@ function bytesPerKey(callers: readonly string[], mains: readonly string[]): numb
   return bytes / KEYS;
 }
 
-/** Room for as many as it gets: what is reserved and not used would be counted among the bytes of a key. */
+/** Reserves only what is used: unused room would count towards the bytes per key. */
 function newStore(): MemoryStore {
   return new MemoryStore({ clock: systemClock, maxKeys: KEYS });
 }
@@ -66,7 +66,7 @@ function nanoseconds(store: MemoryStore, limits: LimitSet, callers: readonly str
   return Number(process.hrtime.bigint() - start) / DECISIONS;
 }
 
-/** One flat string, as from the wire: what is put together from pieces would shrink when it is first looked up. */
+/** Makes one flat string, as from the wire: a string of pieces would shrink at its first look-up. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -1,4 +1,4 @@
-// The cheapest answer that Node's own HTTP server gives: what a refusal is compared with.
+// The cheapest response of Node's own HTTP server, with which refusals are compared.
 import { createServer } from 'node:http';
 
 const server = createServer((_request, response) => {

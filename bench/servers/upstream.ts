@@ -1,5 +1,5 @@
-// The service behind the gateways. It answers as cheaply as Node can, and knows just enough HTTP for requests without a
-// body or with a Content-Length: /bytes/N and /chunked/N at the end of a path ask for N bytes, any other path for 100. Bodies
+// The service behind the gateways. Answers as cheaply as Node can, and reads just enough HTTP for requests without a body or
+// with a Content-Length: /bytes/N and /chunked/N at the end of a path ask for N bytes, any other path for 100. Bodies
 // are read and dropped.
 import { createServer, type Socket } from 'node:net';
 
@@ -19,7 +19,7 @@ createServer({ noDelay: true }, socket => {
         const taken = Math.min(bodyLeft, bytes.length - at);
         bodyLeft -= taken;
         at += taken;
-        if (bodyLeft === 0) answer(socket, target);
+        if (bodyLeft === 0) respond(socket, target);
         continue;
       }
       head += bytes.toString('latin1', at);
@@ -31,7 +31,7 @@ createServer({ noDelay: true }, socket => {
       bodyLeft = head.startsWith('GET ') ? 0 : contentLength(head.slice(0, end));
       head = '';
       at -= rest;
-      if (bodyLeft === 0) answer(socket, target);
+      if (bodyLeft === 0) respond(socket, target);
     }
   });
   socket.on('error', () => socket.destroy());
@@ -41,7 +41,7 @@ function contentLength(head: string): number {
   return Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
 }
 
-function answer(socket: Socket, path: string): void {
+function respond(socket: Socket, path: string): void {
   const ready = kept.get(path) ?? make(path);
   if (ready === null) void stream(socket, Number(path.slice(path.lastIndexOf('/') + 1)));
   else socket.write(ready);
