@@ -7,7 +7,8 @@ import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { H2C } from '../support/http2-client.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { header, startUpstream } from '../support/wire/index.ts';
+import { startTlsGateway } from '../support/tls-gateway.ts';
+import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
 beforeAll(installBrowser, BROWSER_INSTALL_MS);
 
@@ -23,9 +24,9 @@ const LISTENER = `<!doctype html><title>listener</title><script>
   }
 </script>`;
 
-describe("a browser's EventSource", () => {
+describe.each(['http/1.1', 'h2'] as const)("a browser's EventSource over %s", version => {
   test('gets each event when it is sent, before the next exists', async () => {
-    const { page, streams } = await startListening();
+    const { page, streams } = await startListening(version);
     const stream = await streams.next();
     for (let i = 1; i <= 20; i++) {
       await stream.send(`data: ${i}\n\n`);
@@ -34,7 +35,7 @@ describe("a browser's EventSource", () => {
   });
 
   test('reconnects behind the last event that it got', async () => {
-    const { page, streams } = await startListening();
+    const { page, streams } = await startListening(version);
     const first = await streams.next();
     await first.send('retry: 1\nid: 41\ndata: before\n\n');
     expect(await nextMessage(page)).toBe('before');
@@ -174,21 +175,35 @@ async function startStreaming(lines: readonly string[] = [], config = {}): Promi
 }
 
 interface Listening {
-  readonly gateway: LocalGateway;
   readonly page: Page;
   readonly streams: EventStreams;
 }
 
 /** A page that listens through the gateway, and the streams that the upstream was asked for. */
-async function startListening(): Promise<Listening> {
+async function startListening(version: 'http/1.1' | 'h2'): Promise<Listening> {
   const streams = new EventStreams();
-  const upstream = await startUpstream(async exchange => {
+  const script: Script = async exchange => {
     if (exchange.request.target === '/events') await streams.serve(exchange);
     else await exchange.answer(200, ['Content-Type', 'text/html'], LISTENER);
-  });
+  };
+  const url = version === 'h2' ? await startSecure(script) : await startPlain(script);
+  const page = await (await startBrowser()).open(url);
+  expect(await page.run("return performance.getEntriesByType('navigation')[0].nextHopProtocol")).toBe(
+    version,
+  );
+  return { page, streams };
+}
+
+/** Browsers speak HTTP/2 over TLS alone. */
+async function startSecure(script: Script): Promise<string> {
+  const { gateway } = await startTlsGateway({ script });
+  return `https://127.0.0.1:${gateway.port}/`;
+}
+
+async function startPlain(script: Script): Promise<string> {
+  const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port });
-  const browser = await startBrowser();
-  return { gateway, page: await browser.open(`http://127.0.0.1:${gateway.port}/`), streams };
+  return `http://127.0.0.1:${gateway.port}/`;
 }
 
 function nextMessage(page: Page): Promise<string> {
