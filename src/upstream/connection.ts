@@ -39,8 +39,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   #carried = 0;
   #bornAt: number;
   readonly #maxAgeMs: number;
-  /** Too old to take a further request. */
-  #old = false;
+  #isTooOld = false;
   readonly #stall = new StallTimer();
   #idleMs: number;
   #closeWhenIdle = false;
@@ -123,9 +122,9 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   /** Checks whether something has taken too long. */
   sweep(nowMs: number): void {
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
-    this.#old = nowMs - this.#bornAt > this.#maxAgeMs;
+    this.#isTooOld = nowMs - this.#bornAt > this.#maxAgeMs;
     if (this.#phase === 'idle') {
-      if (waitedMs >= this.#idleMs || this.#old) this.close();
+      if (waitedMs >= this.#idleMs || this.#isTooOld) this.close();
       return;
     }
     // A paused response waits for the client, not for the upstream.
@@ -215,7 +214,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     if (keepAliveMs !== null)
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#share.options.maxAgeMs);
     // After an early response the upstream is still inside the request, so nothing can follow on this connection.
-    if (!requestLeft || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#old) {
+    if (!requestLeft || close || this.#closeWhenIdle || this.#idleMs <= 0 || this.#isTooOld) {
       this.close();
       return;
     }

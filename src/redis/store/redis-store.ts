@@ -1,20 +1,12 @@
-import type { Clock, DecidedBy, StoreListener } from '../../core/index.ts';
-import {
-  type Decision,
-  type Limit,
-  type LimitSet,
-  type LimitStore,
-  type MemoryStore,
-  NO_LIMITS,
-  UNLIMITED,
-} from '../../limits/index.ts';
+import type { Clock, DecidedBy } from '../../core/index.ts';
+import { type Decision, type Limit, type LimitSet, type LimitStore, UNLIMITED } from '../../limits/index.ts';
 import { RedisError, type RedisScript, type Reply } from '../connection/index.ts';
-import type { FailurePolicy } from '../options.ts';
 import { DECIDE, REFUND } from './counter-scripts.ts';
-import { DividedLimits } from './divided-limits.ts';
+import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { type Plan, PlanTable, textOf } from './plan.ts';
+import type { Question } from './question.ts';
 import { type Response, readResponse } from './response.ts';
 
 /** What the store needs of a connection. */
@@ -30,35 +22,17 @@ export interface HealthView {
   failed(error: RedisError): void;
 }
 
-export interface RedisStoreDependencies {
+export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: ScriptRunner;
   readonly health: HealthView;
-  /** Counts while Redis does not decide. */
-  readonly local: MemoryStore;
-  /** Gateways that share the limits. */
-  readonly replicas: () => number;
-  readonly policy: FailurePolicy;
   readonly keysPerCaller: number;
   readonly clock: Clock;
-  readonly listener: StoreListener;
-}
-
-/** What a call asks for. */
-interface Question {
-  readonly limits: LimitSet;
-  readonly caller: string;
-  readonly main: string;
-  /** False: only look. */
-  readonly drawing: boolean;
 }
 
 /** What the script does: looks, or draws and returns the window drawn on, the resource's or all. */
 const LOOK = '0';
 const DRAW = '1';
 const DRAW_AND_RETURN_ALL = '2';
-
-/** The wait announced to clients under the policy `closed`. */
-const CLOSED_RETRY_MS = 1_000;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
@@ -71,7 +45,7 @@ export class RedisStore implements LimitStore {
   readonly #dependencies: RedisStoreDependencies;
   readonly #keys: Keys;
   readonly #plans = new PlanTable();
-  readonly #divided = new DividedLimits();
+  readonly #fallback: Fallback;
   readonly #refusals: KnownRefusals;
   #keysPerCaller: number;
   #callerOverflows = 0;
@@ -79,6 +53,7 @@ export class RedisStore implements LimitStore {
   constructor(dependencies: RedisStoreDependencies) {
     this.#dependencies = dependencies;
     this.#keys = new Keys(dependencies.connection.prefix);
+    this.#fallback = new Fallback(dependencies);
     this.#refusals = new KnownRefusals(dependencies.clock);
     this.#keysPerCaller = dependencies.keysPerCaller;
   }
@@ -100,7 +75,8 @@ export class RedisStore implements LimitStore {
 
   decide(limits: LimitSet, caller: string, main: string): Decision | Promise<Decision> {
     if (this.#plans.of(limits).whole.limits.length === 0) return UNLIMITED;
-    if (!this.#dependencies.health.isShared) return this.#fallBack({ limits, caller, main, drawing: true });
+    if (!this.#dependencies.health.isShared)
+      return this.#fallback.decide({ limits, caller, main, drawing: true });
     const callerKeys = this.#keys.caller(caller);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(limits, callerKeys, main);
     if (known !== null) return this.#by('known_refusal', known);
@@ -112,17 +88,12 @@ export class RedisStore implements LimitStore {
     const question = { limits, caller, main, drawing: false };
     return this.#dependencies.health.isShared
       ? this.#ask(question, this.#keys.caller(caller))
-      : this.#fallBack(question);
+      : this.#fallback.decide(question);
   }
 
   refund(limit: Limit, main: string, resourceWindow: number): void {
-    const { local, health, replicas } = this.#dependencies;
-    if (resourceWindow < 0) {
-      const { resource } = this.#divided.of({ ...NO_LIMITS, resource: limit }, replicas());
-      if (resource !== null) local.refund(resource, main, -resourceWindow);
-    } else if (health.isShared) {
-      this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
-    }
+    if (this.#fallback.refund(limit, main, resourceWindow) || !this.#dependencies.health.isShared) return;
+    this.#giveBack([this.#keys.resource(limit, main)], [textOf([limit]), String(resourceWindow), 'refund']);
   }
 
   #knownRefusal({ global, caller }: LimitSet, callerKeys: string, main: string): Decision | null {
@@ -233,24 +204,7 @@ export class RedisStore implements LimitStore {
   #failed(error: RedisError, question: Question): Decision {
     this.#dependencies.health.failed(error);
     // A copy: the decision is delivered in a later microtask, and the local store overwrites its own at the next call.
-    return { ...this.#fallBack(question) };
-  }
-
-  #fallBack(question: Question): Decision {
-    const { policy } = this.#dependencies;
-    if (policy === 'local') return this.#by('local', this.#decideLocally(question));
-    return policy === 'open' ? this.#by('open', UNLIMITED) : this.#by('closed', CLOSED);
-  }
-
-  /** Negates the window of a local decision, so that a refund finds its way back to the local store. */
-  #decideLocally({ limits, caller, main, drawing }: Question): Decision {
-    const { local, replicas } = this.#dependencies;
-    const divided = this.#divided.of(limits, replicas());
-    if (!drawing) return local.peek(divided, caller, main);
-    const decision = local.decide(divided, caller, main);
-    return decision.resourceWindow === 0
-      ? decision
-      : { ...decision, resourceWindow: -decision.resourceWindow };
+    return { ...this.#fallback.decide(question) };
   }
 
   #by(who: DecidedBy, decision: Decision): Decision {
@@ -265,5 +219,4 @@ function both(own: Decision, shared: Decision): Decision {
   return { ...own, resourceWindow: shared.resourceWindow };
 }
 
-const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

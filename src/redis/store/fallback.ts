@@ -1,0 +1,56 @@
+import type { StoreListener } from '../../core/index.ts';
+import { type Decision, type Limit, type MemoryStore, NO_LIMITS, UNLIMITED } from '../../limits/index.ts';
+import type { FailurePolicy } from '../options.ts';
+import { DividedLimits } from './divided-limits.ts';
+import type { Question } from './question.ts';
+
+export interface FallbackDependencies {
+  readonly policy: FailurePolicy;
+  /** Counts while Redis does not decide. */
+  readonly local: MemoryStore;
+  /** Gateways that share the limits. */
+  readonly replicas: () => number;
+  readonly listener: StoreListener;
+}
+
+/** The wait announced to clients under the policy `closed`. */
+const CLOSED_RETRY_MS = 1_000;
+const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_RETRY_MS };
+
+/** Decides by the policy while Redis does not. */
+export class Fallback {
+  readonly #dependencies: FallbackDependencies;
+  readonly #divided = new DividedLimits();
+
+  constructor(dependencies: FallbackDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** May return an object that the next call overwrites. */
+  decide(question: Question): Decision {
+    const { policy, listener } = this.#dependencies;
+    listener.decidedBy(policy);
+    if (policy === 'local') return this.#decideLocally(question);
+    return policy === 'open' ? UNLIMITED : CLOSED;
+  }
+
+  /** Returns a unit of a local decision. False: the window is not a local one. */
+  refund(limit: Limit, main: string, resourceWindow: number): boolean {
+    if (resourceWindow >= 0) return false;
+    const { local, replicas } = this.#dependencies;
+    const { resource } = this.#divided.of({ ...NO_LIMITS, resource: limit }, replicas());
+    if (resource !== null) local.refund(resource, main, -resourceWindow);
+    return true;
+  }
+
+  /** Negates the window of a local decision, so that a refund finds its way back to the local store. */
+  #decideLocally({ limits, caller, main, drawing }: Question): Decision {
+    const { local, replicas } = this.#dependencies;
+    const divided = this.#divided.of(limits, replicas());
+    if (!drawing) return local.peek(divided, caller, main);
+    const decision = local.decide(divided, caller, main);
+    return decision.resourceWindow === 0
+      ? decision
+      : { ...decision, resourceWindow: -decision.resourceWindow };
+  }
+}
