@@ -1,0 +1,273 @@
+import { expect, test } from 'vitest';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { H2C } from '../support/http2-client.ts';
+import { connectFrames, FLAG, type FrameClient, frame, headers, TYPE } from '../support/http2-frames.ts';
+import { waitFor } from '../support/wait.ts';
+import { type CaptureUpstream, header, startUpstream } from '../support/wire/index.ts';
+
+type Field = readonly [name: string, value: string];
+
+/** A request over HTTP/2, which HTTP/1.1 would write line by line. */
+interface Written {
+  readonly method?: string;
+  readonly path?: string;
+  readonly authority?: string;
+  readonly fields?: readonly Field[];
+}
+
+function pseudo({ method = 'GET', path = '/a', authority = 'a.test' }: Written): Field[] {
+  return [
+    [':method', method],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', authority],
+  ];
+}
+
+async function start(): Promise<{ gateway: LocalGateway; upstream: CaptureUpstream }> {
+  const upstream = await startUpstream();
+  return {
+    upstream,
+    gateway: await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } }),
+  };
+}
+
+/** How the gateway refused what was sent on stream 1: by a status, or by ending the stream or the connection. */
+async function refusal(client: FrameClient): Promise<number | 'ended'> {
+  const isOver = () =>
+    client.closed || client.frames.some(({ type, stream }) => stream === 1 || type === TYPE.goaway);
+  await waitFor('the gateway says something', isOver);
+  const responds = client.frames.some(({ type }) => type === TYPE.headers);
+  return responds ? await client.status(1) : 'ended';
+}
+
+/** What both versions can say, and neither may get through. */
+const BOTH: [name: string, written: Written][] = [
+  ['a transfer coding that is not chunked', { method: 'POST', fields: [['transfer-encoding', 'gzip']] }],
+  [
+    'two lengths',
+    {
+      method: 'POST',
+      fields: [
+        ['content-length', '1'],
+        ['content-length', '1'],
+      ],
+    },
+  ],
+  ['two lengths in one field', { method: 'POST', fields: [['content-length', '1, 1']] }],
+  ['a length with a sign', { method: 'POST', fields: [['content-length', '+1']] }],
+  ['a negative length', { method: 'POST', fields: [['content-length', '-1']] }],
+  ['a length with zeros in front', { method: 'POST', fields: [['content-length', '01']] }],
+  ['a length in hexadecimal', { method: 'POST', fields: [['content-length', '0x1']] }],
+  ['a length past all bounds', { method: 'POST', fields: [['content-length', '99999999999999999999']] }],
+  ['an unknown method', { method: 'FOO' }],
+  ['a method in lower case', { method: 'get' }],
+  ['a method with a blank', { method: 'G ET' }],
+  ['TRACE', { method: 'TRACE' }],
+  ['CONNECT with a path', { method: 'CONNECT' }],
+  ['an asterisk with GET', { path: '*' }],
+  ['a path without a slash', { path: 'a' }],
+  ['an absolute path of another host', { path: 'http://b.test/a' }],
+  ['a path with a blank', { path: '/a b' }],
+  ['a path with a line break', { path: '/a\r\nx: y' }],
+  ['a path with a fragment', { path: '/a#b' }],
+  ['a path outside ASCII', { path: '/\xe9' }],
+  ['a path with a backslash', { path: '/a\\b' }],
+  ['a dot segment', { path: '/a/../b' }],
+  ['an escaped dot segment', { path: '/a/%2e%2e/b' }],
+  ['an empty segment', { path: '//a' }],
+  ['an escaped slash', { path: '/a%2fb' }],
+  ['a semicolon', { path: '/a;b' }],
+  ['a broken escape', { path: '/%zz' }],
+  ['an overlong escape', { path: '/%c0%af' }],
+  ['a control character in the query', { path: '/a?\x01' }],
+  ['a host with a user', { authority: 'u@a.test' }],
+  ['two hosts in one', { authority: 'a.test, b.test' }],
+  ['a host with a path', { authority: 'a.test/b' }],
+  ['an empty host', { authority: '' }],
+  ['a host with a port past the last', { authority: 'a.test:65536' }],
+  ['an unknown expectation', { fields: [['expect', 'x']] }],
+  [
+    'two expectations',
+    {
+      fields: [
+        ['expect', '100-continue'],
+        ['expect', '100-continue'],
+      ],
+    },
+  ],
+  [
+    'two credentials',
+    {
+      fields: [
+        ['authorization', 'Bearer a'],
+        ['authorization', 'Bearer b'],
+      ],
+    },
+  ],
+  ['too many fields', { fields: Array.from({ length: 201 }, (_, i) => [`x-${i}`, ''] as const) }],
+  [
+    'too long a head',
+    { fields: Array.from({ length: 5 }, (_, i) => [`x-${i}`, 'y'.repeat(4_000)] as const) },
+  ],
+];
+
+test.each(BOTH)('neither version lets it through: %s', async (_, written) => {
+  const { gateway, upstream } = await start();
+  const { method = 'GET', path = '/a', authority = 'a.test', fields = [] } = written;
+  const lines = [['Host', authority], ...fields].map(([name, value]) => `${name}: ${value}\r\n`);
+  const over1 = await gateway.ask(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, {
+    timeoutMs: 2_000,
+  });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, [...pseudo(written), ...fields]));
+  const over2 = await refusal(client);
+  // Where HTTP/2 has a status to give it is the same one.
+  expect(over1.status).toBeGreaterThanOrEqual(400);
+  expect([over1.status, 'ended']).toContain(over2);
+  expect(upstream.requests).toEqual([]);
+});
+
+/** Fields that nghttp2 leaves out before anyone sees them, where RFC 9113, 8.2.1 calls the whole request malformed. */
+const LEFT_OUT: [name: string, field: Field][] = [
+  ['a field name with a blank', ['x a', 'b']],
+  ['an empty field name', ['', 'b']],
+  ['a field name with a line break', ['x\r\ny', 'b']],
+  ['a field name with NUL', ['x\0', 'b']],
+  ['a field name outside ASCII', ['x\xe9', 'b']],
+  ['a value with a bare LF', ['x', 'a\nb']],
+  ['a value with a bare CR', ['x', 'a\rb']],
+  ['a value with NUL', ['x', 'a\0b']],
+  ['a value with a control byte', ['x', 'a\x01b']],
+  ['a value with DEL', ['x', 'a\x7fb']],
+  ['a field name with a colon', ['x:a', 'b']],
+  ['a value that begins with a blank', ['x', ' a']],
+  ['a value that ends with a tab', ['x', 'a\t']],
+];
+
+test.each(LEFT_OUT)('a malformed field reaches no upstream: %s', async (_, field) => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, [...pseudo({}), field, ['last', 'b']]));
+  expect(await client.status(1)).toBe(200);
+  const { fields } = upstream.onlyRequest;
+  expect(fields.filter(each => /^x|^$/i.test(each) && !/^x-(forwarded|request)/i.test(each))).toEqual([]);
+  expect(header(upstream.onlyRequest, 'last')).toBe('b');
+});
+
+/** What only HTTP/2 can say (RFC 9113, 8.2 and 8.3). */
+const ONLY_HTTP2: [name: string, ...frames: Buffer[]][] = [
+  [
+    'no method',
+    headers(
+      1,
+      pseudo({}).filter(([name]) => name !== ':method'),
+    ),
+  ],
+  [
+    'no path',
+    headers(
+      1,
+      pseudo({}).filter(([name]) => name !== ':path'),
+    ),
+  ],
+  [
+    'no scheme',
+    headers(
+      1,
+      pseudo({}).filter(([name]) => name !== ':scheme'),
+    ),
+  ],
+  ['an empty path', headers(1, pseudo({ path: '' }))],
+  [
+    'neither an authority nor a Host',
+    headers(
+      1,
+      pseudo({}).filter(([name]) => name !== ':authority'),
+    ),
+  ],
+  ['a Host that is not the authority', headers(1, [...pseudo({}), ['host', 'b.test']])],
+  ['two Host fields', headers(1, [...pseudo({}), ['host', 'a.test'], ['host', 'a.test']])],
+  ['two paths', headers(1, [...pseudo({}), [':path', '/b']])],
+  [
+    'a pseudo-field behind a field',
+    headers(1, [...pseudo({}).slice(0, 3), ['x', 'y'], [':authority', 'a.test']]),
+  ],
+  ['an unknown pseudo-field', headers(1, [...pseudo({}), [':foo', 'x']])],
+  ['the pseudo-field of responses', headers(1, [...pseudo({}), [':status', '200']])],
+  [
+    'CONNECT',
+    headers(1, [
+      [':method', 'CONNECT'],
+      [':authority', 'a.test:443'],
+    ]),
+  ],
+  ['an extended CONNECT', headers(1, [...pseudo({ method: 'CONNECT' }), [':protocol', 'websocket']])],
+  ['a capital in a name', headers(1, [...pseudo({}), ['X-a', 'b']])],
+  ['connection', headers(1, [...pseudo({}), ['connection', 'close']])],
+  ['keep-alive', headers(1, [...pseudo({}), ['keep-alive', 'timeout=5']])],
+  ['proxy-connection', headers(1, [...pseudo({}), ['proxy-connection', 'close']])],
+  ['transfer-encoding: chunked', headers(1, [...pseudo({}), ['transfer-encoding', 'chunked']])],
+  ['upgrade', headers(1, [...pseudo({}), ['upgrade', 'websocket']])],
+  ['te that is not trailers', headers(1, [...pseudo({}), ['te', 'gzip']])],
+  ['a length without a body', headers(1, [...pseudo({ method: 'POST' }), ['content-length', '5']])],
+  ['an even stream', headers(2, pseudo({}))],
+  ['a stream that depends on itself', frame(TYPE.headers, 0x25, 1, Buffer.from([0, 0, 0, 1, 0]))],
+  ['a broken header block', frame(TYPE.headers, 5, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]))],
+];
+
+test.each(ONLY_HTTP2)('a malformed request is refused: %s', async (_, ...frames) => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(...frames);
+  expect(['ended', 400, 405]).toContain(await refusal(client));
+  expect(upstream.requests).toEqual([]);
+});
+
+const POST = pseudo({ method: 'POST' });
+const WITHOUT_END = FLAG.endHeaders;
+
+test.each<[string, Field[], Buffer[]]>([
+  ['ends before its length', [['content-length', '5']], [frame(TYPE.data, FLAG.endStream, 1, 'abc')]],
+  ['outgrows its length', [['content-length', '2']], [frame(TYPE.data, FLAG.endStream, 1, 'abc')]],
+  ['has trailers with a pseudo-field', [], [frame(TYPE.data, 0, 1, 'abc'), headers(1, [[':path', '/b']])]],
+  ['has trailers with a capital', [], [frame(TYPE.data, 0, 1, 'abc'), headers(1, [['X', 'y']])]],
+  [
+    'has trailers that end nothing',
+    [],
+    [frame(TYPE.data, 0, 1, 'abc'), headers(1, [['x', 'y']], WITHOUT_END)],
+  ],
+  [
+    'has a field of the connection in its trailers',
+    [],
+    [frame(TYPE.data, 0, 1, 'abc'), headers(1, [['connection', 'x']])],
+  ],
+])('a body never reaches the upstream as a whole one if it %s', async (_, fields, rest) => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, [...POST, ...fields], WITHOUT_END), ...rest);
+  await waitFor(
+    'the stream is over',
+    () => client.closed || client.frames.some(({ type }) => type === TYPE.rstStream || type === TYPE.goaway),
+  );
+  await waitFor('nothing is in flight', async () => {
+    return [...(await gateway.metric('weir_requests_in_flight')).values()][0] === 0;
+  });
+  expect(upstream.requests.filter(({ complete }) => complete)).toEqual([]);
+});
+
+test('what is well-formed passes: two spellings of one host, TE of trailers, trailers of a request, an asterisk', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(
+    headers(1, [...pseudo({ authority: 'A.test' }), ['host', 'a.TEST'], ['te', 'trailers']]),
+    headers(3, [...POST, ['content-length', '3']], WITHOUT_END),
+    frame(TYPE.data, FLAG.padded, 3, Buffer.from('\x02abc\0\0', 'latin1')),
+    headers(3, [['x-sum', 'y']]),
+    headers(5, pseudo({ method: 'OPTIONS', path: '*' })),
+  );
+  expect(await Promise.all([client.status(1), client.status(3), client.status(5)])).toEqual([200, 200, 204]);
+  const [first, second] = upstream.requests.toSorted((a, b) => a.method.localeCompare(b.method));
+  expect([first?.method, header(first ?? { fields: [] }, 'host')]).toEqual(['GET', 'A.test']);
+  expect([second?.method, second?.body.toString(), second?.trailers]).toEqual(['POST', 'abc', []]);
+});
