@@ -7,6 +7,7 @@ import {
 } from 'node:http2';
 import { onTestFinished } from 'vitest';
 import type { TestGateway } from './test-gateway.ts';
+import type { Response } from './wire/index.ts';
 
 /** `listen` of a gateway whose clients may speak HTTP/2. */
 export const H2C = { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' } as const;
@@ -68,4 +69,14 @@ export function read(stream: ClientHttp2Stream): Promise<Http2Response> {
       });
     });
   });
+}
+
+/** The same response in the form of one over HTTP/1.1, for helpers that read those. */
+export function asWire({ status, fields, body, rstCode }: Http2Response): Response {
+  const pairs = Object.entries(fields).filter(([name]) => !name.startsWith(':'));
+  const flat = pairs.flatMap(([name, value]) => [value ?? ''].flat().flatMap(each => [name, each]));
+  return {
+    ...{ status, reason: '', fields: flat, interim: [], framing: body.length, trailers: [] },
+    ...{ body, bodyBytes: body.length, complete: rstCode === 0, end: 'framing' },
+  };
 }

@@ -109,9 +109,12 @@ export class FrameClient {
     });
   }
 
-  /** Sends the preface with these SETTINGS, and acknowledges those of the other side. */
+  /**
+   * Sends the preface with these SETTINGS, and acknowledges those of the other side. HPACK's dynamic table is switched off, so that
+   * each status can be read by itself.
+   */
   async begin(...pairs: (readonly [id: number, value: number])[]): Promise<this> {
-    await this.send(PREFACE, settings(...pairs));
+    await this.send(PREFACE, settings([1, 0], ...pairs));
     await this.next(each => each.type === TYPE.settings);
     await this.send(frame(TYPE.settings, FLAG.ack, 0));
     return this;
