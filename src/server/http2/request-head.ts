@@ -39,7 +39,8 @@ interface FieldSection {
 const MAX_REMEMBERED_BYTES = 4_096;
 /** What HTTP/1.1 writes around a name and its value. */
 const FIELD_FRAMING_BYTES = 4;
-const REQUEST_LINE_FRAMING_BYTES = 12;
+/** And around a method and a target, with the empty line at the end. */
+const REQUEST_LINE_FRAMING_BYTES = 14;
 const COLON = 0x3a;
 const SLASH = 0x2f;
 

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { HeadReader } from '../../../../src/server/http2/request-head.ts';
+
+const PSEUDO = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/a'];
+const read = (raw: string[], bodiless = true, maxBytes = 16_384) =>
+  new HeadReader().read(raw, bodiless, maxBytes);
+
+describe('the head of a request', () => {
+  test('has its authority as Host in front of its fields, and its path as target', () => {
+    expect(read([...PSEUDO, 'x-a', 'b'])).toMatchObject({
+      ...{ method: 'GET', target: '/a', fields: ['host', 'a.test', 'x-a', 'b'], fault: null },
+    });
+  });
+
+  test('has no Host where neither names one, and one where both name the same in different letters', () => {
+    const without = PSEUDO.filter((_, i) => i !== 4 && i !== 5);
+    expect(read([...without, 'x', 'y']).fields).toEqual(['x', 'y']);
+    expect(read([...without, 'host', 'b.test']).fields).toEqual(['host', 'b.test']);
+    expect(read([...PSEUDO, 'host', 'A.test'])).toMatchObject({ fields: ['host', 'a.test'], fault: null });
+  });
+
+  test('is at fault where Host names another place than the authority', () => {
+    expect(read([...PSEUDO, 'host', 'b.test']).fault).toMatchObject({ kind: 'malformed' });
+  });
+
+  test('has the crumbs of its cookie joined where the first one stood', () => {
+    const { fields } = read([...PSEUDO, 'cookie', 'a=1', 'x', 'y', 'cookie', 'b=2', 'cookie', 'c=3']);
+    expect(fields).toEqual(['host', 'a.test', 'cookie', 'a=1; b=2; c=3', 'x', 'y']);
+  });
+
+  test.each([
+    ['no body where it ends the stream', true, [], 0],
+    ['a body of unknown length where it does not, and says none', false, [], 'chunked'],
+    ['a body of the length that it says', false, ['content-length', '5'], 5],
+    ['no body where it says so', false, ['content-length', '0'], 0],
+  ])('announces %s', (_, bodiless, fields, bodyLength) => {
+    expect(read([...PSEUDO, ...fields], bodiless).framing).toMatchObject({ bodyLength });
+  });
+
+  test('keeps what is ambiguous about its length', () => {
+    const { framing } = read([...PSEUDO, 'content-length', '1', 'content-length', '2'], false);
+    expect(framing.bodyLength).toMatchObject({ rejected: expect.any(String) });
+  });
+
+  test('is as large as HTTP/1.1 would write it, and refused past its cap', () => {
+    const text = 'GET /a HTTP/1.1\r\nhost: a.test\r\nx: y\r\n\r\n';
+    const raw = [...PSEUDO, 'x', 'y'];
+    expect(read(raw, true, text.length)).toMatchObject({ bytes: text.length, fault: null });
+    expect(read(raw, true, text.length - 1).fault).toEqual({ kind: 'too large' });
+  });
+
+  test.each([
+    ['an unknown method', 'GRAB', '/a'],
+    ['a path without a slash', 'GET', 'a'],
+    ['an absolute path', 'GET', 'http://a.test/'],
+    ['an asterisk of a method that has none', 'GET', '*'],
+  ])('is at fault with %s', (_, method, path) => {
+    const raw = [':method', method, ':path', path, ':authority', 'a.test'];
+    expect(read(raw).fault).toMatchObject({ kind: 'malformed' });
+  });
+
+  test('names the authority of a CONNECT as its target', () => {
+    expect(read([':method', 'CONNECT', ':authority', 'a.test:443'])).toMatchObject({
+      ...{ target: 'a.test:443', fault: null },
+    });
+  });
+});
+
+describe('fields that a connection repeats', () => {
+  const heads = new HeadReader();
+  const next = (path: string, ...fields: string[]) =>
+    heads.read([':method', 'GET', ':path', path, ':authority', 'a.test', ...fields], true, 16_384);
+
+  test('are the same array, whatever the path is', () => {
+    const first = next('/a', 'x', 'y', 'z', '1');
+    expect(next('/b', 'x', 'y', 'z', '1').fields).toBe(first.fields);
+    expect(next('/b', 'x', 'y', 'z', '2').fields).not.toBe(first.fields);
+    expect(next('/b', 'x', 'y').fields).toEqual(['host', 'a.test', 'x', 'y']);
+  });
+
+  test('are another array for another authority', () => {
+    const { fields } = next('/a', 'x', 'y');
+    const raw = [':method', 'GET', ':path', '/a', ':authority', 'b.test', 'x', 'y'];
+    expect(heads.read(raw, true, 16_384).fields).not.toBe(fields);
+  });
+
+  test('are recognized beside more or fewer pseudo-fields', () => {
+    const { fields } = next('/a', 'x', 'y');
+    const raw = [':method', 'GET', ':scheme', 'https', ':path', '/a', ':authority', 'a.test', 'x', 'y'];
+    expect(heads.read(raw, true, 16_384).fields).toBe(fields);
+  });
+
+  test('are not kept where they are long', () => {
+    const long = 'x'.repeat(5_000);
+    const { fields } = next('/a', 'x', long);
+    expect(heads.remembersFields).toBe(false);
+    expect(next('/a', 'x', long).fields).not.toBe(fields);
+  });
+});
