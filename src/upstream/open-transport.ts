@@ -4,7 +4,7 @@ import { SessionPool } from './http2/index.ts';
 import type { UpstreamOptions } from './options.ts';
 import type { Transport } from './transport.ts';
 
-/** The transport for what the upstream speaks. It connects to nothing before its first request. */
+/** Opens the transport for the protocol of the upstream. It does not connect before its first request. */
 export function openTransport(options: UpstreamOptions, clock: Clock, random: Random): Transport {
   return options.protocol === 'http1'
     ? new ConnectionPool(options, clock, random)

@@ -46,9 +46,9 @@ export interface ExchangeRecord {
   readonly route: string | null;
   readonly upstream: string | null;
   readonly clientAddress: string;
-  /** Status of the response, 0 when none was started. Of a refused gRPC call the one that the refusal stands for in HTTP. */
+  /** Status of the response; 0 if none was started. For a refused gRPC call, the equivalent HTTP status. */
   readonly status: number;
-  /** How a gRPC call ended; null: it broke off, or is none. */
+  /** How a gRPC call ended; null: not a gRPC call, or broken off. */
   readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */

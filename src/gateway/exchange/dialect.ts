@@ -5,22 +5,22 @@ import type { Downstream } from './downstream.ts';
 import type { Response } from './response.ts';
 
 /**
- * What differs between requests of HTTP and calls of a protocol that HTTP carries. Chosen once, when a request arrives; no gate
- * and no terminal asks which it is.
+ * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once, when a request arrives; no gate
+ * and no terminal asks which one it is.
  */
 export interface Dialect {
-  /** What the record calls it; null: by what its connection speaks. */
+  /** The protocol for the record; null: that of the connection. */
   readonly protocol: Protocol | null;
-  /** What stands for the method where routes are looked up. */
+  /** The method to look up routes by. */
   routedMethod(downstream: Downstream): string;
-  /** How long its client gives the whole exchange: milliseconds; null: any time. */
+  /** The client's deadline for the whole exchange, in milliseconds; null: none. */
   timeoutMs(fields: Fields): number | null | Rejection;
-  /** The response that tells of an error of the gateway. `anonymous`: of one of its own endpoints. */
+  /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
   render(error: GatewayError, anonymous: boolean): RenderedResponse;
-  /** What ends a response that has begun and cannot go on; null: it can only be broken off. */
+  /** The trailers that end a response that cannot go on; null: it can only be broken off. */
   trailersFor(error: GatewayError): Fields | null;
-  /** What of an upstream's trailers goes to the client. */
+  /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
-  /** Notes on the response what the last fields of an upstream's say about how the exchange went. */
+  /** Notes on the response what the upstream's last fields say about the outcome. */
   noteEnd(response: Response, fields: Fields): void;
 }

@@ -10,9 +10,9 @@ export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
  * record is right whenever the last byte goes.
  */
 export class Response {
-  /** 0: no response has begun. If the gateway refused a gRPC call, the status that it stands for in HTTP. */
+  /** 0: no response has begun. For a gRPC call that the gateway refused, the equivalent HTTP status. */
   status = 0;
-  /** How a gRPC call ended; null: it is none, or broke off. */
+  /** How a gRPC call ended; null: not a gRPC call, or broken off. */
   grpcStatus: RpcCode | null = null;
   outcome: Outcome = 'abandoned';
   /** Why the gateway answered by itself. */
@@ -37,7 +37,7 @@ export class Response {
     return this.outcome === 'answered' || this.outcome === 'forwarded';
   }
 
-  /** The status of HTTP that the response amounts to, whoever made it: an upstream's refusal of a gRPC call has status 200. */
+  /** The equivalent HTTP status, whoever made the response: an upstream's refusal of a gRPC call has status 200. */
   get meaning(): number {
     return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
   }

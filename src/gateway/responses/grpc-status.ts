@@ -2,19 +2,19 @@ import { type Fields, firstValue, type GatewayError, RpcCode } from '../../core/
 import { RateLimitError } from './rate-limit-error.ts';
 import { retryInfo, rpcStatus } from './rpc-status.ts';
 
-/** Where the code of an error object and the status of a call differ, by the status of HTTP that an error stands for. */
+/** Where a call's status differs from the code of the error object, by HTTP status. */
 const CODES: ReadonlyMap<number, RpcCode> = new Map([
-  // To a client of gRPC NOT_FOUND says that a method looked for something in vain; there is no method here.
+  // To a gRPC client, NOT_FOUND means that the method exists but did not find something.
   [404, RpcCode.unimplemented],
   [405, RpcCode.unimplemented],
-  // As every implementation says of a message that is too large.
+  // What every gRPC implementation returns for a message that is too large.
   [413, RpcCode.resourceExhausted],
   [431, RpcCode.resourceExhausted],
 ]);
 
 /**
- * The fields by which a call ends with this error (gRPC over HTTP/2, "Responses"). A client that should try again later is
- * told when by `google.rpc.RetryInfo`, which libraries know, beside `Retry-After`.
+ * The fields that end a call with this error (gRPC over HTTP/2, "Responses"). `google.rpc.RetryInfo`, which libraries understand,
+ * says when to try again, in addition to `Retry-After`.
  */
 export function grpcStatusFields(error: GatewayError): string[] {
   const code = grpcCodeOf(error);
@@ -33,8 +33,8 @@ export function grpcCodeOf({ status, rpcCode }: GatewayError): RpcCode {
 }
 
 /**
- * The status in the fields that end a response; null: there is none. A number that gRPC does not define is UNKNOWN, as clients
- * take it.
+ * The status in the fields that end a response; null if there is none. Treats a number that gRPC does not define as UNKNOWN, as
+ * clients do.
  */
 export function grpcStatusIn(fields: Fields): RpcCode | null {
   const text = firstValue(fields, 'grpc-status');
@@ -44,12 +44,12 @@ export function grpcStatusIn(fields: Fields): RpcCode | null {
 
 const DEFINED = Object.values(RpcCode);
 
-/** A status of HTTP that says the same; of codes that mean nothing to the counters of the gateway 200. */
+/** The equivalent HTTP status; 200 for codes that no counter of the gateway cares about. */
 export function httpStatusOf(code: RpcCode): number {
   return HTTP_STATUS.get(code) ?? 200;
 }
 
-/** As docs/contract.md, 5.1 and 4.4 read them. */
+/** docs/contract.md, 5.1 and 4.4. */
 const HTTP_STATUS: ReadonlyMap<RpcCode, number> = new Map([
   [RpcCode.notFound, 404],
   [RpcCode.permissionDenied, 403],
@@ -63,7 +63,7 @@ function retryAfterOf(error: GatewayError): number | null {
   return seconds === undefined ? null : Number(seconds) * 1_000;
 }
 
-/** gRPC over HTTP/2, "Percent-Byte-Unencoded": UTF-8, of which all but printable ASCII is escaped, and "%" with it. */
+/** gRPC over HTTP/2, "Percent-Byte-Unencoded": escapes "%" and every byte of the UTF-8 that is not printable ASCII. */
 function percentEncode(message: string): string {
   return Buffer.from(message)
     .toString('latin1')

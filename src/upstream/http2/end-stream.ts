@@ -1,9 +1,9 @@
 import type { ClientHttp2Stream } from 'node:http2';
 
 /**
- * Calls `note` when the upstream ends its side of the stream by END_STREAM. Node's `end` event does not tell: it comes also
- * where RST_STREAM with NO_ERROR breaks a response off, which would make a truncated response look complete. Node marks the
- * stream as closed before it ends the readable side in that case, and only then.
+ * Calls `note` when the upstream ends its side of the stream with END_STREAM. Node's `end` event is not enough: it also fires
+ * when RST_STREAM with NO_ERROR breaks off a response, which would make a truncated response look complete. In that case, and
+ * only then, Node marks the stream as closed before it ends the readable side.
  */
 export function onEndStream(stream: ClientHttp2Stream, note: () => void): void {
   const push = stream.push.bind(stream);

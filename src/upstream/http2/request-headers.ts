@@ -4,8 +4,8 @@ import type { OutgoingRequest } from '../../http1/index.ts';
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * The header section of a request, names and values in turn (RFC 9113, 8.3.1). Node turns names into lower case and puts
- * its own name of the upstream in the place of an authority that is missing.
+ * The header section of a request, names and values in turn (RFC 9113, 8.3.1). Node lower-cases names, and fills in its own name
+ * for the upstream if the authority is missing.
  */
 export function requestHeaders(request: OutgoingRequest, scheme: 'http' | 'https'): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
@@ -13,7 +13,7 @@ export function requestHeaders(request: OutgoingRequest, scheme: 'http' | 'https
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
-    // RFC 9113, 8.3.1: `:authority` says what Host says in HTTP/1.1, and takes its place.
+    // RFC 9113, 8.3.1: `:authority` replaces Host.
     if (!isHost(name)) headers.push(name, value);
     else if (value !== '') headers.push(':authority', value);
   }

@@ -4,11 +4,11 @@ import { MalformedMessage } from '../../http1/index.ts';
 /** The head of a response as it came over HTTP/2. */
 export interface ResponseHead {
   readonly status: number;
-  /** HTTP/2 has none (RFC 9113, 8.3.2): the usual one. */
+  /** The usual one, since HTTP/2 has none (RFC 9113, 8.3.2). */
   readonly reason: string;
   /** In lower case, without pseudo-fields. */
   readonly fields: string[];
-  /** What `content-length` says; null: nothing. */
+  /** The value of `content-length`; null: none. */
   readonly statedLength: number | null;
 }
 
@@ -38,7 +38,7 @@ function readStatus(text: string): number {
   return /^[1-9]\d\d$/.test(text) ? Number(text) : 0;
 }
 
-/** Reads the length as strictly as over HTTP/1.1: a client there would read the digits once more. */
+/** Reads the length as strictly as over HTTP/1.1, since an HTTP/1.1 client will parse the digits again. */
 function lengthIn(fields: readonly string[]): number | null {
   let length: number | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {

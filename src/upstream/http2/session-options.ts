@@ -1,13 +1,13 @@
 import type { ClientSessionOptions } from 'node:http2';
 import type { UpstreamOptions } from '../options.ts';
 
-/** What one stream may bring while its client does not read; the most that is held in memory for it. */
+/** The most that one stream may send, and that is held in memory for it, while its client does not read. */
 const STREAM_WINDOW_BYTES = 131_072;
-/** What all streams of a connection may bring at once. Node gives it back as bytes come, so a slow client holds up no other. */
+/** The same for all streams of a connection. Node returns it as bytes arrive, so a slow client does not block the others. */
 export const WINDOW_BYTES = 8_388_608;
 /** Fields of a header section, `:status` among them. A server that sends more only makes work. */
 const MAX_FIELDS = 501;
-/** Frames without meaning before the connection is closed. */
+/** Invalid frames before the connection is closed. */
 const MAX_INVALID_FRAMES = 100;
 
 /** Options that Node documents and its types lack. */
@@ -26,7 +26,7 @@ export function sessionOptions({ maxHeadBytes }: UpstreamOptions): NodeOptions {
     },
     maxHeaderListPairs: MAX_FIELDS,
     maxSessionInvalidFrames: MAX_INVALID_FRAMES,
-    // A field that a client repeats goes on as it came.
+    // A field that a client repeats is passed on unchanged.
     strictSingleValueFields: false,
   };
 }

@@ -6,12 +6,12 @@ import type { CallSink, Transport, TransportCall } from '../transport.ts';
 import { Session, type SessionShare } from './session.ts';
 import { type CallHolder, StreamCall } from './stream-call.ts';
 
-/** How often sessions are swept: timeouts are as exact as this. */
+/** How often sessions are swept, and so the precision of timeouts. */
 const SWEEP_MS = 250;
 
 /**
- * A transport over HTTP/2: few connections, many streams. A call goes to the connection with the fewest. Where all have as
- * many as is usual, another is opened beside them; where all have as many as the upstream allows, the call waits.
+ * A transport over HTTP/2: few connections, many streams. A call goes to the connection with the fewest streams. If all have as
+ * many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
  */
 export class SessionPool implements Transport, SessionShare, CallHolder {
   readonly options: UpstreamOptions;
@@ -21,7 +21,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   readonly #sessions = new Set<Session>();
   /** Calls that wait for a stream, in their order. */
   readonly #queue = new Set<StreamCall>();
-  /** Streams that one connection is known to take. */
+  /** Streams that a connection is known to accept. */
   #usualStreams: number;
   #sweeper: NodeJS.Timeout | null = null;
   readonly #closed = Promise.withResolvers<void>();

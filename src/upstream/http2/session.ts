@@ -9,7 +9,7 @@ import type { CallSession, StreamCall } from './stream-call.ts';
 
 /** Streams that a connection has identifiers for, less a margin. RFC 9113, 5.1.1: the odd ones below 2^31. */
 const MAX_CARRIED = 2 ** 30 - 1_000;
-/** After a GOAWAY of ours the connection is cut when it is not gone by then. */
+/** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
 /** What the sessions of a pool share. */
@@ -31,15 +31,15 @@ type Phase =
   | 'connecting'
   /** It takes calls. */
   | 'open'
-  /** It takes no further calls and closes behind the last one. */
+  /** It takes no further calls and closes after the last one. */
   | 'draining'
   /** A GOAWAY is going out. */
   | 'closing'
   | 'closed';
 
 /**
- * A connection of HTTP/2 to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first
- * call: then it is known to speak HTTP/2, and how many streams it allows.
+ * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
+ * they prove that it speaks HTTP/2, and say how many streams it allows.
  */
 export class Session implements CallSession {
   broken: Error | null = null;
@@ -59,10 +59,10 @@ export class Session implements CallSession {
   #closedUnawares = false;
   /** How long the connection is being made, is idle, or is being closed. */
   readonly #stall = new StallTimer();
-  /** How long nothing has come in. */
+  /** How long nothing has been received. */
   readonly #silence = new StallTimer();
   #bytesRead = 0;
-  /** How long a PING has no acknowledgement. */
+  /** How long a PING has been unacknowledged. */
   readonly #pingWait = new StallTimer();
   #pinged = false;
 
@@ -118,7 +118,7 @@ export class Session implements CallSession {
     return this.#carried > 1 && this.#closedUnawares;
   }
 
-  /** Opens a stream for the call. Call it only where there is room. */
+  /** Opens a stream for the call. Call it only if there is room. */
   carry(call: StreamCall): void {
     this.#carried++;
     this.#calls.add(call);
@@ -140,7 +140,7 @@ export class Session implements CallSession {
     this.#ping();
   }
 
-  /** Takes no further call. Closes at once if none is in flight, else behind the last one. */
+  /** Takes no further call. Closes at once if none is in flight, else after the last one. */
   retire(): void {
     if (this.#phase !== 'open' && this.#phase !== 'connecting') return;
     const wasOpen = this.#phase === 'open';
@@ -167,7 +167,7 @@ export class Session implements CallSession {
     for (const call of this.#calls) call.sweep(nowMs, 0, this);
   }
 
-  /** Asks an upstream that has been silent for long whether it is alive, and cuts the connection when nothing comes. */
+  /** Pings an upstream that has been silent for long, and cuts the connection if nothing comes back. */
   #listen(nowMs: number): void {
     const { pingIntervalMs, pingTimeoutMs } = this.#share.options.http2;
     const { bytesRead } = this.#socket;
@@ -226,7 +226,7 @@ export class Session implements CallSession {
     this.#session.destroy();
   }
 
-  /** Closes without a word, and fails the calls in flight. */
+  /** Closes without GOAWAY, and fails the calls in flight. */
   #cut(cause: Error): void {
     this.#onBroken(cause);
     this.#socket.destroy();
@@ -240,7 +240,7 @@ export class Session implements CallSession {
   }
 }
 
-/** The URL of the upstream; an IPv6 address stands in brackets (RFC 3986, 3.2.2). */
+/** The URL of the upstream, with an IPv6 address in brackets (RFC 3986, 3.2.2). */
 function urlOf(scheme: string, { host, port }: UpstreamOptions): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

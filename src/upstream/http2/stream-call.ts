@@ -14,7 +14,7 @@ const MAX_INTERIM = 16;
 
 /** What carries a call: the queue that it waits in, then its session. */
 export interface CallHolder {
-  /** The call is over; where it has a stream, that is closed. */
+  /** The call is over, and its stream, if any, is closed. */
   released(call: StreamCall): void;
 }
 
@@ -102,7 +102,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   resume(): void {
     if (!this.#paused || this.#phase === 'over') return;
     this.#paused = false;
-    // Nothing was read meanwhile, so the upstream's time begins anew.
+    // Nothing was read meanwhile, so the upstream's time starts again.
     this.#stall.begin();
     this.#stream?.resume();
   }
@@ -143,7 +143,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     this.#sink.fail({ kind, onReusedConnection, responseBegun: this.#responseBegun, cause });
   }
 
-  /** Whether the upstream's time runs: it has the whole request, or does not take what there is of it, and sends nothing. */
+  /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
   #waitsForUpstream(): boolean {
     const progress = (this.#writer?.bytesTaken ?? 0) + this.#interim;
     const moved = progress !== this.#progress;
@@ -196,7 +196,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   }
 
   #whole({ status, reason, fields, statedLength }: ResponseHead): void {
-    // Where the body is known to be empty, HTTP/1.1 has to be told.
+    // HTTP/1.1 has to announce a body that is known to be empty.
     if (statedLength === null && !this.#hasNoBody(status)) fields.push('content-length', '0');
     this.#finish();
     this.#sink.whole(status, reason, fields, '');
@@ -241,7 +241,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     else this.fail(this.#responseBegun && kind === 'refused' ? 'reset' : kind, cause, onReusedConnection);
   }
 
-  /** The sink hears nothing more of the call but what its caller tells it. */
+  /** Ends the call. The sink hears nothing more of it, except from the caller of this method. */
   #finish(): void {
     if (this.#phase === 'over') return;
     const wasQueued = this.#phase === 'queued';

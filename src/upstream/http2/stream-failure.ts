@@ -5,13 +5,13 @@ import type { UpstreamFailure } from '../transport.ts';
 export interface SessionFate {
   /** Why the connection is lost; null while it is not. */
   readonly broken: Error | null;
-  /** It had carried other requests, and the upstream closed it without a word: perhaps it took it for idle. */
+  /** It had carried other requests, and the upstream closed it without GOAWAY, perhaps as idle. */
   readonly closedUnawares: boolean;
   /** Streams above this one were not processed: its GOAWAY said so. */
   readonly lastStreamId: number;
 }
 
-/** The codes by which either side says that the other broke the rules. RFC 9113, 7. */
+/** The codes for a protocol violation by the other side (RFC 9113, 7). */
 const OFFENCES: ReadonlySet<number> = new Set([
   constants.NGHTTP2_PROTOCOL_ERROR,
   constants.NGHTTP2_FLOW_CONTROL_ERROR,
@@ -38,7 +38,7 @@ export function streamFailure(
   return { kind: 'reset', cause, onReusedConnection: session.closedUnawares };
 }
 
-/** Whether the connection is lost because nghttp2, inside of Node, found frames that cannot be. */
+/** Whether the connection is lost because nghttp2, inside Node, received invalid frames. */
 function isFoundByNode(error: Error): boolean {
   return 'code' in error && error.code === 'ERR_HTTP2_ERROR';
 }
