@@ -15,6 +15,7 @@ const FLOORS = [
     'auth',
     'signin',
     'upstream',
+    'websocket',
     'observe',
     'tls',
   ],

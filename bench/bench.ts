@@ -16,6 +16,7 @@ export interface Settings {
 
 export interface World {
   readonly upstream: Part;
+  readonly grpcUpstream: Part;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
   /** Null: Redis is not installed. */
@@ -48,8 +49,9 @@ export class Bench {
   async surroundings(): Promise<Surroundings> {
     const directory = join(this.world.directory, `gateway-${this.#started++}`);
     await mkdir(directory);
-    const { upstream, issuer, certificate } = this.world;
-    return { upstreamPort: upstream.port, issuer, certificate, directory, port: await freePort() };
+    const { upstream, grpcUpstream, issuer, certificate } = this.world;
+    const ports = { upstreamPort: upstream.port, grpcUpstreamPort: grpcUpstream.port };
+    return { ...ports, issuer, certificate, directory, port: await freePort() };
   }
 
   /** Registers a gateway that was not started by `start`. */

@@ -39,14 +39,26 @@ async function runAll(): Promise<Report> {
   const redis = await startRedis();
   const port = await freePort();
   const upstream = await startNode(join(import.meta.dirname, 'servers/upstream.ts'), port, {});
+  const grpcUpstream = await startNode(
+    join(import.meta.dirname, 'servers/grpc-upstream.ts'),
+    await freePort(),
+    {},
+  );
   const results: Result[] = [];
   try {
-    const world: World = { upstream, issuer, certificate, redisUrl: redis?.url ?? null, directory };
+    const world: World = {
+      upstream,
+      grpcUpstream,
+      issuer,
+      certificate,
+      redisUrl: redis?.url ?? null,
+      directory,
+    };
     const bench = new Bench(settings, world);
     for (const scenario of scenarios) results.push(await runOne(bench, scenario));
   } finally {
     issuer.close();
-    await Promise.all([upstream.stop(), redis?.stop()]);
+    await Promise.all([upstream.stop(), grpcUpstream.stop(), redis?.stop()]);
   }
   return { date: new Date().toISOString(), ...settings, machine, versions: versionsNow(), results };
 }

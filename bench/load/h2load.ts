@@ -1,5 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { grpcMessage } from './grpc.ts';
 import { type LoadGenerator, unexpected, urlOf } from './plan.ts';
 
 const run = promisify(execFile);
@@ -10,7 +14,9 @@ export function h2load(streams: number): LoadGenerator {
     name: `h2load, ${streams} ${streams === 1 ? 'stream' : 'streams'} on each of`,
     async run(plan, port, seconds) {
       const headers = Object.entries(plan.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+      const body = plan.bodyBytes === 0 ? [] : ['-d', await messageFile(plan.bodyBytes)];
       const { stdout } = await run('h2load', [
+        ...body,
         ...['-t', '1', '-c', `${plan.connections}`, '-m', `${streams}`, '-D', `${seconds}`, ...headers],
         urlOf(plan, port),
       ]);
@@ -19,7 +25,17 @@ export function h2load(streams: number): LoadGenerator {
       const failures = numbers(/(\d+) failed, (\d+) errored, (\d+) timeout/);
       const [good = 0] = numbers(/status codes: (\d+) 2xx/);
       const others = unexpected(plan, requests, requests - good);
-      return { requests, failures: Math.max(others, ...failures), ownMicroseconds: null };
+      // A refused call of gRPC is a 200 without a message.
+      const [bytes = 0] = numbers(/\((\d+)\) data/);
+      const missing = Math.ceil(requests - bytes / Math.max(1, plan.bodyBytes));
+      return { requests, failures: Math.max(others, missing, ...failures), ownMicroseconds: null };
     },
   };
+}
+
+/** A message of gRPC in a file, which is how h2load takes a body. */
+async function messageFile(bytes: number): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'weir-bench-')), 'message');
+  await writeFile(file, grpcMessage(bytes));
+  return file;
 }

@@ -28,8 +28,11 @@ export const envoy: Peer = {
 };
 
 function configuration(job: Job, surroundings: Surroundings) {
+  const { upstreamPort, grpcUpstreamPort } = surroundings;
+  const isGrpc = job.clients === 'grpc';
   const cluster = {
     name: 'api',
+    ...(isGrpc ? { typed_extension_protocol_options: { [HTTP_OPTIONS]: overHttp2() } } : {}),
     type: 'STATIC',
     connect_timeout: '5s',
     circuit_breakers: {
@@ -37,10 +40,21 @@ function configuration(job: Job, surroundings: Surroundings) {
     },
     load_assignment: {
       cluster_name: 'api',
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(surroundings.upstreamPort) } }] }],
+      endpoints: [
+        { lb_endpoints: [{ endpoint: { address: address(isGrpc ? grpcUpstreamPort : upstreamPort) } }] },
+      ],
     },
   };
   return { static_resources: { listeners: [listener(job, surroundings)], clusters: [cluster] } };
+}
+
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+function overHttp2() {
+  return {
+    '@type': `type.googleapis.com/${HTTP_OPTIONS}`,
+    explicit_http_config: { http2_protocol_options: {} },
+  };
 }
 
 function listener(job: Job, surroundings: Surroundings) {
@@ -51,7 +65,7 @@ function listener(job: Job, surroundings: Surroundings) {
   const manager = {
     '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'gateway',
-    ...(job.clients === 'h2c' ? { codec_type: 'HTTP2' } : {}),
+    ...(job.clients === 'h2c' || job.clients === 'grpc' ? { codec_type: 'HTTP2' } : {}),
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
     http_filters: [...tokenFilters(job, surroundings), ...limitFilters(job), router()],
   };

@@ -28,10 +28,13 @@ function mapFile({ directory }: Surroundings): string {
 }
 
 function configuration(job: Job, surroundings: Surroundings): string {
-  const { upstreamPort, port, certificate } = surroundings;
-  const protocol = { http1: '', h2c: 'proto h2', tls: `ssl crt ${certificate.bothFile} alpn http/1.1` }[
-    job.clients
-  ];
+  const { upstreamPort, grpcUpstreamPort, port, certificate } = surroundings;
+  const protocol = {
+    http1: '',
+    h2c: 'proto h2',
+    grpc: 'proto h2',
+    tls: `ssl crt ${certificate.bothFile} alpn http/1.1`,
+  }[job.clients];
   const choice = job.routes === 1 ? '' : `  use_backend %[path,map_beg(${mapFile(surroundings)})]`;
   return `
 global
@@ -51,7 +54,7 @@ ${limits(job)}
 ${choice}
   default_backend api
 backend api
-  server upstream 127.0.0.1:${upstreamPort} maxconn 4096
+  server upstream 127.0.0.1:${job.clients === 'grpc' ? `${grpcUpstreamPort} proto h2` : upstreamPort} maxconn 4096
 ${tables(job)}
 `;
 }

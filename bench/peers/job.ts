@@ -1,7 +1,7 @@
 /** What a gateway does with each request before forwarding it. Every peer renders its own configuration from it. */
 export interface Job {
-  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, or HTTP/1.1 over TLS. */
-  readonly clients: 'http1' | 'h2c' | 'tls';
+  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, HTTP/1.1 over TLS, or gRPC in cleartext, to an upstream of gRPC. */
+  readonly clients: 'http1' | 'h2c' | 'tls' | 'grpc';
   /** Checks the signature and the claims of the Bearer token, and remembers the ones found good. */
   readonly token: boolean;
   /**

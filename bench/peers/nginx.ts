@@ -19,7 +19,10 @@ export const nginx: Peer = {
   },
 };
 
-function configuration(job: Job, { upstreamPort, directory, port, certificate }: Surroundings): string {
+function configuration(
+  job: Job,
+  { upstreamPort, grpcUpstreamPort, directory, port, certificate }: Surroundings,
+): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(kind => `  ${kind}_temp_path ${directory};`)
     .join('\n');
@@ -36,9 +39,9 @@ ${temporary}
   client_max_body_size 0;
   keepalive_requests 1000000000;
 ${zones(job)}
-  upstream api { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
+  upstream api { server 127.0.0.1:${job.clients === 'grpc' ? grpcUpstreamPort : upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
   server {
-    listen 127.0.0.1:${port} ${{ http1: '', h2c: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
+    listen 127.0.0.1:${port} ${{ http1: '', h2c: 'http2', grpc: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
     ${job.clients === 'tls' ? tlsFiles(certificate) : ''}
     proxy_http_version 1.1;
     proxy_set_header Connection "";
@@ -48,7 +51,10 @@ ${zones(job)}
     proxy_max_temp_file_size 0;
 ${limits(job)}
 ${routePrefixes(job)
-  .map(path => `    location ${path} { proxy_pass http://api; }`)
+  .map(
+    path =>
+      `    location ${path} { ${job.clients === 'grpc' ? 'grpc_pass grpc://api' : 'proxy_pass http://api'}; }`,
+  )
   .join('\n')}
   }
 }`;

@@ -7,6 +7,7 @@ import type { Job } from './job.ts';
 /** What a gateway is given to work with. */
 export interface Surroundings {
   readonly upstreamPort: number;
+  readonly grpcUpstreamPort: number;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
   /** An empty directory for its files. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { GRPC_SERVICE } from '../load/grpc.ts';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
 import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings } from './peer.ts';
@@ -50,14 +51,21 @@ export function limitsFile({ directory }: Surroundings): string {
 }
 
 function gatewayConfig(job: Job, surroundings: Surroundings) {
-  const { upstreamPort, issuer } = surroundings;
+  const { upstreamPort, grpcUpstreamPort, issuer } = surroundings;
+  const isGrpc = job.clients === 'grpc';
   const authentication = job.token ? 'required' : 'none';
   return {
     listen: { http: listener(job, surroundings), admin: 'off' },
     ...(job.forwardedAddresses ? { trusted_proxies: ['127.0.0.1'] } : {}),
     ...(job.token ? identity(issuer.url) : {}),
-    upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 } },
-    routes: routePrefixes(job).map(path => ({ path: `${path}**`, upstream: 'api', authentication })),
+    upstreams: {
+      api: isGrpc
+        ? { url: `http://127.0.0.1:${grpcUpstreamPort}`, protocol: 'grpc' }
+        : { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 },
+    },
+    routes: isGrpc
+      ? [{ grpc: `${GRPC_SERVICE}/*`, upstream: 'api', authentication }]
+      : routePrefixes(job).map(path => ({ path: `${path}**`, upstream: 'api', authentication })),
     limits: 'limits.yaml',
     ...(job.weir.redis === null ? {} : { store: { redis: job.weir.redis } }),
     caps: { connections: 40_000, connections_per_address: 20_000, requests_per_address: 10_000 },
@@ -69,7 +77,7 @@ function listener({ clients }: Job, { port, certificate }: Surroundings) {
   const { certificateFile, keyFile } = certificate;
   const address = `127.0.0.1:${port}`;
   if (clients === 'http1') return address;
-  if (clients === 'h2c') return { address, h2c: true };
+  if (clients === 'h2c' || clients === 'grpc') return { address, h2c: true };
   return { address, tls: { certificates: [{ certificate_file: certificateFile, key_file: keyFile }] } };
 }
 
@@ -86,6 +94,10 @@ function identity(issuer: string) {
   };
 }
 
+function limitRoutes(job: Job): readonly string[] {
+  return job.clients === 'grpc' ? [`GRPC ${GRPC_SERVICE}/*`] : routePrefixes(job).map(path => `${path}**`);
+}
+
 /** @param max overrides how many requests the bucket admits. */
 export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
   const { restrictAfter } = job.weir;
@@ -100,6 +112,6 @@ export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
     ...(job.forwardedAddresses ? {} : { buckets: { all: { user: quota } } }),
     ...(job.forwardedAddresses
       ? {}
-      : { routes: Object.fromEntries(routePrefixes(job).map(path => [`${path}**`, 'all'])) }),
+      : { routes: Object.fromEntries(limitRoutes(job).map(route => [route, 'all'])) }),
   };
 }

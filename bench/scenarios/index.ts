@@ -1,6 +1,7 @@
 import { post, responses } from './bodies.ts';
 import { connections } from './connections.ts';
 import { decisions } from './decisions.ts';
+import { grpc } from './grpc.ts';
 import { http2 } from './http2.ts';
 import { liveKeys } from './keys.ts';
 import { forwarding, pipeline } from './pipeline.ts';
@@ -31,5 +32,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...connections,
   ...tls,
   ...http2,
+  ...grpc,
   reload,
 ];

@@ -4,7 +4,7 @@ import type { RpcCode } from './rpc-code.ts';
 export type ErrorSide = 'client' | 'gateway' | 'upstream' | 'provider' | 'store';
 
 /** A kind of exchange with its own cap at each upstream. */
-export type PoolName = 'requests' | 'grpc_calls';
+export type PoolName = 'requests' | 'websockets' | 'grpc_calls';
 
 /** A limit on what is in flight at once, by its key in gateway.yaml. */
 export type Cap =

@@ -1,4 +1,5 @@
 export type { BodyLength, BodySink, BodySource, LendingBytes, Release } from './body.ts';
+export type { ByteSink, ByteStream } from './byte-stream.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';
@@ -46,5 +47,6 @@ export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
+export { SocketStream } from './socket-stream.ts';
 export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';

@@ -6,14 +6,8 @@ import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
-import {
-  addressRestricted,
-  callerRestricted,
-  internalFault,
-  type RenderedResponse,
-  renderError,
-  unauthenticated,
-} from './responses/index.ts';
+import { internalFault, type RenderedResponse, renderError, unauthenticated } from './responses/index.ts';
+import { flawOf, restrictionOf, type TokenFlaw } from './review.ts';
 import { serve } from './terminals/index.ts';
 
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
@@ -75,16 +69,13 @@ export class Gateway {
    * `close_at_expiry`. Called now and then for each exchange under way.
    */
   review(exchange: Exchange): void {
-    const { token, destination } = exchange;
-    const waitMs = this.#state.limiting.restrictions.addressWaitMs(exchange.addressKey);
-    if (waitMs > 0) this.clientFault(exchange, addressRestricted(waitMs));
-    if (waitMs > 0 || token === null || destination.kind !== 'forward') return;
-    const { caller } = token;
-    const callerWaitMs = this.#state.limiting.restrictions.principalWaitMs(caller.principal);
-    const expired = destination.route.closeAtExpiry && this.#state.clock.epochMs() >= caller.expiresAtMs;
-    if (callerWaitMs > 0) this.clientFault(exchange, callerRestricted(callerWaitMs));
-    else if (expired) this.#refuseToken(exchange, 'expired');
-    else if (token.verifier.isRevoked(caller)) this.#refuseToken(exchange, 'not_before');
+    const { token, destination, addressKey } = exchange;
+    const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
+    if (restricted !== null) this.clientFault(exchange, restricted);
+    if (restricted !== null || token === null || destination.kind !== 'forward') return;
+    const { closeAtExpiry } = destination.route;
+    const flaw = flawOf(token.caller, token.verifier, closeAtExpiry, this.#state.clock);
+    if (flaw !== null) this.#refuseToken(exchange, flaw);
   }
 
   /** The last byte has gone, or the client has. Called exactly once for each exchange. */
@@ -116,7 +107,7 @@ export class Gateway {
   }
 
   /** Ends an exchange whose token no longer counts. */
-  #refuseToken(exchange: Exchange, reason: 'expired' | 'not_before'): void {
+  #refuseToken(exchange: Exchange, reason: TokenFlaw): void {
     exchange.refusedToken = invalid(reason);
     exchange.generation.identity?.verifier.refuse(exchange.refusedToken);
     this.clientFault(exchange, unauthenticated(exchange.refusedToken));

@@ -1,4 +1,4 @@
-export { ConnectionMemory, type Downstream, type Exchange } from './exchange/index.ts';
+export { ConnectionMemory, type Downstream, type Exchange, type Successor } from './exchange/index.ts';
 export { Gateway } from './gateway.ts';
 export {
   badRequest,

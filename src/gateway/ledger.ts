@@ -1,4 +1,11 @@
-import type { ErrorSide, ExchangeRecord, GatewayError, Protocol } from '../core/index.ts';
+import type {
+  ErrorSide,
+  ExchangeRecord,
+  GatewayError,
+  Outcome,
+  Protocol,
+  TokenRefusal,
+} from '../core/index.ts';
 import { type Exchange, webhookOf } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 
@@ -53,6 +60,21 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
+}
+
+/** How a WebSocket ended. */
+export interface SocketEnd {
+  readonly outcome: Outcome;
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  readonly durationMs: number;
+  readonly tokenRefused: TokenRefusal | null;
+  readonly error: GatewayError | null;
+}
+
+/** The record of a request that became a WebSocket, at the end of that. */
+export function recordOfSocket(begun: ExchangeRecord, end: SocketEnd): ExchangeRecord {
+  return { ...begun, ...end, error: end.error === null ? null : describe(end.error) };
 }
 
 /** The sender of bytes that never became a request. */

@@ -75,7 +75,7 @@ export class UpstreamPermits {
   #to(upstream: string): Readonly<Record<PoolName, InFlight>> {
     let inFlight = this.#upstreams.get(upstream);
     if (inFlight === undefined) {
-      inFlight = { requests: nothing(), grpc_calls: nothing() };
+      inFlight = { requests: nothing(), websockets: nothing(), grpc_calls: nothing() };
       this.#upstreams.set(upstream, inFlight);
     }
     return inFlight;

@@ -67,6 +67,24 @@ export function preflightFields(rules: CorsRules, fields: Fields, method: string
   ];
 }
 
+/**
+ * Whether a page may open a WebSocket to this host: one of the same host, or of an origin that may use the gateway. A request
+ * that names no origin comes from no page.
+ */
+export function mayConnect(rules: CorsRules, fields: Fields, host: string): boolean {
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const origin = fields[i + 1] as string;
+    const isOrigin = (fields[i] as string).toLowerCase() === 'origin';
+    if (isOrigin && !mayUse(rules, origin) && hostOf(origin) !== host.toLowerCase()) return false;
+  }
+  return true;
+}
+
+/** `app.example:8080` of `https://app.example:8080`; origins are in lower case, and have no path. */
+function hostOf(origin: string): string {
+  return origin.slice(origin.indexOf('://') + 3);
+}
+
 function mayUse({ origins }: CorsRules, origin: string): boolean {
   return origins === null || origins.has(origin);
 }

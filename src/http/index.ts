@@ -6,7 +6,7 @@ export {
   forwardedClient,
   normalizeAddress,
 } from './address.ts';
-export { askedMethod, type CorsRules, corsFields, preflightFields } from './cors.ts';
+export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';
 export { ForwardingRules } from './forwarding-rules.ts';
 export { isPlainHost } from './host.ts';
 export { mainValue } from './main-value.ts';

@@ -17,4 +17,10 @@ export {
   requestFraming,
   requestHead,
 } from './request/index.ts';
-export { interimResponse, ResponseReader, type ResponseSink, responseHead } from './response/index.ts';
+export {
+  interimResponse,
+  ResponseReader,
+  type ResponseSink,
+  responseHead,
+  type Switched,
+} from './response/index.ts';

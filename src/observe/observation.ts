@@ -102,7 +102,12 @@ export class Observation {
   }
 }
 
-const EXCHANGE: Methods<ExchangeListener> = { started: true, finished: true, untrustedForwarding: true };
+const EXCHANGE: Methods<ExchangeListener> = {
+  started: true,
+  switched: true,
+  finished: true,
+  untrustedForwarding: true,
+};
 
 const CONNECTIONS: Methods<ConnectionListener> = {
   proxyHeaderRefused: true,

@@ -64,5 +64,5 @@ function openProtocol(
   state: ListenerState,
 ): ClientConnection {
   if (protocol === 'h2') return new Http2Connection(socket, client, state);
-  return new Connection(socket, client, state, accepted.socket);
+  return new Connection(accepted, socket, client, state);
 }

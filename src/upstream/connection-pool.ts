@@ -53,7 +53,9 @@ export class ConnectionPool implements Transport, ConnectionShare<Connection> {
   }
 
   send(request: OutgoingRequest, sink: CallSink): TransportCall {
-    return (this.#idle.pop() ?? this.#open()).carry(request, sink);
+    // A connection that is switched to another protocol never comes back: those in use stay for others.
+    const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
+    return connection.carry(request, sink);
   }
 
   close(): Promise<void> {

@@ -6,23 +6,33 @@ import {
   type RequestWriterOwner,
   ResponseReader,
   requestHead,
+  type Switched,
 } from '../http1/index.ts';
 import { Call, type CallCarrier } from './call.ts';
 import { readyEvent, reset } from './connect.ts';
 import type { ConnectionShare } from './connection-share.ts';
 import { lateBytesAreLikely } from './late-bytes.ts';
 import { lateness, type Phase } from './lateness.ts';
+import { type Reader, Reads } from './reads.ts';
 import { RequestProgress } from './request-progress.ts';
 import type { Slab } from './slab.ts';
+import { SwitchedStream } from './switched-stream.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
 
 /** Subtracted from a server's keep-alive time: its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
-export class Connection implements RequestWriterOwner, CallCarrier {
+export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   readonly #share: ConnectionShare<Connection>;
   readonly #socket: Socket;
+  readonly #reads = new Reads(this);
+  readonly #handlers = [
+    ['drain', () => this.#writer?.drained()],
+    ['end', () => this.#onEnd()],
+    ['error', (error: Error) => this.#onBroken(error)],
+    ['close', () => this.#onBroken(new Error('the connection was closed'))],
+  ] as const;
   readonly #response: ResponseReader;
   /** The slab that the next read fills. */
   #slab: Slab;
@@ -53,15 +63,9 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#bornAt = clock.monotonicMs();
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
     this.#idleMs = options.keepAliveMs;
-    this.#socket = connect(options, {
-      buffer: () => this.#slab.bytes,
-      callback: count => this.#onBytes(count),
-    });
+    this.#socket = connect(options, this.#reads);
     this.#socket.on(readyEvent(options), () => this.#onConnect());
-    this.#socket.on('drain', () => this.#writer?.drained());
-    this.#socket.on('end', () => this.#onEnd());
-    this.#socket.on('error', error => this.#onBroken(error));
-    this.#socket.on('close', () => this.#onBroken(new Error('the connection was closed')));
+    for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
   }
 
   /** Whether the connection is established. */
@@ -160,7 +164,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     this.#phase = 'waiting';
     this.#carried++;
     this.#paused = false;
-    this.#response.begin(request.method, sink);
+    this.#response.begin(request.method, sink, request.upgrade !== 'none');
     if (request.body === null) {
       this.#socket.write(requestHead(request), 'latin1');
       this.requestSent();
@@ -176,8 +180,11 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     }
   }
 
-  /** A read has filled the first `count` bytes of the slab. False: no more for now. */
-  #onBytes(count: number): boolean {
+  buffer(): Buffer {
+    return this.#slab.bytes;
+  }
+
+  take(count: number): boolean {
     // Unsolicited bytes could be taken for the response to the next request.
     if (this.#call === null) {
       this.close();
@@ -191,6 +198,7 @@ export class Connection implements RequestWriterOwner, CallCarrier {
     // The sink may have given the exchange up.
     if (this.#phaseNow() === 'closed') return false;
     if (this.#slab.lent) this.#slab = this.#share.slabs.replace(this.#slab);
+    if (this.#response.switched !== null) return this.#onSwitched(this.#response.switched);
     if (this.#response.over) this.#onAnswered();
     else if (this.#response.inBody) {
       this.#phase = 'answering';
@@ -202,6 +210,20 @@ export class Connection implements RequestWriterOwner, CallCarrier {
   /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
   #phaseNow(): Phase {
     return this.#phase;
+  }
+
+  /** Hands the socket to who asked for another protocol, and keeps nothing of it. Returns whether it is read from. */
+  #onSwitched({ fields, behind }: Switched): boolean {
+    const socket = this.#socket;
+    const sink = this.#call?.sink;
+    this.#phase = 'closed';
+    this.#call = null;
+    for (const [event, handler] of this.#handlers) socket.off(event, handler);
+    this.#slab.letGo();
+    this.#share.gone(this);
+    const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind);
+    sink?.switched(fields, stream);
+    return !socket.isPaused();
   }
 
   #onAnswered(): void {

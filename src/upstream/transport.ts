@@ -1,3 +1,4 @@
+import type { ByteStream, Fields } from '../core/index.ts';
 import type { OutgoingRequest, ResponseSink } from '../http1/index.ts';
 
 /** Why a request got no response, or not a whole one. */
@@ -21,6 +22,8 @@ export interface UpstreamFailure {
 
 /** Takes a response, or the failure that ends it: `fail` is the last call then. */
 export interface CallSink extends ResponseSink {
+  /** The upstream agreed to the protocol that was asked for, with these fields. The connection is the sink's; the last call. */
+  switched(fields: Fields, stream: ByteStream): void;
   fail(failure: UpstreamFailure): void;
 }
 

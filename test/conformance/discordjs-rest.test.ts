@@ -11,7 +11,7 @@ function clientOf({ gateway }: LimitedGateway, token: string): REST {
     api: `http://127.0.0.1:${gateway.port}`,
     version: '1',
     authPrefix: 'Bearer',
-    // Nothing is added to the waits that the gateway tells.
+    // Adds nothing to the waits that the gateway announces.
     offset: 0,
     // The library's seconds begin when it sends, the gateway's when a request arrives. Where a busy machine holds requests
     // up for longer than the slack, two of the library's seconds meet in one of the gateway's.
@@ -77,7 +77,7 @@ describe('@discordjs/rest', () => {
     expect(done).toBeGreaterThan(CHANNELS.length * 25 * 10);
   });
 
-  test('that shares its caller with another client waits as it is told, and gets through', async () => {
+  test('waits as announced when another client shares its caller, and gets through', async () => {
     const front = await startLimited(limits, json);
     const token = front.issuer.token();
     const [one, two] = [clientOf(front, token), clientOf(front, token)];
@@ -87,12 +87,12 @@ describe('@discordjs/rest', () => {
     await Promise.all(writes);
     expect(front.upstream.requests).toHaveLength(12);
     const { refused } = await responsesOf(front);
-    // Whoever is refused waits for the next window; nobody sends in vain a second time in one.
+    // A refused client waits for the next window and never sends twice in vain in one.
     expect(refused).toBeGreaterThan(0);
     expect(refused).toBeLessThanOrEqual(4);
   });
 
-  test('takes the refusal of the global limit for one, and waits as long as that says', async () => {
+  test('recognizes the refusal of the global limit, and waits as long as it says', async () => {
     const front = await startLimited({ ...limits, global: { user: '2/2s' } }, json);
     const rest = clientOf(front, front.issuer.token());
     const told: unknown[] = [];

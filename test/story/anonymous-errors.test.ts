@@ -50,7 +50,7 @@ function expectUnavailable(response: Response): void {
   expect(header(response, 'retry-after')).toBe('1');
 }
 
-test('both endpoints serve, and tell what is wrong with a request as the error object', async () => {
+test('both endpoints serve, and report a wrong request as the error object', async () => {
   const provider = await startProvider();
   onTestFinished(() => provider.close());
   const redirectUri = provider.callbackUri;

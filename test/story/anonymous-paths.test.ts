@@ -22,7 +22,7 @@ async function front(...named: Record<string, unknown>[]) {
   return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, config: { cors, routes } }) };
 }
 
-describe('a path under /v1/anonymous that is none of the two', () => {
+describe('a path under /v1/anonymous other than the two', () => {
   test.each([
     ...[
       'POST /v1/anonymous/auth%20',

@@ -15,7 +15,7 @@ async function front(redirectUri?: string) {
 }
 
 describe('the authorization url', () => {
-  test('is told to everyone, with the client, the redirect uri, the response type and the scope in it', async () => {
+  test('is returned to everyone, with the client, the redirect uri, the response type and the scope', async () => {
     const { issuer, gateway, upstream } = await front();
     const response = await gateway.ask(GET);
     expect(response).toMatchObject({ status: 200, reason: 'OK', complete: true });
@@ -54,18 +54,18 @@ describe('the authorization url', () => {
   });
 
   test.each([
-    ['a token that is none', ['Authorization: Bearer none']],
+    ['an invalid token', ['Authorization: Bearer none']],
     ['another scheme', ['Authorization: Basic Zm9vOmJhcg==']],
     ['an expired token', ['expired']],
     ['a cookie', ['Cookie: a=b']],
-  ])('is told also to who sends %s', async (_, lines) => {
+  ])('is also returned to a client that sends %s', async (_, lines) => {
     const { issuer, gateway } = await front();
     const sent = lines.map(line => (line === 'expired' ? issuer.bearer({ exp: 1 }) : line));
     expect((await gateway.ask(head('GET /v1/anonymous/authorize-url', ...sent))).status).toBe(200);
     expect(await gateway.metric('weir_tokens_total')).toEqual(new Map());
   });
 
-  test('is told also where a query or a body came along, and the connection stays in step', async () => {
+  test('is also returned if a query or a body came along, and the connection stays in step', async () => {
     const { gateway } = await front();
     const client = await gateway.connect();
     const plain = await client.ask(GET);

@@ -25,7 +25,7 @@ async function front(script: Script) {
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-describe('a response that is none is a 502, and the next request is served on another upstream connection', () => {
+describe('something that is not a response is a 502, and the next request is served on another upstream connection', () => {
   test.each([
     ['nothing but a close', '', 'close'],
     ['nothing but a reset', '', 'reset'],
@@ -105,7 +105,7 @@ describe('a response that breaks off reaches the client as one that breaks off',
       'close',
     ],
     ['chunks, closed inside one', `${OK}Transfer-Encoding: chunked\r\n\r\n9c40\r\n${long}`, 'close'],
-    ['a chunk size that is none', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n`, 'keep'],
+    ['an invalid chunk size', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n`, 'keep'],
     [
       'a chunk longer than its size',
       `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
@@ -143,7 +143,7 @@ describe('bytes behind a response', () => {
     expect(client.received.toString()).not.toContain('poisoned');
   });
 
-  test('on an idle connection are read by nobody, 500 times', async () => {
+  test('on an idle connection never reach a client, 500 times', async () => {
     const { upstream, client } = await front(responseOk);
     for (let round = 0; round < 500; round++) {
       expect((await client.ask(head(`GET /${round}`))).body.toString()).toBe('ok');

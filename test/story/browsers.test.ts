@@ -32,7 +32,7 @@ describe('a preflight', () => {
     expect(front.upstream.requests).toHaveLength(0);
   });
 
-  test('draws on the global limit of its address and on nothing else', async () => {
+  test('draws only on the global limit of its address', async () => {
     const front = await start();
     const responses = await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
     expect(statusesOf(responses)).toEqual([204, 204, 204, 204, 429]);
@@ -96,7 +96,7 @@ describe('a preflight', () => {
     ['DELETE /v1/anonymous/auth', false],
     ['GET /v1/anonymous/authorize-url', true],
     ['POST /v1/anonymous/authorize-url', false],
-  ])('to an anonymous endpoint is told its own method: %s', async (methodAndPath, leave) => {
+  ])('to an anonymous endpoint lists the method of that endpoint: %s', async (methodAndPath, leave) => {
     const [method, path] = methodAndPath.split(' ');
     const front = await start();
     const response = await askOnce(
@@ -210,7 +210,7 @@ describe('a preflight for a route that leaves them to its service', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('draws on the global limit of its address and on nothing else', async () => {
+  test('draws only on the global limit of its address', async () => {
     const front = await startOwn();
     const responses = await askTimes(front, 5, 'OPTIONS /own/1', ...asks('POST'));
     expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);

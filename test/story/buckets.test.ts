@@ -22,7 +22,7 @@ describe('a bucket with a main parameter', () => {
     );
   });
 
-  test('tells the same hash to all callers', async () => {
+  test('sends all callers the same hash', async () => {
     const front = await startLimited(limits);
     const one = await askOnce(front, 'GET /channels/1/messages', front.issuer.bearer());
     const two = await askOnce(front, 'GET /channels/1/messages', front.issuer.bearer({ sub: 'bob' }));
@@ -236,7 +236,7 @@ describe('120 requests of one caller at the same time', () => {
     expect(front.upstream.requests).toHaveLength(50);
   });
 
-  test('on a bucket of 50 in 10 seconds: each of 50 is told another Remaining', async () => {
+  test('on a bucket of 50 in 10 seconds: each of 50 gets a different Remaining', async () => {
     const front = await startLimited({
       global: plenty,
       buckets: { all: { user: '50/10s' } },

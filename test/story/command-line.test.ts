@@ -146,7 +146,7 @@ describe('weir', () => {
     expect(second).toMatch(/^Run "weir( \w+)? --help" for usage\.$/);
   });
 
-  it('tells an older Node.js apart before it reads anything that one could not', async () => {
+  it('rejects an older Node.js before it loads anything that one cannot read', async () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })`;
     const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
     expect(await node(['--import', preload, 'src/main.ts', '--version'])).toEqual({
@@ -205,12 +205,12 @@ describe('weir check', () => {
   it('passes the shipped files', async () => {
     expect(await weir(['check', 'config/gateway.yaml'], SECRET)).toEqual({
       code: 0,
-      out: 'config/gateway.yaml: ok, 5 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
+      out: 'config/gateway.yaml: ok, 6 routes, 3 upstreams, provider https://id.example.com/realms/main, limits of config/limits.yaml (4 buckets on 5 lines)\n',
       err: '',
     });
   });
 
-  it('passes a file with a warning, which it tells', async () => {
+  it('passes a file with a warning, and prints it', async () => {
     const file = await configOf(WITH_WARNING);
     expect(await weir(['check', '--config', file])).toEqual({
       code: 0,
@@ -226,7 +226,7 @@ describe('weir check', () => {
     });
   });
 
-  it('fails on mistakes, and tells all of them', async () => {
+  it('fails on errors, and prints all of them', async () => {
     const file = await configOf(WITH_MISTAKES);
     expect(await weir(['check', `--config=${file}`])).toEqual({
       code: 1,
@@ -257,7 +257,7 @@ describe('weir check', () => {
     });
   });
 
-  it('tells the same as JSON', async () => {
+  it('reports the same as JSON', async () => {
     const file = await configOf(WITH_MISTAKES);
     const failed = await weir(['check', '--format', 'json', '--config', file]);
     expect(failed.code).toBe(1);
@@ -289,7 +289,7 @@ describe('weir check', () => {
       ok: true,
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
-      routes: 5,
+      routes: 6,
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
       buckets: 4,
@@ -299,7 +299,7 @@ describe('weir check', () => {
     });
   });
 
-  it('tells hints, on which it never fails', async () => {
+  it('prints hints, on which it never fails', async () => {
     const file = await configOf(`${SOUND}limits: limits.yaml\n`);
     const limits = join(dirname(file), 'limits.yaml');
     await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
@@ -310,7 +310,7 @@ describe('weir check', () => {
     expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
   });
 
-  it('tells the mistakes of limits.yaml with those of gateway.yaml, each with its file', async () => {
+  it('prints the errors of limits.yaml with those of gateway.yaml, each with its file', async () => {
     const file = await configOf(`${WITH_MISTAKES}limits: limits.yaml\n`);
     const limits = join(dirname(file), 'limits.yaml');
     await writeFile(limits, 'failed_verifications: 0/1m\n');
@@ -339,7 +339,7 @@ describe('weir explain', () => {
     return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
   }
 
-  it('tells the route with its policies, and which others match as well', async () => {
+  it('shows the route with its policies, and which others match', async () => {
     expect(await explain('GET', '/v1/users/7?full=yes')).toEqual({
       code: 0,
       facts: [
@@ -364,7 +364,7 @@ describe('weir explain', () => {
     });
   });
 
-  it('tells the policies that the file sets', async () => {
+  it('shows the policies that the file sets', async () => {
     const { facts } = await explain('PUT', '/v1/files/a;v=1');
     expect(facts).toEqual(
       expect.arrayContaining([
@@ -470,7 +470,7 @@ describe('weir explain', () => {
     expect(facts.at(-1)).toBe(`address: ${address} ${text}`);
   });
 
-  it('ends with 78 when the configuration has mistakes', async () => {
+  it('exits with 78 when the configuration has errors', async () => {
     const file = await configOf(WITH_MISTAKES);
     const { code, out, err } = await weir(['explain', 'GET', '/', '--config', file]);
     expect({ code, out }).toEqual({ code: 78, out: '' });
@@ -578,7 +578,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
     );
   });
 
-  it('says that the gateway itself tells where to sign in', async () => {
+  it('says that the gateway itself returns where to sign in', async () => {
     const { code, facts } = await explain('HEAD', '/v1/anonymous/authorize-url/');
     expect(code).toBe(0);
     expect(facts).toEqual(
@@ -600,7 +600,7 @@ routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: 
     expect(facts).toContain(`refused: ${why}`);
   });
 
-  it('says that nobody can sign in without a provider', async () => {
+  it('says that without a provider there is no sign-in', async () => {
     const { code, out } = await weir([
       'explain',
       'POST',

@@ -88,7 +88,7 @@ describe('the pages of the demo’s provider', () => {
     expect(await browser.nameFor(bob.code)).toBe('bob');
   });
 
-  test('show no code where there is none', async () => {
+  test('show no code if there is none', async () => {
     const { demo: running } = await demo();
     const response = await fetch(`http://127.0.0.1:${running.ports.provider}/callback?error=access_denied`);
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('access_denied')]);

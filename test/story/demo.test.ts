@@ -89,7 +89,7 @@ describe('the demo', () => {
     return demo.paste(pattern, variables);
   }
 
-  it('shows lines that all work when they are pasted', async () => {
+  it('prints lines that all work when pasted', async () => {
     expect(demo.curlLines.length).toBeGreaterThan(10);
     const env = { ...process.env, ...variables, CODE: 'spent' };
     for (const line of demo.curlLines)
@@ -123,7 +123,7 @@ describe('the demo', () => {
     expect(await paste(/guessed/)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
   });
 
-  it('tells the backend who calls, and nothing that a client forged', async () => {
+  it('tells the backend who calls, and passes on nothing forged', async () => {
     const { headers } = JSON.parse(await paste(/\$TOKEN.*echo$/));
     expect(headers).toEqual(
       expect.arrayContaining([
@@ -147,7 +147,7 @@ describe('the demo', () => {
     expect(await paste(/ticks$/)).toContain('data: tick 5 of 5');
   });
 
-  it('answers by itself where there is no route and where the path climbs', async () => {
+  it('responds itself where there is no route and where the path climbs', async () => {
     expect(await paste(/nowhere$/)).toMatch(/^HTTP\/1.1 404 .*"code":5,/s);
     expect(await paste(/\.\./)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
   });

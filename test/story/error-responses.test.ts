@@ -10,8 +10,8 @@ const WORD = 'Xyzzy';
 
 describe('an error of the gateway is the error object, in one form for all', () => {
   test.each([
-    ['a target that is none', 400, 3, 'close', head(`GET /${WORD}/../a`)],
-    ['a Host that is none', 400, 3, 'close', `GET /a HTTP/1.1\r\nHost: ${WORD}/\r\n\r\n`],
+    ['an invalid target', 400, 3, 'close', head(`GET /${WORD}/../a`)],
+    ['an invalid Host', 400, 3, 'close', `GET /a HTTP/1.1\r\nHost: ${WORD}/\r\n\r\n`],
     ['bytes that are no request', 400, 3, 'close', `${WORD}\r\n\r\n`],
     ['a line that ends in LF', 400, 3, 'close', `GET /${WORD} HTTP/1.1\nHost: a\n\n`],
     ['a version that there is not', 505, 3, 'close', `GET /${WORD} HTTP/1.2\r\nHost: a\r\n\r\n`],
@@ -47,7 +47,7 @@ describe('an error of the gateway is the error object, in one form for all', () 
     expect((await client.ask(head('GET /nowhere'))).status).toBe(404);
   });
 
-  test('each has an id of its own, which the log has, too', async () => {
+  test('each has its own id, which is also in the log', async () => {
     const gateway = await startGateway({
       upstreamPort: await freePort(),
       config: { log: { level: 'info', access: true } },

@@ -26,7 +26,7 @@ test('a client that waits for 100 gets it, sends its body and gets its response'
   expect((await client.ask(head('GET /next'))).status).toBe(200);
 });
 
-test('100 comes once an upstream connection is held, and not when there is none', async () => {
+test('100 comes once there is an upstream connection, and not without one', async () => {
   const gateway = await startGateway({ upstreamPort: await freePort() });
   const client = await gateway.connect();
   const response = await client.ask(EXPECT);

@@ -60,7 +60,7 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
 }
 
 describe('weir explain, of limits', () => {
-  it('tells each limit that a request meets, for each class of callers, and where it is written', async () => {
+  it('lists each limit on a request for each class of callers, and where it is written', async () => {
     expect(await explain(['GET', '/v1/channels/a%20b/messages'])).toEqual([
       'upstream 429: rewritten unless clients of the gateway understand it',
       'bucket: messages (limits.yaml:5)',
@@ -82,7 +82,7 @@ describe('weir explain, of limits', () => {
     ]);
   });
 
-  it('tells where the global limit of each class is written', async () => {
+  it('shows where the global limit of each class is written', async () => {
     const of = async (limits: string) =>
       (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.includes('global limit'));
     expect(await of('keys_per_caller: 9\nglobal:\n  bot: 60/1s\n  address: off\n')).toEqual([
@@ -97,7 +97,7 @@ describe('weir explain, of limits', () => {
     ]);
   });
 
-  it('tells what a route says of the global limit, of 429s and of browsers, and classes without a number', async () => {
+  it('shows the policies of a route for the global limit, 429s and browsers, and classes without a quota', async () => {
     const facts = await explain(['HEAD', '/v1/feeds/7']);
     expect(facts.slice(0, 11)).toEqual([
       'upstream 429: passed on unchanged',
@@ -117,7 +117,7 @@ describe('weir explain, of limits', () => {
     );
   });
 
-  it('tells which class stands in for one without a number, and the restrictions of webhooks', async () => {
+  it('shows which class stands in for one without a quota, and the restrictions of webhooks', async () => {
     const facts = await explain(['POST', '/v1/hooks/1/secret']);
     expect(facts).toContain(
       'as an address: bucket: 7 in 1h, fixed window, as for users: it has no quota for addresses (limits.yaml:11)',
@@ -146,7 +146,7 @@ describe('weir explain, of limits', () => {
     ['address', '/v1/channels/7/messages', ['without a token']],
     ['user', '/v1/channels/7/messages', ['as a user']],
     ['bot', '/v1/hooks/1/x', ['caller', 'as an address']],
-  ])('tells with --as %s of %s the limits of %j alone', async (as, path, labels) => {
+  ])('shows with --as %s for %s only the limits of %j', async (as, path, labels) => {
     const facts = CALLERS(await explain(['GET', path, '--as', as]));
     expect([...new Set(facts.map(fact => fact.replace(/:.*/, '')))]).toEqual(labels);
   });
@@ -166,7 +166,7 @@ describe('weir explain, of limits', () => {
     ]);
   });
 
-  it('tells that an address is never restricted', async () => {
+  it('says that an address is never restricted', async () => {
     const facts = await explain(['GET', '/v1/feeds/7', '--as', 'address:192.0.2.7']);
     expect(facts.filter(fact => fact.startsWith('restrictions'))).toEqual([
       'restrictions: none: 192.0.2.7 is among never_restrict (limits.yaml:3)',
@@ -175,7 +175,7 @@ describe('weir explain, of limits', () => {
     expect(others.join('\n')).toContain('restrictions: the address for 10m');
   });
 
-  it('shows the hash that clients are told, and where the scope is written', async () => {
+  it('shows the hash that clients see, and where the scope is written', async () => {
     const hashOf = async (path: string, limits: string) =>
       (await explain(['GET', path], GATEWAY, limits)).find(fact => fact.startsWith('bucket hash'));
     const byRoute = `bucket_hash: route\n${LIMITS}`;

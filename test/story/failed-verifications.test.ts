@@ -155,7 +155,7 @@ describe('an address that spends its budget of failed verifications', () => {
     expect((await gateway.ask(head('GET /v1/anonymous/authorize-url'))).status).toBe(200);
   });
 
-  test('starts afresh when it has waited as long as it was told to', async () => {
+  test('starts afresh after the announced wait', async () => {
     const { issuer, gateway } = await front({ limits: { failed_verifications: '2/1s' } });
     const forged = forger(issuer);
     for (let round = 0; round < 2; round += 1) {
@@ -169,7 +169,7 @@ describe('an address that spends its budget of failed verifications', () => {
 });
 
 describe('the budget is spent', () => {
-  test('by tokens of keys that nobody knows, whatever they say of their age', async () => {
+  test('by tokens of unknown keys, whatever age they claim', async () => {
     const { issuer, gateway } = await front({ tokens: { key_set: { cooldown: '1h' } } });
     const client = await gateway.connect();
     const statuses: number[] = [];

@@ -135,7 +135,7 @@ describe('a caller with a token', () => {
     return { ...limited, bearer };
   };
 
-  test('has a share of its own, at whatever address and with whichever of its tokens', async () => {
+  test('has its own share, across addresses and tokens', async () => {
     const { gateway, upstream, bearer, issuer } = await users({
       config: { trusted_proxies: ['127.0.0.1'], log: { level: 'silent', access: false } },
     });
@@ -158,7 +158,7 @@ describe('a caller with a token', () => {
   });
 });
 
-test('a met cap is told by its name in the log and in a metric', async () => {
+test('a reached cap is named in the log and in a metric', async () => {
   const { gateway, upstream } = await front({
     api: { max_requests: 2, max_requests_per_caller: '50%' },
     config: { trusted_proxies: ['127.0.0.1'], log: { level: 'info', access: true } },

@@ -110,7 +110,7 @@ describe('without a trusted proxy', () => {
     expect(values(request.fields, 'x-auth')).toEqual(['mine']);
   });
 
-  test('names that a service has a use of its own for can be kept, whatever their spelling', async () => {
+  test('names that a service uses itself can be kept, however they are spelled', async () => {
     const config = {
       forwarding_headers: { remove: ['X-Edge'], keep: ['X-Host', 'X-Forwarded-Prefix', 'Remote-User'] },
     };
@@ -235,7 +235,7 @@ describe('a request id', () => {
   });
 
   test.each(['', 'a b', 'a\xe9', 'a/b', 'a'.repeat(65)])(
-    'of a trusted peer is replaced when it is none: %j',
+    'of a trusted peer is replaced if it is invalid: %j',
     async id => {
       const request = await forwarded([`X-Request-Id: ${id}`], TRUSTED);
       expect(values(request.fields, 'x-request-id')).toEqual([

@@ -73,7 +73,7 @@ describe('on the way to the upstream', () => {
     },
   );
 
-  test('fields that a client repeats are judged anew for another version or method', async () => {
+  test('fields that a client repeats are checked again for another version or method', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const chunked = inChunks('POST /a', ['x']);

@@ -51,7 +51,7 @@ describe('a Host that could be read in two ways', () => {
     ['a port that is no number', 'Host: a.test:http\r\n'],
     ['a port that there is not', 'Host: a.test:65536\r\n'],
     ['a port of five nines', 'Host: a.test:99999\r\n'],
-    ['an IPv6 address that is none', 'Host: [:::]\r\n'],
+    ['an invalid IPv6 address', 'Host: [:::]\r\n'],
     ['two ports', 'Host: a.test:80:81\r\n'],
     ['an escape', 'Host: a%2etest\r\n'],
     ['a backslash', 'Host: a.test\\b\r\n'],
@@ -141,7 +141,7 @@ describe('a request that asks for something else than a resource', () => {
     expect(upstream.connections).toEqual([]);
   });
 
-  test('of a client of HTTP/2 is told which versions there are', async () => {
+  test('from an HTTP/2 client is told the supported versions', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const session = connect(`http://127.0.0.1:${gateway.port}`);
@@ -175,7 +175,7 @@ describe('a request that asks for something else than a resource', () => {
     },
   );
 
-  test('is told the methods of an anonymous endpoint there', async () => {
+  test('on an anonymous endpoint lists the allowed methods', async () => {
     const front = await startLimited({});
     const response = await askOnce(front, 'TRACE /v1/anonymous/auth');
     expect(response.status).toBe(405);

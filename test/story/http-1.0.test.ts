@@ -49,7 +49,7 @@ test('a body by length passes', async () => {
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
 });
 
-test('chunks in HTTP/1.0 are refused, since nobody agrees about them', async () => {
+test('chunks in HTTP/1.0 are refused, since implementations disagree about them', async () => {
   const { upstream, client } = await front();
   await client.send(`${request('POST /a', 'Transfer-Encoding: chunked')}5\r\nhello\r\n0\r\n\r\n`);
   await expectRejected(client);

@@ -178,7 +178,7 @@ describe('a key by which others than the issuer can sign', () => {
     expect(await gateway.metric('weir_key_set_keys')).toEqual(new Map([['', 1]]));
   });
 
-  test('is told in the log by its name and its flaw, once for as long as it is shown', async () => {
+  test('is logged with its name and flaw, once for as long as it is published', async () => {
     const issuer = await startIssuer();
     const weak = exponentOne('one');
     issuer.provider.keys = keySet(issuer.key.jwk, weak);
@@ -214,7 +214,7 @@ describe('a key by which others than the issuer can sign', () => {
     expect(told()).toEqual([exponent, roca, exponent]);
   });
 
-  test('is told as the reason where the set has no other', async () => {
+  test('is given as the reason if the set has no other key', async () => {
     const issuer = await startIssuer();
     issuer.provider.keys = keySet(exponentOne('one'));
     const { gateway } = await startIdentityGateway({ issuer: issuer.url, ...QUICK });
@@ -263,7 +263,7 @@ describe('an issuer that is away at the start', () => {
           { path: '/optional', authentication: 'optional' },
           { path: '/open', authentication: 'none' },
         ],
-        // Waiting for keys is no failure of whoever waits.
+        // Waiting for keys does not count as a failure of the client.
         limits: { failed_verifications: '1/1m' },
         ...QUICK,
       });

@@ -135,7 +135,7 @@ describe('the address of a client behind trusted proxies', () => {
     expect(await isKnown(front, from('2001:db8::2'))).toBe(true);
   });
 
-  test('is the peer where it forges 1,200 entries of its own', async () => {
+  test('is the peer if it forges 1,200 entries', async () => {
     const front = await startLimited(limits, { config: { trusted_proxies: ['10.0.0.0/8'] } });
     expect(await isKnown(front)).toBe(false);
     const forged = Array.from({ length: 1_200 }, (_, i) => `1.2.${i >> 8}.${i & 255}`).join(',');

@@ -33,7 +33,7 @@ describe('answers of a limited route', () => {
     expect(front.upstream.requests).toHaveLength(3);
   });
 
-  test('tell the same Reset and the same bucket throughout a window, and a Reset-After that falls', async () => {
+  test('have the same Reset and bucket throughout a window, and a falling Reset-After', async () => {
     const front = await startLimited(limits);
     const before = Date.now() / 1_000;
     const responses = await askTimes(front, 4, 'GET /things/1', front.issuer.bearer());
@@ -76,7 +76,7 @@ describe('answers of a limited route', () => {
     expect(rateOf(bot).bucket).toBe(rateOf(user).bucket);
   });
 
-  test('carry them whatever the upstream says, in place of its own', async () => {
+  test('carry them in place of those of the upstream', async () => {
     const front = await startLimited(limits, {
       upstream: exchange =>
         exchange.answer(500, ['X-RateLimit-Limit', '99', 'x-ratelimit-bucket', 'theirs', 'Via', '1.1 a']),
@@ -93,7 +93,7 @@ describe('answers of a limited route', () => {
     expect(rateOf(response).remaining).toBe(2);
   });
 
-  test('tell a Reset-After above 0 when the window closed while the upstream worked', async () => {
+  test('have a Reset-After above 0 when the window closed while the upstream worked', async () => {
     const front = await startLimited(
       { ...limits, buckets: { reads: { main: 'id', user: '3/1s' } } },
       {

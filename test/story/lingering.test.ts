@@ -40,7 +40,7 @@ test('a client that never stops sending behind its refusal is cut off all the sa
   expect(await connections()).toBe(0);
 }, 15_000);
 
-test('requests that were sent behind a refused one cost the client nothing of its response', async () => {
+test('requests sent after a refused one do not cost the client any of its response', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   const client = await gateway.connect();

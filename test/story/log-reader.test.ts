@@ -3,7 +3,7 @@ import { startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-test('a gateway whose log reader has died serves on, and ends when it is told to', async () => {
+test('a gateway whose log reader has died keeps serving, and stops when asked to', async () => {
   const upstream = await startUpstream();
   const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
   gateway.process.stdout?.destroy();

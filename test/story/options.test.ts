@@ -37,7 +37,7 @@ describe('OPTIONS *', () => {
     },
   );
 
-  test('draws on the global limit of its address, whatever token it brings, and on nothing else', async () => {
+  test('draws only on the global limit of its address, whatever token it carries', async () => {
     const front = await startLimited(limits);
     const responses = await askTimes(front, 4, 'OPTIONS *', front.issuer.bearer());
     expect(statusesOf(responses)).toEqual([204, 204, 204, 429]);

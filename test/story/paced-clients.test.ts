@@ -40,7 +40,7 @@ async function pace(front: LimitedGateway, name: string, units: number): Promise
   return wrong;
 }
 
-test('a client that goes by any one of the numbers is never refused when it has waited as told but for some ms', async () => {
+test('a client that follows any one of the numbers is never refused, even some ms early', async () => {
   const quotas = [1, 2, 5, 20];
   const front = await startLimited({
     buckets: Object.fromEntries(quotas.map(units => [`of_${units}`, { user: `${units}/1s` }])),

@@ -75,7 +75,7 @@ describe('the package', () => {
     }
   });
 
-  it('imports no package of the development, such as the provider of the demo', async () => {
+  it('imports no development dependency, such as the provider of the demo', async () => {
     const { devDependencies } = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
     expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(['oidc-provider', 'jose']));
     const scripts = files.filter(name => name.endsWith('.js'));

@@ -128,7 +128,7 @@ test('a client that sends faster than it is served is made to wait, and gets eve
   await sent;
 });
 
-test('a response is finished whoever asks for a tunnel behind it', async () => {
+test('a response is finished even if a request for a tunnel follows', async () => {
   const body = Buffer.alloc(16 * 1024 * 1024, 'a');
   const { client } = await front(async exchange => {
     await exchange.answer(200, [], body);

@@ -97,7 +97,7 @@ describe('a provider that', () => {
     expect([issuer.provider.tokenRequests.length, again.tokenRequests.length]).toEqual([0, 1]);
   });
 
-  test('is asked by more than may ask at once is asked by no more, and the others are told to come again', async () => {
+  test('gets no more concurrent requests than allowed, and the other clients are told to retry', async () => {
     const { issuer, gateway } = await front({ provider: { max_in_flight: 3 } });
     const responses: (() => void)[] = [];
     const token = issuer.provider.token;

@@ -69,7 +69,7 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   expect(await plain.client.call('acl', 'log')).toEqual([]);
 });
 
-test('a wrong password is told in the log, without the password', async () => {
+test('the log reports a wrong password without showing it', async () => {
   const server = await startRedis();
   onTestFinished(() => server.close());
   await server.client.call('acl', 'setuser', 'gate', 'on', '>right-password', '~*', '+@all');

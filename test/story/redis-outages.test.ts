@@ -120,7 +120,7 @@ test('a limit that is shared by two gateways is halved by each of them alone, an
 });
 
 describe('on_failure', () => {
-  test('open lets every request pass, without headers that nobody enforces', async () => {
+  test('open lets every request pass, without headers that are not enforced', async () => {
     const limits = {
       global: { address: 'off' },
       buckets: { all: { address: '2/1h' } },

@@ -60,7 +60,7 @@ async function expectRestricted(fronts: readonly LimitedGateway[], target: strin
 }
 
 describe('what two gateways see of one offender is added up', () => {
-  test('ten invalid requests over two gateways, of which eight are borne, restrict the address at both', async () => {
+  test('ten invalid requests over two gateways, of which eight are allowed, restrict the address at both', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     for (const front of fronts) {
       expect(statusesOf(await askTimes(front, 5, 'GET /a'))).toEqual(Array(5).fill(401));
@@ -72,7 +72,7 @@ describe('what two gateways see of one offender is added up', () => {
     expect(Math.abs(Number(waits[0]?.['retry_after']) - Number(waits[1]?.['retry_after']))).toBeLessThan(1);
   });
 
-  test('eight are borne', async () => {
+  test('eight are allowed', async () => {
     const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
     for (const front of fronts) await askTimes(front, 4, 'GET /a');
     await sleep(KNOWN_MS);
@@ -238,7 +238,7 @@ test.each([9e15, 1e17, 2 ** 63, 1e308])(
   },
 );
 
-test('two gateways on a Redis Cluster add up what they see of many offenders and tell each other', async () => {
+test('two gateways on a Redis Cluster add up what they see of many offenders and inform each other', async () => {
   const cluster = await startRedisCluster();
   onTestFinished(() => cluster.close());
   const [node] = cluster.servers;
@@ -269,7 +269,7 @@ test('two gateways on a Redis Cluster add up what they see of many offenders and
   expect((await fronts[0]?.gateway.ask(head('GET /open/a')))?.status).toBe(200);
 });
 
-test('with on_failure: closed a gateway is ready when Redis has told it what the others know, and not before', async () => {
+test('with on_failure: closed a gateway is ready only once it has read from Redis what the others know', async () => {
   const first = await startReplica(invalidRequests);
   await askTimes(first, 9, 'GET /a');
   await waitFor('it is told', async () => (await first.gateway.metric('weir_store_untold')).get('') === 0);
@@ -307,7 +307,7 @@ test('20,000 requests with 401 cost a few hundred commands at most', async () =>
   expect((await commandCalls()) - before).toBeLessThan(100 + 20 * seconds);
 });
 
-test('what gateways tell each other holds no address, no principal, no token and no secret of a path', async () => {
+test('what gateways send each other contains no address, no principal, no token and no secret of a path', async () => {
   const monitor = await monitorRedis(redis.port);
   const hook = secret('webhook-token-in-the-path-4711');
   const subject = secret('subject-of-the-principal-1234');

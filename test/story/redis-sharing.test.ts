@@ -49,7 +49,7 @@ test('of 300 parallel requests through three gateways exactly the limit passes',
   expect(count(statuses, 429)).toBe(250);
 });
 
-test('all gateways tell one Reset and count down one Remaining', async () => {
+test('all gateways report one Reset and count down one Remaining', async () => {
   const limits = {
     global: { address: 'off' },
     buckets: { all: { address: '9/1h' } },

@@ -45,7 +45,7 @@ describe('why a token is refused', () => {
     ]);
   });
 
-  test('is told of every request with it, also of one that was remembered as bad', async () => {
+  test('is logged for every request with it, even if it was remembered as bad', async () => {
     const { issuer, gateway } = await front();
     const forged = `${issuer.bearer().slice(0, -8)}AAAAAAAA`;
     const client = await gateway.connect();
@@ -53,7 +53,7 @@ describe('why a token is refused', () => {
     expect(accessLines(gateway).map(line => line['tokenRefused'])).toEqual(Array(3).fill('signature'));
   });
 
-  test('is told where a token ends while its request is under way', async () => {
+  test('is logged if a token ends while its request is in flight', async () => {
     const { issuer, gateway } = await front({
       tokens: { leeway: '0s' },
       routes: [{ path: '/until-expiry', close_at_expiry: true }],

@@ -21,7 +21,7 @@ function logged(gateway: GatewayProcess, message: string): Promise<void> {
 }
 
 describe('weir serve', () => {
-  it('reads its files again at SIGHUP, and goes on', async () => {
+  it('reads its files again on SIGHUP, and keeps running', async () => {
     const gateway = await running();
     gateway.signal('SIGHUP');
     await logged(gateway, 'the configuration is unchanged');
@@ -85,7 +85,7 @@ describe('the status', () => {
     }
   });
 
-  it('shows a mistake as it is written, without its being one of the page', async () => {
+  it('shows an error as written, without its becoming a part of the page', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     await changeConfig(gateway, { '<script>alert(1)</script>': {} });

@@ -73,7 +73,7 @@ describe('a changed number', () => {
     expect(statusesOf(await askTimes(front, 2, 'GET /things/2', bearer))).toEqual([200, 429]);
   });
 
-  it('of offences that are borne does so too, and whoever may not be restricted any more is released', async () => {
+  it('of allowed offences does so too, and addresses that may no longer be restricted are released', async () => {
     const front = await startLimited({ global: 'off', invalid_requests: 'off' });
     const ask = async () => (await askOnce(front, 'GET /a')).status;
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(401);
@@ -92,7 +92,7 @@ describe('a changed number', () => {
     expect(await ask()).toBe(401);
   });
 
-  it('of the failed verifications that are borne counts for those that were counted', async () => {
+  it('of allowed failed verifications applies to those already counted', async () => {
     const limits = (n: number) => ({ global: 'off', failed_verifications: `${n}/10m` });
     const front = await startLimited(limits(3));
     const forged = (n: number) => `${front.issuer.bearer({ jti: n }).slice(0, -6)}AAAAAA`;
@@ -109,7 +109,7 @@ describe('a changed number', () => {
 });
 
 describe('a bad file', () => {
-  it('changes nothing, and is told once with all its mistakes', async () => {
+  it('changes nothing, and is reported once with all its errors', async () => {
     const front = await limited({ user: '5/1m' });
     const { gateway } = front;
     const bearer = front.issuer.bearer();
@@ -334,7 +334,7 @@ describe('callers and their provider', () => {
     expect(issuer.provider.keyFetches).toBe(fetches);
   });
 
-  it('are told by the schemes of the new configuration on connections that they have used before', async () => {
+  it('are read by the schemes of the new configuration on connections used before', async () => {
     const issuer = await startIssuer();
     const { gateway } = await startGatewayOf(issuer);
     const client = await gateway.connect();
@@ -347,7 +347,7 @@ describe('callers and their provider', () => {
     expect((await client.ask(request)).status).toBe(401);
   });
 
-  it('are judged anew when the rules for tokens change', async () => {
+  it('are checked again when the rules for tokens change', async () => {
     const issuer = await startIssuer();
     const { gateway } = await startGatewayOf(issuer);
     const request = head('GET /a', issuer.bearer());
@@ -443,7 +443,7 @@ describe('callers and their provider', () => {
     expect((await gateway.admin('/status')).text + gateway.logLines.join('')).not.toContain('second+secret');
   });
 
-  it('are waited for by nobody when the gateway itself has no keys yet', async () => {
+  it('do not delay a configuration when the gateway has no keys yet', async () => {
     const issuer = await startIssuer();
     issuer.provider.keys = response => response.writeHead(500).end();
     const { gateway } = await startIdentityGateway({ issuer: issuer.url });

@@ -5,7 +5,7 @@ import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, NoResponse, startUpstream, values } from '../support/wire/index.ts';
 
-/** A body that is a request, for whoever loses count. */
+/** A body that is a request, for a parser that loses count. */
 const INNER = 'GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
 const METHODS = [
   'GET',
@@ -49,7 +49,7 @@ describe('a body that looks like a request', () => {
     expect(upstream.requests.map(request => request.target)).toEqual(['/outer', '/next']);
   });
 
-  test('stays a body when every byte comes by itself', async () => {
+  test('stays a body when it arrives byte by byte', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port });
     const client = await gateway.connect();

@@ -32,7 +32,7 @@ test('a response whose length Connection names ends where it does, and the next 
 });
 
 describe('a response without a body', () => {
-  test('to HEAD tells the length that GET would have, and the connection goes on', async () => {
+  test('to HEAD has the length that GET would have, and the connection stays open', async () => {
     const { upstream, client } = await front(bytes('HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n'));
     for (let i = 0; i < 2; i++) {
       const response = await client.ask(head('HEAD /a'));
@@ -49,7 +49,7 @@ describe('a response without a body', () => {
     }
   });
 
-  test('is a 304 that tells the length of what was not sent', async () => {
+  test('is a 304 with the length of what was not sent', async () => {
     const { client } = await front(
       bytes('HTTP/1.1 304 Not Modified\r\nContent-Length: 12345\r\nETag: "a"\r\n\r\n'),
     );
@@ -223,7 +223,7 @@ describe('a status', () => {
     expect(await client.ask(head('GET /a'))).toMatchObject({ status, reason, complete: true });
   });
 
-  test('comes with a Location that nobody follows or rewrites', async () => {
+  test('keeps its Location, which the gateway neither follows nor rewrites', async () => {
     const location = 'http://inside.test:8080/b?c';
     const { client, upstream } = await front(exchange => exchange.answer(301, ['Location', location], ''));
     const response = await client.ask(head('GET /a'));
@@ -295,7 +295,7 @@ describe('before and behind the body', () => {
     expect(header(response, 'trailer')).toBe('X-Sum');
   });
 
-  test('trailers that nobody announced pass down, too, of a body however small', async () => {
+  test('unannounced trailers pass down, too, even after a small body', async () => {
     const { client } = await front(
       bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: a\r\n\r\n'),
     );

@@ -59,7 +59,7 @@ async function front(script: Script, api: ConfigPart = {}) {
   return { upstream, gateway, client: await gateway.connect() };
 }
 
-describe('late bytes behind a response without a body are read by nobody, and end their connection', () => {
+describe('late bytes after a response without a body reach no client, and end their connection', () => {
   describe.each([10, 100])('%i ms late', lateMs => {
     test.each(BODILESS)('%s', async (_, request, response) => {
       const { upstream, gateway, client } = await front(late(response, lateMs));
@@ -157,7 +157,13 @@ async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {})
   pool.send(
     {
       ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-      ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000, ...request },
+      ...{
+        takesTrailers: false,
+        upgrade: 'none' as const,
+        firstByteTimeoutMs: 10_000,
+        idleTimeoutMs: 10_000,
+        ...request,
+      },
     },
     sink,
   );

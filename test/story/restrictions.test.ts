@@ -44,7 +44,7 @@ describe('an address that sends too many invalid requests', () => {
     expect(front.upstream.requests).toHaveLength(0);
   });
 
-  test('is released on time, by waiting as long as it is told', async () => {
+  test('is released on time, after the announced wait', async () => {
     const front = await startLimited(limits);
     await askTimes(front, 5, 'GET /a');
     await released(front, 'GET /a');
@@ -149,7 +149,7 @@ test('the forged address of a victim restricts only who sends it', async () => {
   expect(victim.status).toBe(200);
 });
 
-test('10,000 invalid requests of one address are let pass when nothing is said, and one more is too many', async () => {
+test('10,000 invalid requests of one address are allowed by default, and one more is too many', async () => {
   const front = await startLimited({ global: 'off', failed_verifications: 'off' });
   const clients = await Promise.all(Array.from({ length: 10 }, () => front.gateway.connect()));
   const seen: (number | boolean)[] = [];
@@ -232,7 +232,7 @@ describe('a caller who ignores refusals', () => {
     invalid_requests: 'off',
   };
 
-  test('is restricted on every address, and told with Via', async () => {
+  test('is restricted on every address, with a response that has Via', async () => {
     const front = await startLimited(limits);
     const bearer = front.issuer.bearer();
     expect(statusesOf(await askTimes(front, 2, 'GET /a', bearer))).toEqual([200, 429]);
@@ -252,7 +252,7 @@ describe('a caller who ignores refusals', () => {
     expect(responses.slice(1).every(response => refusalOf(response)['code'] === undefined)).toBe(true);
   });
 
-  test('is restricted for ten minutes after a thousand of them when nothing is said of it', async () => {
+  test('is restricted by default for ten minutes after a thousand of them', async () => {
     const front = await startLimited({ global: limits.global, invalid_requests: 'off' });
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /a', bearer);

@@ -55,7 +55,7 @@ async function expectFlowing(client: RawClient): Promise<void> {
 }
 
 describe('a not-before mark that came with a redeemed code', () => {
-  test('ends the older tokens of its subject, known ones too, and nobody else’s', async () => {
+  test('ends the older tokens of its subject, even known ones, and of no other subject', async () => {
     const { issuer, gateway, upstream } = await front();
     const mark = nowS() - 60;
     const known = issuer.bearer({ iat: mark - 1 });
@@ -78,7 +78,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     }
   });
 
-  test('leaves an optional route open, to nobody in particular', async () => {
+  test('leaves an optional route open without a caller', async () => {
     const { issuer, gateway, upstream } = await front({
       routes: [{ path: '/o', authentication: 'optional' }],
     });
@@ -139,7 +139,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     expect((await gateway.ask(get(line))).status).toBe(200);
   });
 
-  test('breaks off what its subject has under way, and nobody else’s', async () => {
+  test('cuts off its subject’s requests in flight, and nobody else’s', async () => {
     const { issuer, gateway, upstream } = await front({ upstream: trickle });
     const alices = await streaming(gateway, issuer.bearer({ iat: nowS() - 60 }));
     const newer = await streaming(gateway, issuer.bearer());
@@ -180,7 +180,7 @@ describe('a response that outlives its token', () => {
     { path: '/optional-until-expiry', close_at_expiry: true, authentication: 'optional' },
   ];
 
-  test('is broken off where the route says so, and goes on elsewhere', async () => {
+  test('is cut off where the route says so, and continues elsewhere', async () => {
     const { issuer, gateway, upstream } = await front({
       routes,
       tokens: { leeway: '0s' },

@@ -63,7 +63,7 @@ function requestOf(number: number): OutgoingRequest {
     fields: ['Host', 'a.test', 'X-Number', `${number}`, 'x-number', '\xe9', 'Authorization', 'Bearer x'],
     bodyLength: length === 0 || random.chance(0.5) ? length : 'chunked',
     body: length === 0 ? null : new ReadyBody(pieces),
-    ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+    ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
   };
 }
 

@@ -87,7 +87,7 @@ const echo = (issuer: TestIssuer, status: number, ...more: string[]): Script => 
   };
 };
 
-test('no code, token or secret is told to anyone in a sign-in, whatever becomes of it', {
+test('a sign-in never reveals a code, token or secret, however it ends', {
   timeout: 20_000,
 }, async () => {
   const { issuer, gateway } = await front();
@@ -138,7 +138,7 @@ test('no code, token or secret is told to anyone in a sign-in, whatever becomes 
   await expectQuiet(gateway);
 });
 
-test('no token, key, query or path value is told to anyone with a request, whatever becomes of it', async () => {
+test('a request never reveals a token, key, query or path value, however it ends', async () => {
   const { issuer, upstream, gateway } = await front();
   const forged = () =>
     `Authorization: Bearer ${secret(signToken(STRANGER, issuer.claims({ jti: marker('jti') })))}`;

@@ -149,7 +149,7 @@ describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
     expect(await curl.ended()).not.toBe(0);
   });
 
-  test('lets go of its upstream when its client leaves', async () => {
+  test('releases its upstream when its client leaves', async () => {
     const { url, streams } = await startStreaming();
     const curl = new Curl(version, url);
     const stream = await streams.next();

@@ -76,11 +76,11 @@ describe('a wrong body', () => {
     ['half a surrogate pair', raw(`{"code":"\\ud800","redirectUri":"${REDIRECT}"}`), ['code']],
     ['members of __proto__', raw(`{"__proto__":{${good}}}`), ['code', 'redirectUri']],
     [
-      'a code verifier that is none',
+      'an invalid code verifier',
       { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' },
       ['codeVerifier'],
     ],
-  ])('(%s) is told by what is wrong in it, and the provider is not asked', async (_, body, fields) => {
+  ])('(%s) gets an error that names the mistake, and the provider is not asked', async (_, body, fields) => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
     expectWrong(await client.ask(redeeming(body)), ...fields);
@@ -89,7 +89,7 @@ describe('a wrong body', () => {
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 
-  test('a hundred thousand levels deep is refused, whatever is too much of it', async () => {
+  test('a hundred thousand levels deep is refused', async () => {
     const { issuer, gateway } = await front();
     for (const depth of [100_000, 65_536 / 2]) {
       const response = await gateway.ask(redeeming(raw('['.repeat(depth) + ']'.repeat(depth))));
@@ -262,7 +262,7 @@ describe('a body that is too much', () => {
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 
-  test('(left halfway by its client) asks the provider nothing, and the log tells of it', async () => {
+  test('(abandoned halfway by its client) does not ask the provider, and is logged', async () => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
     // What has come would do, but it is not all that was announced.

@@ -107,7 +107,7 @@ describe('a provider that', () => {
     expect(await room.redeem(REQUEST)).toMatchObject({ status: 400 });
   });
 
-  test('has gone leaves the code unused, and the client is told so', async () => {
+  test('has gone leaves the code unused, and the response says so', async () => {
     const { fake, room } = await scripted();
     await fake.close();
     const response = await room.redeem(REQUEST);
@@ -116,7 +116,7 @@ describe('a provider that', () => {
     expect(room.everythingSaid()).toContain('ECONNREFUSED');
   });
 
-  test('dies later and comes back is used again without being discovered anew', async () => {
+  test('dies later and comes back is used again without another discovery', async () => {
     const { fake, room } = await scripted();
     await fake.close();
     expect(await room.redeem(REQUEST)).toMatchObject({ status: 503 });
@@ -139,7 +139,7 @@ describe('a provider that', () => {
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   });
 
-  test('compresses its responses unless it is told not to does not', async () => {
+  test('is asked not to compress, and does not', async () => {
     const { fake, room } = await scripted();
     const compressed: Script = (response, socket) => {
       const asked = fake.tokenRequests.at(-1)?.headers['accept-encoding'];
@@ -151,7 +151,7 @@ describe('a provider that', () => {
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   });
 
-  test('would keep connections alive gets every token request on a connection of its own', async () => {
+  test('would keep connections alive gets every token request on a new connection', async () => {
     const { fake, room } = await scripted();
     for (let i = 0; i < 3; i += 1) expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
     fake.token = scripts.reset;
@@ -159,7 +159,7 @@ describe('a provider that', () => {
     expect(fake.tokenRequests.map(({ connection }) => connection)).toEqual([1, 2, 3, 4]);
   });
 
-  test('takes its time finishes what it began although nobody waits any more', async () => {
+  test('takes its time finishes what it began although no client waits', async () => {
     const { fake, room } = await scripted(scripts.hang, { timeoutMs: 3_000 });
     let responseNow: () => void = () => undefined;
     fake.token = (response, socket) => {

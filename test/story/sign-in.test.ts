@@ -209,7 +209,7 @@ test('a wrong client secret is a fault of the gateway, which neither burns the c
   expect(await room.redeem({ code, redirectUri })).toHaveProperty('accessToken');
 });
 
-test('a redirect uri outside the allow list is refused before the provider hears of it', async () => {
+test('a redirect uri outside the allow list is refused before the provider sees it', async () => {
   const other = 'https://other.example/cb';
   const { room, redirectUri } = await demo(
     { redirectUris: [other] },

@@ -76,7 +76,7 @@ test('a client is not slow because the upstream is', async () => {
   expect((await response).status).toBe(200);
 });
 
-test('a sign-in body that is not there in ten seconds is answered 408, however it goes on', async () => {
+test('a sign-in body that does not arrive within ten seconds gets 408, even while bytes keep coming', async () => {
   const { gateway } = await startGatewayOf(await startIssuer(), { clock });
   const client = await gateway.connect();
   await client.send(head('POST /v1/anonymous/auth', 'Content-Length: 60000'));
@@ -84,7 +84,7 @@ test('a sign-in body that is not there in ten seconds is answered 408, however i
   await expectRejected(client, 408, 4);
 });
 
-test('what nobody wants of a body does not hold its connection for longer than half a minute', async () => {
+test('an unwanted rest of a body holds its connection for at most half a minute', async () => {
   const { client } = await front({ route: { path: '/a' } });
   // No route takes it. The rest of the body is read so that the connection can be kept.
   await client.send(head('POST /b', 'Content-Length: 60000'));

@@ -44,7 +44,7 @@ async function stutter(client: RawClient, stallMs: number, done: () => boolean):
   }
 }
 
-test('clients that read fast, slowly and hardly at all each get the bytes that are theirs', async () => {
+test('clients that read fast, slowly and hardly at all each get their own bytes', async () => {
   const bodies = Array.from({ length: 12 }, (_, i) => new Random(i).bytes(2 * MIB));
   const upstream = await startUpstream(answering(bodies));
   const gateway = await startGateway({ upstreamPort: upstream.port });
@@ -101,7 +101,7 @@ test('clients that stop reading and stay free their upstream connections when th
   await waitFor('all are free', () => upstream.openConnections.length === 0, 10_000);
 });
 
-test('a client that does not read is given up though it goes on sending requests byte by byte', async () => {
+test('a client that does not read is disconnected although it keeps sending requests byte by byte', async () => {
   const upstream = await startUpstream(endless);
   const gateway = await startGateway({
     upstreamPort: upstream.port,

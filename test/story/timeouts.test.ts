@@ -87,7 +87,7 @@ describe('a client that is too slow', () => {
     expect(upstream.connections).toEqual([]);
   });
 
-  test('is one that sends a byte of its head now and then', async () => {
+  test('is one that sends its head byte by byte', async () => {
     const { upstream, client } = await front({ config: { timeouts: { client_header: '1s' } } });
     void client.sendSlowly(head('GET /a', `X: ${'x'.repeat(1_000)}`), 50);
     await expectRejected(client, 408, 4);
@@ -158,7 +158,7 @@ describe('a client that is too slow', () => {
 });
 
 describe('an idle client connection', () => {
-  test('is kept for as long as it was told, and then closed', async () => {
+  test('is kept open as long as announced, then closed', async () => {
     const { client } = await front({ config: { timeouts: { keep_alive: '1s' } } });
     const response = await client.ask(head('GET /a'));
     expect(header(response, 'keep-alive')).toBe('timeout=1');
@@ -167,7 +167,7 @@ describe('an idle client connection', () => {
     expect(await client.ended()).toBe('close');
   });
 
-  test('is told more than a minute by default, since clients pause for whole windows', async () => {
+  test('is kept open for more than a minute by default, since clients pause for whole windows', async () => {
     const { client } = await front({});
     const response = await client.ask(head('GET /a'));
     expect(Number(/timeout=(\d+)/.exec(header(response, 'keep-alive') ?? '')?.[1])).toBeGreaterThanOrEqual(

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
 
-test('curl is served over TLS, and the upstream is told the scheme', async () => {
+test('curl is served over TLS, and the upstream learns the scheme', async () => {
   const { gateway, upstream, folder } = await startTlsGateway();
   await writeFile(join(folder, 'ca.crt'), AUTHORITY.certificate);
   const url = `https://localhost:${gateway.port}/a`;

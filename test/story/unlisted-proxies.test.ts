@@ -32,7 +32,7 @@ const listed = async (gateway: LocalGateway) =>
 
 const clients = Array.from({ length: 30 }, (_, i) => `203.0.113.${i + 1}`);
 
-describe('a proxy that nobody listed', () => {
+describe('an unlisted proxy', () => {
   test('is named once in the log, and on the status page, until it is listed', async () => {
     const gateway = await front();
     await forward(gateway, clients);
@@ -76,7 +76,7 @@ describe('a proxy that nobody listed', () => {
   });
 });
 
-test('a scanner that tries addresses which may be let in is no proxy', async () => {
+test('a scanner that tries addresses of allowed clients is not taken for a proxy', async () => {
   const gateway = await front();
   const tried = [
     '127.0.0.1',

@@ -29,7 +29,7 @@ describe.each(VERSIONS)('an upload from a pipe, over %s', (_, version) => {
     expect(upstream.onlyRequest.framing).toBe('chunked');
   });
 
-  test('may be answered before its end, and goes on', async () => {
+  test('may get a response before its end, and continues', async () => {
     const upstream = await startUpstream(async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n');
       await exchange.received();

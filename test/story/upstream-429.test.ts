@@ -350,7 +350,7 @@ describe('as an invalid request', () => {
     expect(front.upstream.requests).toHaveLength(counts ? 4 : 6);
   });
 
-  test('one that passes as it is counts: nothing tells the client that others share the blame', async () => {
+  test('one that passes unchanged counts: nothing says that other callers share the blame', async () => {
     const front = await startWith(exchange => exchange.answer(429), counting);
     await askTimes(front, 6, 'GET /passing', front.issuer.bearer());
     expect(front.upstream.requests).toHaveLength(4);

@@ -29,7 +29,7 @@ describe('a connection to the upstream', () => {
     expect(upstream.connections).toHaveLength(2);
   });
 
-  test('is not told to close by a client that closes its own', async () => {
+  test('stays open when a client closes its own', async () => {
     const { upstream, gateway } = await front();
     for (let i = 0; i < 3; i++)
       expect((await gateway.ask(head('GET /a', 'Connection: close'))).status).toBe(200);
@@ -75,7 +75,7 @@ describe('a connection to the upstream', () => {
   });
 });
 
-test('an upstream known by a name is found at whichever of its addresses it listens', async () => {
+test('an upstream known by name is reached at any address where it listens', async () => {
   for (const { address } of await lookup('localhost', { all: true })) {
     const upstream = await startUpstream({ host: address });
     const url = `http://localhost:${upstream.port}`;

@@ -23,7 +23,7 @@ async function front(script: Script = responseOk, options: Partial<UpstreamOptio
 
 const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
 };
 
 function send(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}) {
@@ -282,7 +282,7 @@ describe('a call that is given up', () => {
 });
 
 describe('a failure', () => {
-  test('of the connect is told as such, and that no byte was sent', async () => {
+  test('of the connect is reported as such, with no byte sent', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -293,7 +293,7 @@ describe('a failure', () => {
     expect(body.started).toBe(false);
   });
 
-  test('on a connection that had served others is told as such, and the other idle ones are let go', async () => {
+  test('on a reused connection is reported as such, and the other idle ones are closed', async () => {
     const { upstream, pool } = await front(async exchange => {
       await waitFor('three are there', () => upstream.requests.length >= 3);
       if (exchange.request.target === '/stale') exchange.connection.reset();
@@ -392,7 +392,7 @@ describe('time', () => {
     });
   });
 
-  test('does not run while the sink has enough, and begins anew when it wants more', async () => {
+  test('does not run while the sink has enough, and restarts when it wants more', async () => {
     const { pool } = await front(async exchange => {
       await exchange.send(`${OK}Content-Length: 5\r\n\r\nhe`);
       await sleep(2_000);
@@ -472,7 +472,7 @@ describe('a request', () => {
     expect(upstream.onlyRequest.complete).toBe(true);
   });
 
-  test('is told to wait when the upstream does not read, and to go on when it does', async () => {
+  test('must wait while the upstream does not read, and continues when it does', async () => {
     const { upstream, pool } = await front(async exchange => {
       exchange.connection.pause();
       await exchange.received();

@@ -23,7 +23,7 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--no-first-run',
-  // Certificates of tests are signed by nobody.
+  // No authority has signed the certificates of tests.
   '--ignore-certificate-errors',
   // The protocol of the developer tools, on file descriptors 3 and 4.
   '--remote-debugging-pipe',

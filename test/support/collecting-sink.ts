@@ -1,7 +1,7 @@
 import type { Release } from '../../src/core/index.ts';
 import type { CallSink, UpstreamFailure } from '../../src/upstream/index.ts';
 
-/** A response sink that writes down what it is told, in words. Bodies are collected as latin-1 text. */
+/** A response sink that records its calls in words, and bodies as latin-1 text. */
 export class CollectingSink implements CallSink {
   /** `info 103`, `head 200 5` (the length, or null), `whole 200`, `end`, `fail reset`, in their order. */
   readonly events: string[] = [];
@@ -66,6 +66,12 @@ export class CollectingSink implements CallSink {
   end(trailers: readonly string[]): void {
     this.events.push('end');
     this.trailers = trailers;
+    this.#over.resolve();
+  }
+
+  switched(fields: readonly string[]): void {
+    this.events.push('switched');
+    this.fields = fields;
     this.#over.resolve();
   }
 

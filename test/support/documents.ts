@@ -25,7 +25,7 @@ export class Document {
     }));
   }
 
-  /** What stands between backquotes. */
+  /** The text between backquotes. */
   get codeSpans(): string[] {
     return Array.from(this.prose.matchAll(/`([^`\n]+(?:\n[^`\n]+)?)`/g), ([, code = '']) =>
       code.replace(/\s+/g, ' '),

@@ -70,7 +70,7 @@ export async function serves(gateway: TestGateway, generation: number): Promise<
   return statusOf(gateway);
 }
 
-/** Waits until the files were refused, or their mistakes told once more. */
+/** Waits until the files are refused, or refused again. */
 export async function refusals(gateway: TestGateway, count: number): Promise<void> {
   const refused = async () =>
     (await gateway.metric('weir_config_reloads_total')).get('{outcome="refused"}') === count;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { header, names, type RawClient, type Response, values } from './wire/index.ts';
 
-/** That the gateway made this answer by itself, in the one form of its errors: the contract's error object. */
+/** Expects a response made by the gateway, with the contract's error object. */
 export function expectError(response: Response, status: number, code: number): void {
   const text = response.body.toString('latin1');
   expect({ status: response.status, code: JSON.parse(text).code }, text).toEqual({ status, code });
@@ -14,7 +14,7 @@ export function expectError(response: Response, status: number, code: number): v
   expect(response.complete).toBe(true);
 }
 
-/** That there is no token: the error object, a challenge that says no more, and no limit of any kind. */
+/** Expects the response to a missing token: the error object, a challenge without an error, and no limit fields. */
 export function expectUnauthenticated(response: Response): void {
   expectChallenge(response, 'Bearer');
 }

@@ -9,7 +9,7 @@ export interface FloodOptions extends ConnectOptions {
   readonly connections?: number;
 }
 
-/** Sends so many requests, pipelined on some connections, and counts the responses by status. */
+/** Sends this many requests, pipelined on several connections, and counts the responses by status. */
 export async function flood(
   gateway: TestGateway,
   count: number,

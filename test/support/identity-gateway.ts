@@ -20,7 +20,7 @@ export interface IdentitySettings {
   readonly provider?: ConfigPart;
   /** Further keys of `access_tokens`. */
   readonly tokens?: ConfigPart;
-  /** Routes beside `/**`, which requires a token. */
+  /** Routes besides `/**`, which requires a token. */
   readonly routes?: readonly ConfigPart[];
   /** Keys of limits.yaml. All tests come from one address, so that the global limit is off unless a test sets it. */
   readonly limits?: ConfigPart;

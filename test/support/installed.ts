@@ -21,7 +21,7 @@ export function ensureInstalled(program: NeededProgram): void {
   const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
   if (canInstall) {
     process.stdout.write(`no ${program.command} on the PATH, installing it: ${install}\n`);
-    // Some packages start a server of their own where they can; nobody here needs it.
+    // Some packages start their own server if they can, which no test needs.
     execFileSync('sh', ['-c', install], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, RUNLEVEL: '1' },

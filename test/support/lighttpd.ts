@@ -15,7 +15,7 @@ export function installLighttpd(): void {
   ensureInstalled({ command: 'php-cgi', versionArgs: ['-v'], packages: ['php-cgi'] });
 }
 
-/** Pages of the server that `startLighttpd` starts: each answers with the variables that it got, one `NAME=value` a line. */
+/** Pages of the server that `startLighttpd` starts: each returns the variables it received, one `NAME=value` per line. */
 export const PAGES = { cgi: '/variables.cgi', php: '/variables.php' } as const;
 
 /** A program of CGI gets its variables as they are, doubled ones too; only its own environment still shows them so. */

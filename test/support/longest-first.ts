@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take long, longest first: started last, one of them would run alone while the other workers stand idle. */
+/** The slowest files, slowest first: started last, one of them would run alone while the other workers are idle. */
 const LONG = [
   'story/command-line',
   'conformance/discordjs-rest',

@@ -20,7 +20,7 @@ export class MemorySocket extends Duplex {
     done();
   }
 
-  /** The other end sends. What is read is the reader's own, who may write over it. */
+  /** The other end sends. The reader owns what it reads and may overwrite it. */
   bring(bytes: Buffer): void {
     this.bytesRead += bytes.length;
     this.push(Buffer.from(bytes));
@@ -36,7 +36,7 @@ export class MemorySocket extends Duplex {
     return this.destroy();
   }
 
-  /** For whoever takes a socket and uses of it only what is here. */
+  /** For code that takes a socket and uses only these members. */
   get asSocket(): Socket {
     return this as unknown as Socket;
   }

@@ -1,7 +1,7 @@
 import { type RedeemOutcome, RpcCode } from '../../src/core/index.ts';
 import { keycloak, type Script, scripts } from './scripted-provider.ts';
 
-/** How a token endpoint can fail once it has the code, what it is to be called, and what the client is to be told. */
+/** How a token endpoint can fail once it has the code, the outcome, and the response to the client. */
 export const providerFaults: readonly [
   name: string,
   Script,

@@ -48,7 +48,7 @@ export class RedisServer {
     await gone;
   }
 
-  /** It keeps its connections and answers nothing any more. */
+  /** Keeps its connections but no longer answers. */
   freeze(): void {
     this.#process?.kill('SIGSTOP');
   }
@@ -64,7 +64,7 @@ export class RedisServer {
   }
 }
 
-/** Starts a server with further options, `--name value`. To be closed by whoever started it. */
+/** Starts a server with further options, `--name value`. The caller must close it. */
 export async function startRedis(...options: readonly string[]): Promise<RedisServer> {
   const port = await freeRedisPort();
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'));

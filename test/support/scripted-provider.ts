@@ -19,7 +19,7 @@ export interface TokenRequest {
   readonly certificate: string | undefined;
 }
 
-/** An identity provider that does what a test tells it to, and remembers what it was asked. */
+/** An identity provider, controlled by the test, that records its requests. */
 export interface ScriptedProvider {
   readonly issuer: string;
   readonly port: number;
@@ -42,7 +42,7 @@ export interface ScriptedOptions {
   readonly port?: number;
   /** Speak https with these. */
   readonly tls?: ServerOptions;
-  /** Members of the discovery document beside or instead of the usual ones. */
+  /** Members of the discovery document in addition to the usual ones, or in place of them. */
   readonly document?: Readonly<Record<string, unknown>>;
 }
 
@@ -108,7 +108,7 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
   return provider;
 }
 
-/** An unsigned JWT with these claims: good enough for who does not verify it. */
+/** An unsigned JWT with these claims, for code that does not verify it. */
 export function unsignedJwt(claims: Readonly<Record<string, unknown>>): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims)}.c2lnbmF0dXJl`;

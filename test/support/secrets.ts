@@ -1,7 +1,7 @@
 import { beforeEach, expect } from 'vitest';
 import type { LocalGateway } from './gateway.ts';
 
-/** Shorter texts stand in any log by chance. */
+/** Shorter texts may appear in a log by chance. */
 const SHORTEST = 8;
 
 const secrets = new Set<string>();

@@ -3,18 +3,18 @@ import { type DiscoveryEvent, GatewayError, type RedeemEvent, systemClock } from
 import { Provider, type ProviderOptions, SignIn, type SignInOptions } from '../../src/signin/index.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
 
-/** The sign-in room, opened on its own, with everything it says to the rest of the house kept. */
+/** The sign-in room on its own, with everything that it announces. */
 export interface SignInRoom {
   readonly signIn: SignIn;
   readonly provider: Provider;
   readonly redeemed: readonly RedeemEvent[];
   readonly discovered: readonly DiscoveryEvent[];
   readonly marks: readonly (readonly [subject: string, notBefore: number])[];
-  /** Redeems this, written as JSON, for a client of this address, and gives back the parsed answer or the error. */
+  /** Redeems this body, as JSON, for a client of this address. Returns the parsed response or the error. */
   redeem(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
-  /** All that was announced, as deep as a careless logger would print it. */
+  /** Everything announced, as deeply as a careless logger would print it. */
   everythingSaid(): string;
   close(): void;
 }
@@ -34,7 +34,7 @@ export function openSignInRoom(
     { ...PROVIDER_OPTIONS, ...provider },
     {
       listener: { discovered: event => void discovered.push(event) },
-      // No jitter in disfavour of the tests' patience: the shortest waits.
+      // The shortest waits, to keep the tests fast.
       random: () => 0.999,
       changed: known,
     },

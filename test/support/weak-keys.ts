@@ -27,7 +27,7 @@ function rocaPrime(): bigint {
   }
 }
 
-/** The product of so many primes, from 2 on. */
+/** The product of this many primes, from 2 on. */
 export function primorial(count: number): bigint {
   const primes: number[] = [];
   for (let n = 2; primes.length < count; n++) if (primes.every(prime => n % prime !== 0)) primes.push(n);

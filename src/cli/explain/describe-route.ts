@@ -36,6 +36,7 @@ export function describeForwarding(
     ['upstream 429', UPSTREAM_429[route.upstream429]],
     ['timeouts', describeTimeouts(route, upstream)],
     ['caps', describePool(route.pool)],
+    ...describeWebSockets(route),
   ];
 }
 
@@ -56,8 +57,17 @@ export function describeCall(route: ForwardRoute, identity: IdentityModel | null
 
 const POOLS = {
   requests: 'requests in flight to the upstream',
+  websockets: 'WebSockets open to the upstream',
   grpc_calls: 'gRPC calls in flight to the upstream',
 } as const;
+
+function describeWebSockets({ websocket }: ForwardRoute): Row[] {
+  if (websocket === null) return [];
+  return [
+    ['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
+    ['caps', describePool(websocket.pool)],
+  ];
+}
 
 function describePool({ name, max, maxPerCaller }: PoolModel): string {
   return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;

@@ -9,6 +9,7 @@ import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
+import { checkWebSockets } from './websocket-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a mistake in one part does not hide mistakes
@@ -25,6 +26,7 @@ export function crossCheck(file: ConfigFile): void {
   checkTrustedProxies(file);
   checkProxyProtocol(file);
   checkForwardingHeaders(file);
+  checkWebSockets(file);
   checkIdentity(file);
   checkSecrets(file);
 }

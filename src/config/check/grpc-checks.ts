@@ -6,6 +6,7 @@ const PATH_ONLY = [
   'methods',
   'semicolons',
   'webhook',
+  'websocket',
   'upstream_429',
   'cors',
   'min_body_rate',

@@ -168,6 +168,7 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
     pools: {
       requests: compilePool('requests', name, config.max_requests, config.max_requests_per_caller),
       grpc_calls: compilePool('grpc_calls', name, config.max_grpc_calls, config.max_grpc_calls_per_caller),
+      websockets: compilePool('websockets', name, config.max_websockets, config.max_websockets_per_caller),
     },
   };
 }
@@ -245,6 +246,12 @@ function rulesOfPaths(
     semicolons: config.semicolons,
     firstByteTimeoutMs: config.timeouts.first_byte ?? defaults.first_byte,
     idleTimeoutMs: config.timeouts.idle ?? defaults.idle,
+    websocket: config.websocket
+      ? {
+          pool: pools.websockets,
+          idleMs: config.timeouts.websocket_idle ?? defaults.websocket_idle,
+        }
+      : null,
     body: { maxBytes: config.max_body, minBytesPerS: config.min_body_rate, deadlineMs: null },
   };
 }
@@ -259,6 +266,7 @@ function rulesOfCalls(config: RouteConfig, { pools }: UpstreamModel): RulesOfKin
     semicolons: 'refuse',
     firstByteTimeoutMs: null,
     idleTimeoutMs: null,
+    websocket: null,
     body: { maxBytes: config.max_body, minBytesPerS: null, deadlineMs: null },
   };
 }

@@ -118,10 +118,20 @@ export interface ForwardRoute {
   readonly firstByteTimeoutMs: number | null;
   /** Between two bytes of a response's body; null: any time. */
   readonly idleTimeoutMs: number | null;
+  /** Null: it serves none. */
+  readonly websocket: WebSocketModel | null;
   /** The terms for its request bodies. */
   readonly body: BodyTerms;
   /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
+}
+
+/** What holds for the WebSockets of a route. */
+export interface WebSocketModel {
+  /** In place of the one that its requests take their permits from. */
+  readonly pool: PoolModel;
+  /** One is ended where nothing passes for so long, in either direction. */
+  readonly idleMs: number;
 }
 
 /** One of the anonymous endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */

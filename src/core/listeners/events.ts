@@ -82,6 +82,11 @@ export interface ExchangeRecord {
 /** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */
 export interface ExchangeListener {
   started(): void;
+  /**
+   * A request to this upstream was answered 101, and became a WebSocket: it is in flight no more. `finished` is called when that
+   * ends.
+   */
+  switched(upstream: string): void;
   finished(record: ExchangeRecord): void;
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;

@@ -1,7 +1,16 @@
-import type { BodySource, Fields, Release } from '../../core/index.ts';
+import type { BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
 import type { HttpVersion } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
+
+/** What speaks on a connection whose protocol was switched, in place of an exchange. */
+export interface Successor {
+  start(client: ByteStream): void;
+  /** Checks whether something has taken too long. Called twice a second. */
+  sweep(nowMs: number): void;
+  /** The gateway is going down. */
+  drain(): void;
+}
 
 /**
  * The client's side of an exchange, provided by a listener: one request, and the way to answer it. Hides Node's objects from the
@@ -37,6 +46,11 @@ export interface Downstream {
   /** False: the client is slower; wait for `Exchange.drained`. Calls `release` once the bytes may change. */
   write(chunk: Buffer, release: Release | null): boolean;
   end(trailers: Fields): void;
+  /**
+   * Answers 101 and leaves the connection to what speaks the other protocol, which is started with the client's end. False:
+   * the client has gone. Called only where the framing asks for that protocol.
+   */
+  switchProtocols(fields: Fields, successor: Successor): boolean;
   /** Breaks off the response, so that the client cannot take it for complete. */
   abort(): void;
 }

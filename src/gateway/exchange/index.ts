@@ -8,7 +8,7 @@ export {
   type SignInHere,
   webhookOf,
 } from './destination.ts';
-export type { Downstream } from './downstream.ts';
+export type { Downstream, Successor } from './downstream.ts';
 export { Exchange } from './exchange.ts';
 export type { Response } from './response.ts';
 export type { UpstreamLeg } from './upstream-leg.ts';

@@ -1,6 +1,6 @@
 import type { Fields, GatewayError, Outcome, Release, RpcCode } from '../../core/index.ts';
 import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
-import type { Downstream } from './downstream.ts';
+import type { Downstream, Successor } from './downstream.ts';
 
 /** Whose limit a 429 is about; `restriction`: its sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
@@ -70,6 +70,14 @@ export class Response {
   begin(status: number, reason: string, fields: Fields): void {
     this.status = status;
     this.#downstream.head(status, reason, fields);
+  }
+
+  /** Switches to another protocol. False: the client has gone. */
+  switchTo(fields: Fields, successor: Successor): boolean {
+    this.status = 101;
+    if (this.#downstream.switchProtocols(fields, successor)) return true;
+    this.status = 0;
+    return false;
   }
 
   /** False: the client is slower; wait until it has drained. */

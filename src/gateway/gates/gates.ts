@@ -8,6 +8,7 @@ import { readOptions } from './read-options.ts';
 import { refuseMethod } from './refuse-method.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 import { startDeadline } from './start-deadline.ts';
+import { judgeUpgrade } from './upgrade.ts';
 
 /**
  * The gates in the order in which an exchange passes them. First comes what the request means, since every later step relies
@@ -28,6 +29,8 @@ export const GATES: readonly Gate[] = [
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
   findRoute,
+  // Like the route, it decides which of the upstream's pools the request draws on.
+  judgeUpgrade,
   // Refuses a webhook that is gone before the service behind it hears of it again.
   restrictWebhook,
   // From here on the exchange may have to wait: for keys, for a store, for its upstream.

@@ -149,6 +149,37 @@ export function noRoute(): GatewayError {
   });
 }
 
+/** The route serves no WebSockets. */
+export function upgradeNotServed(): GatewayError {
+  return new GatewayError({
+    status: 501,
+    rpcCode: RpcCode.unimplemented,
+    side: 'client',
+    message: 'There are no WebSockets at this path.',
+  });
+}
+
+/** RFC 6455, 4.4; RFC 9110, 15.5.22: names the protocol, and the version of it, that would do. */
+export function otherVersion(): GatewayError {
+  return new GatewayError({
+    status: 426,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'The only version of WebSocket supported is 13.',
+    fields: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Version', '13'],
+  });
+}
+
+/** A web page of an origin that `cors` does not list wants to open a WebSocket. */
+export function foreignOrigin(): GatewayError {
+  return new GatewayError({
+    status: 403,
+    rpcCode: RpcCode.permissionDenied,
+    side: 'client',
+    message: 'Pages of this origin may not open WebSockets here.',
+  });
+}
+
 export function internalFault(cause: unknown): GatewayError {
   return new GatewayError({
     status: 500,
@@ -199,6 +230,7 @@ export function shareTaken(pool: PoolName): GatewayError {
 /** What is in flight, for messages. */
 const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
   requests: 'requests are in flight',
+  websockets: 'WebSockets are open',
   grpc_calls: 'gRPC calls are in flight',
 };
 

@@ -1,5 +1,5 @@
 import type { ForwardRoute } from '../../config/index.ts';
-import { type Clock, type Fields, firstValue, type Release } from '../../core/index.ts';
+import { type ByteStream, type Fields, firstValue, type Release } from '../../core/index.ts';
 import { keepResponseFields, upstreamFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
@@ -14,6 +14,7 @@ import {
   upstreamTooSlow,
 } from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
+import { openWebSocket } from './web-socket.ts';
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
@@ -34,6 +35,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     target: destination.path + destination.query,
     fields: fieldsFor(exchange, destination),
     takesTrailers: exchange.head.takesTrailers,
+    upgrade: downstream.framing.upgrade,
     bodyLength: forwardedLength,
     body: forwardedLength === 0 ? null : downstream.body(route.body),
     firstByteTimeoutMs: route.firstByteTimeoutMs,
@@ -88,7 +90,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
   readonly #transport: Transport;
-  readonly #clock: Clock;
+  readonly #state: GatewayState;
   #call: TransportCall | null = null;
   /** The client has as much as it can take for now. */
   #blocked = false;
@@ -100,7 +102,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#route = route;
     this.#request = request;
     this.#transport = transportTo(exchange.generation, route.upstream);
-    this.#clock = state.clock;
+    this.#state = state;
   }
 
   get upstream(): string {
@@ -108,7 +110,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   send(): void {
-    this.sentAtMs = this.#clock.monotonicMs();
+    this.sentAtMs = this.#state.clock.monotonicMs();
     this.#call = this.#transport.send(this.#request, this);
   }
 
@@ -163,6 +165,16 @@ class Forwarding implements CallSink, UpstreamLeg {
     response.end(dialect.keepTrailers(trailers));
   }
 
+  switched(fields: Fields, stream: ByteStream): void {
+    const out = this.#fieldsBack(101, fields, false);
+    openWebSocket(this.#exchange, this.#state, {
+      asked: this.#request.fields,
+      answered: fields,
+      out,
+      stream,
+    });
+  }
+
   fail(failure: UpstreamFailure): void {
     if (this.#refusal !== null) {
       this.#refusal.fail();
@@ -191,7 +203,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   /** The fields that go to the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
-    this.answeredAtMs = this.#clock.monotonicMs();
+    this.answeredAtMs = this.#state.clock.monotonicMs();
     if (status === 429) return this.#fieldsOf429(fields, chunked);
     this.#exchange.dialect.noteEnd(this.#exchange.response, fields);
     const out = this.#keep(status, fields, chunked, false);
@@ -218,7 +230,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
     if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
     const exchange = this.#exchange;
-    this.answeredAtMs = this.#clock.monotonicMs();
+    this.answeredAtMs = this.#state.clock.monotonicMs();
     const abort = () => this.#call?.abort();
     return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
   }

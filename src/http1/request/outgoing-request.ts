@@ -1,4 +1,5 @@
 import type { BodyLength, BodySource, Fields } from '../../core/index.ts';
+import type { RequestFraming } from './request-framing.ts';
 
 /** A request to be written to an upstream. */
 export interface OutgoingRequest {
@@ -13,6 +14,8 @@ export interface OutgoingRequest {
   readonly fields: Fields;
   /** The client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Goes upstream over HTTP/2 only, where gRPC asks for it. */
   readonly takesTrailers: boolean;
+  /** The protocol to switch to. The transport writes the fields that ask for it. */
+  readonly upgrade: RequestFraming['upgrade'];
   readonly bodyLength: BodyLength;
   /** Where the body comes from; null exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;

@@ -14,10 +14,13 @@ export interface RequestFraming {
   readonly expectation: 'none' | 'continue' | 'unknown';
   /** The client may send another request on this connection (RFC 9112, 9.3). */
   readonly persistent: boolean;
+  /** The protocol that it asks to switch to (RFC 9110, 7.8). `none` includes all that are never switched to. */
+  readonly upgrade: 'none' | 'websocket';
 }
 
 /** The fields read here, by length: most names are told apart without comparing letters. */
 const EXPECT_BYTES = 6;
+const UPGRADE_BYTES = 7;
 const CONNECTION_BYTES = 10;
 const CONTENT_LENGTH_BYTES = 14;
 const TRANSFER_ENCODING_BYTES = 17;
@@ -25,11 +28,14 @@ const TRANSFER_ENCODING_BYTES = 17;
 /** Reads the framing fields of a request. */
 export function requestFraming(fields: Fields, httpMinor: number): RequestFraming {
   const read = new FramingFields(fields);
+  const upgrade = upgradeOf(read, httpMinor);
   return {
     bodyLength: bodyLengthOf(read, httpMinor),
     expectation: httpMinor === 0 ? 'none' : expectationOf(read),
     // RFC 9112, 9.3: `close` wins in whichever line it stands; HTTP/1.0 persists only on request.
-    persistent: !read.close && (httpMinor === 1 || read.keepAlive),
+    // What a client sends behind a handshake are frames, also where it is refused: they must not be read as a request.
+    persistent: !read.close && (httpMinor === 1 || read.keepAlive) && upgrade === 'none',
+    upgrade,
   };
 }
 
@@ -38,8 +44,11 @@ class FramingFields {
   contentLength: string | null = null;
   transferEncoding: string | null = null;
   expect: string | null = null;
+  upgrade: string | null = null;
   close = false;
   keepAlive = false;
+  /** `Connection` names `Upgrade`. */
+  upgradeNamed = false;
   /** A field that may come once came twice. */
   doubled: string | null = null;
 
@@ -48,6 +57,7 @@ class FramingFields {
       const name = fields[i] as string;
       switch (name.length) {
         case EXPECT_BYTES:
+        case UPGRADE_BYTES:
         case CONNECTION_BYTES:
         case CONTENT_LENGTH_BYTES:
         case TRANSFER_ENCODING_BYTES:
@@ -67,10 +77,22 @@ class FramingFields {
       case 'transfer-encoding':
         this.transferEncoding = this.#once(name, this.transferEncoding, value);
         break;
+      case 'upgrade':
+        this.upgrade = this.upgrade === null ? value : `${this.upgrade}, ${value}`;
+        break;
       case 'connection':
-        this.close ||= hasOption(value, 'close');
-        this.keepAlive ||= hasOption(value, 'keep-alive');
+        this.#readConnection(value);
     }
+  }
+
+  #readConnection(value: string): void {
+    if (value === 'keep-alive') {
+      this.keepAlive = true;
+      return;
+    }
+    this.close ||= hasOption(value, 'close');
+    this.keepAlive ||= hasOption(value, 'keep-alive');
+    this.upgradeNamed ||= hasOption(value, 'upgrade');
   }
 
   #once(name: string, before: string | null, value: string): string {
@@ -97,6 +119,15 @@ function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Reje
   // At most 15 digits: exact as a number.
   if (!/^[1-9]\d{0,14}$/.test(contentLength)) return { rejected: 'Content-Length is not a plain number' };
   return Number(contentLength);
+}
+
+/**
+ * An upgrade that `Connection` does not name was meant for another hop, and HTTP/1.0 has none. A server may ignore any offer
+ * (RFC 9110, 7.8), so one of several protocols is ignored whole.
+ */
+function upgradeOf({ upgrade, upgradeNamed }: FramingFields, httpMinor: number): RequestFraming['upgrade'] {
+  const isWebSocket = upgradeNamed && httpMinor === 1 && upgrade?.toLowerCase() === 'websocket';
+  return isWebSocket ? 'websocket' : 'none';
 }
 
 function expectationOf({ expect }: FramingFields): RequestFraming['expectation'] {

@@ -113,6 +113,13 @@ export class RequestReader {
     this.#body?.discard();
   }
 
+  /** Reads nothing more, and returns what waits behind the last request. */
+  takeRest(): Buffer {
+    const rest = this.#waiting;
+    this.giveUp();
+    return rest;
+  }
+
   /** Reads nothing more. */
   giveUp(): void {
     this.#phase = 'over';

@@ -1,4 +1,4 @@
-import type { LendingBytes, Release } from '../../core/index.ts';
+import type { Fields, LendingBytes, Release } from '../../core/index.ts';
 import { type BodyDecoder, JoinedPieces, type PieceTaker, UntilCloseBody } from '../body/index.ts';
 import { MalformedMessage, sectionEnd } from '../message/index.ts';
 import { checkInterim } from './interim-response.ts';
@@ -12,6 +12,13 @@ import { UnfinishedHead } from './unfinished-head.ts';
 const WHOLE_MAX_BYTES = 16_384;
 /** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
+
+/** The response that agrees to another protocol. */
+export interface Switched {
+  readonly fields: Fields;
+  /** Bytes of the other protocol that came behind it. */
+  readonly behind: Buffer;
+}
 
 /** Where in a response the next byte belongs. */
 type Phase =
@@ -44,6 +51,9 @@ export class ResponseReader {
   #keepAliveMs: number | null = null;
   #status = 0;
   #bodiless = false;
+  /** The request asks to switch to another protocol. */
+  #maySwitch = false;
+  #switched: Switched | null = null;
 
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
@@ -88,8 +98,17 @@ export class ResponseReader {
     return this.#bodiless;
   }
 
-  /** Gets ready for the response to a request with this method. */
-  begin(method: string, sink: ResponseSink): void {
+  /** The response agreed to the protocol that was asked for. Its sink has heard nothing of that. */
+  get switched(): Switched | null {
+    return this.#switched;
+  }
+
+  /**
+   * Gets ready for the response to a request with this method.
+   *
+   * @param maySwitch whether it asks to switch to another protocol
+   */
+  begin(method: string, sink: ResponseSink, maySwitch = false): void {
     this.#phase = 'head';
     this.#method = method;
     this.#sink = sink;
@@ -97,6 +116,8 @@ export class ResponseReader {
     this.#interim = 0;
     this.#begun = false;
     this.#close = false;
+    this.#maySwitch = maySwitch;
+    this.#switched = null;
   }
 
   /** The sink wants nothing more. */
@@ -149,6 +170,11 @@ export class ResponseReader {
       }
       if (head.status >= 200) {
         this.#begin(head, bytes, end, text);
+        return;
+      }
+      if (head.status === 101 && this.#maySwitch && head.httpMinor === 1) {
+        this.giveUp();
+        this.#switched = { fields: head.fields, behind: Buffer.from(bytes.subarray(head.bytes, end)) };
         return;
       }
       this.#passInterim(head);

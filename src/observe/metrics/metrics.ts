@@ -32,6 +32,16 @@ const DURATION = {
   buckets: DURATION_BUCKETS,
 } as const;
 
+/** Seconds: from a page that is left at once to a service that is connected all day. */
+const WEBSOCKET_BUCKETS = [1, 10, 60, 600, 3_600, 21_600, 86_400];
+
+const WEBSOCKET_DURATION = {
+  name: 'weir_websocket_duration_seconds',
+  help: 'Time from the request for a WebSocket to its end, by upstream.',
+  labelName: 'upstream',
+  buckets: WEBSOCKET_BUCKETS,
+} as const;
+
 const UPSTREAM_DURATION = {
   name: 'weir_upstream_duration_seconds',
   help: 'Time from sending a request upstream to the head of its response.',
@@ -81,6 +91,8 @@ export class Metrics implements ExchangeListener {
   readonly #requests: Tally;
   readonly #grpc: Tally;
   readonly #duration: TallyHistogram;
+  readonly #webSocketDuration: TallyHistogram;
+  readonly #webSockets: Gauge<'upstream'>;
   readonly #upstreamDuration: TallyHistogram;
   readonly #bytesReceived: Tally;
   readonly #bytesSent: Tally;
@@ -96,6 +108,13 @@ export class Metrics implements ExchangeListener {
     this.#requests = tallyCounter({ ...REQUESTS, registers });
     this.#grpc = tallyCounter({ ...GRPC, registers });
     this.#duration = tallyHistogram({ ...DURATION, registers });
+    this.#webSocketDuration = tallyHistogram({ ...WEBSOCKET_DURATION, registers });
+    this.#webSockets = new Gauge({
+      name: 'weir_websockets_open',
+      help: 'WebSockets open now, by upstream. They are not among the requests in flight.',
+      labelNames: ['upstream'],
+      registers,
+    });
     this.#upstreamDuration = tallyHistogram({ ...UPSTREAM_DURATION, registers });
     const inFlight = () => this.#inFlight;
     new Gauge({
@@ -142,21 +161,36 @@ export class Metrics implements ExchangeListener {
     this.#inFlight++;
   }
 
+  switched(upstream: string): void {
+    this.#inFlight--;
+    this.#webSockets.inc({ upstream });
+  }
+
   finished(record: ExchangeRecord): void {
     const upstream = record.upstream ?? 'none';
-    this.#inFlight--;
+    this.#noteEnd(record, upstream);
     this.#requests
       .of(record.route ?? 'none')
       .of(statusLabel(record.status))
       .of(record.outcome)
       .of(record.protocol).count++;
     if (record.protocol === 'grpc') this.#countCall(record);
-    this.#duration.of(upstream).observe(record.durationMs / 1_000);
     if (record.upstreamMs !== null) this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
     this.#bytesReceived.count += record.bytesReceived;
     this.#bytesSent.count += record.bytesSent;
     if (record.retried) this.#retries.of(upstream).count++;
     if (record.error !== null) this.#countError(record.error, upstream);
+  }
+
+  /** A WebSocket is not among the requests, in number or duration: one would hide thousands of them. */
+  #noteEnd({ protocol, status, durationMs }: ExchangeRecord, upstream: string): void {
+    if (protocol === 'websocket' && status === 101) {
+      this.#webSockets.dec({ upstream });
+      this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
+    } else {
+      this.#inFlight--;
+      this.#duration.of(upstream).observe(durationMs / 1_000);
+    }
   }
 
   #countCall({ route, grpcStatus }: ExchangeRecord): void {

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
-import { type GatewayError, StallTimer } from '../../core/index.ts';
+import { type GatewayError, SocketStream, StallTimer } from '../../core/index.ts';
 import {
   badRequest,
   bodyTooLarge,
   ConnectionMemory,
   headTooLarge,
+  type Successor,
   versionNotSupported,
 } from '../../gateway/index.ts';
 import {
@@ -17,9 +18,11 @@ import {
   type RequestReaderOwner,
   responseHead,
 } from '../../http1/index.ts';
+import type { Accepted } from '../accepted.ts';
 import { BodyPace } from '../body-pace.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
+import { SwitchedConnection } from '../switched-connection.ts';
 import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import { lateness } from './lateness.ts';
@@ -37,8 +40,16 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   readonly socket: Socket;
   readonly client: Client;
   readonly memory: ConnectionMemory;
-  readonly #accepted: Socket;
+  readonly #accepted: Accepted;
   readonly #state: ListenerState;
+  readonly #handlers = [
+    ['data', (bytes: Buffer) => this.#onBytes(bytes)],
+    ['end', () => this.#onEnd()],
+    ['drain', () => this.#onDrain()],
+    // 'close' follows and is handled; TLS that breaks leaves its socket open.
+    ['error', () => this.socket.destroy()],
+    ['close', () => this.#onClose()],
+  ] as const;
   readonly #reader = new RequestReader(this);
   #phase: Phase;
   /** Answers since bytes last came. */
@@ -50,11 +61,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   readonly #progress: SocketProgress;
   readonly #pace = new BodyPace();
 
-  /**
-   * @param socket carries HTTP: the accepted socket, or TLS over it
-   * @param accepted the accepted socket, which alone can be reset
-   */
-  constructor(socket: Socket, client: Client, state: ListenerState, accepted: Socket = socket) {
+  /** @param socket carries HTTP: the accepted socket, or TLS over it */
+  constructor(accepted: Accepted, socket: Socket, client: Client, state: ListenerState) {
     this.socket = socket;
     this.#accepted = accepted;
     this.client = client;
@@ -62,12 +70,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     this.#state = state;
     this.#progress = new SocketProgress(socket);
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
-    socket.on('data', (bytes: Buffer) => this.#onBytes(bytes));
-    socket.on('end', () => this.#onEnd());
-    socket.on('drain', () => this.#onDrain());
-    // 'close' follows and is handled; TLS that breaks leaves its socket open.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#onClose());
+    for (const [event, handler] of this.#handlers) socket.on(event, handler);
   }
 
   get draining(): boolean {
@@ -107,7 +110,16 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   }
 
   reset(): void {
-    this.#accepted.resetAndDestroy();
+    this.#accepted.socket.resetAndDestroy();
+  }
+
+  switched(successor: Successor): void {
+    const { socket } = this;
+    for (const [event, handler] of this.#handlers) socket.off(event, handler);
+    this.#phase = CLOSED;
+    const stream = new SocketStream(socket, this.#reader.takeRest());
+    this.#accepted.become(new SwitchedConnection(this.#accepted.socket, socket, successor, this.#state));
+    successor.start(stream);
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodySource, type Fields, firstValue, type Release } from '../../core/index.ts';
-import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
+import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import {
   type BodyTerms,
   chunkSize,
@@ -34,6 +34,8 @@ export interface ConnectionSide {
   answered(): void;
   /** Breaks the connection off with RST. */
   reset(): void;
+  /** A 101 was written: the connection is the successor's. */
+  switched(successor: Successor): void;
 }
 
 /** One request of HTTP/1.1 or HTTP/1.0 and its response. */
@@ -158,6 +160,14 @@ export class Http1Downstream implements Downstream {
     if (this.#chunked) socket.write(lastChunk(trailers), 'latin1');
     this.letGo();
     this.#connection.answered();
+  }
+
+  switchProtocols(fields: Fields, successor: Successor): boolean {
+    const { socket } = this.#connection;
+    if (socket.destroyed) return false;
+    socket.write(interimResponse(101, STATUS_CODES[101] ?? '', fields), 'latin1');
+    this.#connection.switched(successor);
+    return true;
   }
 
   abort(): void {

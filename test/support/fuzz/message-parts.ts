@@ -4,7 +4,7 @@ const TOKEN_CHARACTERS = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABC
 const NAMES = ['X-A', 'Set-Cookie', 'Date', 'ETag', 'Content-Type', 'Via', 'Vary', 'Server', '__proto__'];
 const CONNECTIONS = ['keep-alive', 'close', 'Keep-Alive, X-A', 'X-A', 'upgrade'];
 
-/** Field lines, each with its CRLF: at most so many. */
+/** Up to this many field lines, each with its CRLF. */
 export function fieldLines(random: Random, most: number): string {
   let lines = '';
   for (let count = random.below(most + 1); count > 0; count--) {
@@ -32,7 +32,7 @@ export function text(random: Random, most: number): string {
   return value;
 }
 
-/** What may stand around a field's value. */
+/** What may surround a field's value. */
 export function blanks(random: Random): string {
   return random.pick([' ', ' ', ' ', '', '  ', '\t', ' \t ']);
 }

@@ -14,7 +14,7 @@ export function nodeQuirk(disagreement: string, node: RequestsReading): string |
     );
     return both ? 'HTTP/1.0 with close and keep-alive is kept' : null;
   }
-  // RFC 9110, 6.5.1: a trailer is no header, and `Connection` does not say that it may be one.
+  // RFC 9110, 6.5.1: a trailer is not a header field, and `Connection` cannot make it one.
   if (node.why === 'HPE_CLOSED_CONNECTION' && /(?:^|,)connection,/i.test(last.trailers.join()))
     return 'a trailer closes the connection';
   // RFC 9112, 5.1: blanks behind a value are no part of it.

@@ -13,7 +13,7 @@ interface Progress {
 
 const progress = new Map<Socket, Progress>();
 
-/** As strict as Node gets, but for `Host`, which is for the gateway to judge. It never answers, and so reads on to the end. */
+/** As strict as Node gets, except for `Host`, which the gateway judges. Never responds, and so reads to the end. */
 const server = createServer({
   insecureHTTPParser: false,
   requireHostHeader: false,

@@ -1,4 +1,5 @@
 import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
+import { Accepted } from '../../../src/server/accepted.ts';
 import { Connection } from '../../../src/server/http1/connection.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
@@ -13,8 +14,8 @@ export interface Delivery {
   /** Whether something else may happen before the next piece comes. Default: no. */
   readonly pauses?: () => boolean;
   /**
-   * Whether the connection ends with the last piece, or only when all has been served. Default: the latter. Only that tells
-   * what is not complete from what is refused.
+   * Whether the connection ends with the last piece, or only once everything has been served. Default: the latter, which
+   * alone distinguishes incomplete requests from refused ones.
    */
   readonly endsAtOnce?: boolean;
 }
@@ -27,6 +28,7 @@ export async function readRequestsWithOurs(
   const gateway = new RecordingGateway(manner);
   const wire = new MemorySocket();
   new Connection(
+    new Accepted(wire.asSocket, '127.0.0.1'),
     wire.asSocket,
     { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null },
     listenerState(gateway.asGateway, HEAD_BYTES),

@@ -11,7 +11,7 @@ export function readWithNode(bytes: Buffer, method: string): Promise<Reading> {
     if (statusCode !== 100) reading.interim.push([statusCode, without(rawHeaders, 'transfer-encoding')]);
   });
   request.on('response', response => take(response, reading));
-  // An upgrade that nobody asked for.
+  // An upgrade that was not requested.
   request.on('upgrade', () => {
     reading.outcome = 'refused';
     wire.destroy();

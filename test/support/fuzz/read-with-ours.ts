@@ -82,6 +82,10 @@ class Collector implements CallSink {
     Object.assign(this.reading, { outcome: 'whole', trailers });
   }
 
+  switched(): void {
+    throw new Error('nobody asked for another protocol');
+  }
+
   fail(): void {
     throw new Error('a reader tells of failures by throwing');
   }

@@ -42,7 +42,7 @@ function handler(reading: Reading, done: () => void): Dispatcher.DispatchHandler
         if (status !== 100) reading.interim.push([status, fields]);
         return;
       }
-      // undici reads reasons as UTF-8, so that the bytes cannot be told.
+      // undici decodes reasons as UTF-8, so the original bytes are lost.
       Object.assign(reading, { status, reason: null, fields });
     },
     onResponseData(_controller, chunk) {

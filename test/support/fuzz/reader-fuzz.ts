@@ -8,7 +8,7 @@ import { splitAt, splits } from './splits.ts';
 import { wireResponse } from './wire-responses.ts';
 
 const MAX_FINDINGS = 10;
-/** Node's client does not take a coding with a tab behind it for chunked, though that is no part of it (RFC 9112, 5.1). */
+/** Node's client does not recognize "chunked" with a tab after it, which is not part of the value (RFC 9112, 5.1). */
 const TAB_BEHIND_CODING = /transfer-encoding:.*\t *\r/i;
 
 export interface ReaderFuzz {
@@ -32,8 +32,8 @@ export interface ReaderFuzzResult {
 }
 
 /**
- * Gives the same bytes to our reader, to Node's own client and to undici. Ours may refuse what they take. What it takes
- * must be the same answer to all three, and the same however the bytes are split.
+ * Gives the same bytes to our reader, to Node's own client and to undici. Ours may refuse what they accept. What it accepts must
+ * be the same response to all three, however the bytes are split.
  */
 export async function fuzzReader({
   seed,
@@ -116,7 +116,7 @@ function difference(ours: Reading, other: Reading): string | null {
   return JSON.stringify(ours.trailers) === JSON.stringify(other.trailers) ? null : 'trailer';
 }
 
-/** Whoever has a whole response may state its length, though the upstream did not. */
+/** A reader that has the whole response may state its length even if the upstream did not. */
 function sameFields(ours: Reading, other: Reading): boolean {
   const lengths = [ours, other].map(({ fields }) => fields.length - without(fields, 'content-length').length);
   const stated = lengths[0] === lengths[1];

@@ -10,7 +10,7 @@ export interface Reading {
   readonly interim: (readonly [number, readonly string[]])[];
   /** 0: there was no final head. */
   status: number;
-  /** null: the client does not tell. */
+  /** null: the client does not report it. */
   reason: string | null;
   /** Names and values. Without `Transfer-Encoding`. */
   fields: readonly string[];

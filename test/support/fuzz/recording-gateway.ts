@@ -44,8 +44,8 @@ interface Entry extends Exchange {
 }
 
 /**
- * Stands where the gateway stands and writes down what connections hand to it. What of a request is judged by its bytes
- * alone (its head, its target) the gateway's own gates judge; there are no others, and no upstream.
+ * Takes the gateway's place and records what connections hand to it. Only the gates that judge a request by its bytes (its head,
+ * its target) run; there is no upstream.
  */
 export class RecordingGateway {
   readonly #manner: Manner;
@@ -58,14 +58,14 @@ export class RecordingGateway {
   }[] = [];
   /** Steps that are still to come. */
   busy = 0;
-  /** The last refusal of what is no request, or no longer one. */
+  /** The last refusal of bytes that are not a request. */
   refusal: GatewayError | null = null;
 
   constructor(manner: Manner) {
     this.#manner = manner;
   }
 
-  /** For whoever takes a gateway and uses of it only what is here. */
+  /** For code that takes a gateway and uses only these members. */
   get asGateway(): Gateway {
     return this as unknown as Gateway;
   }

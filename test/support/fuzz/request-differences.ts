@@ -44,7 +44,7 @@ export function requestsDifference(
   other: RequestsReading,
   how: string,
 ): string | null {
-  // Who serves early closes behind what might not come to its end; who half-closes inside a request is refused.
+  // A server that responds early closes after requests that may be incomplete. A client that half-closes inside one is refused.
   const fewer = how === 'served early';
   if (!fewer && whole.requests.length !== other.requests.length) return 'number of requests';
   if (other.requests.length > whole.requests.length) return 'number of requests';
@@ -66,6 +66,6 @@ export function requestsDifference(
   if (how === 'half-closed' && whole.outcome === 'closed')
     return other.outcome === 'between' ? null : 'outcome';
   if (whole.outcome !== other.outcome) return 'outcome';
-  // Who half-closes inside a request that was turned away is refused once more, and hears nothing of that.
+  // A client that half-closes inside a request that was turned away is refused again, silently.
   return whole.status === other.status || how === 'half-closed' ? null : 'status';
 }

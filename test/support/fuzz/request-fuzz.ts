@@ -7,7 +7,7 @@ import type { RequestsReading } from './request-reading.ts';
 import { someCuts, splitAt } from './splits.ts';
 import { wireRequests } from './wire-requests.ts';
 
-/** Bytes up to so many are also read one by one. */
+/** Up to this many bytes are also read one by one. */
 const SMALL_BYTES = 1_000;
 const MAX_FINDINGS = 10;
 

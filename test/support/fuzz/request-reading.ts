@@ -6,7 +6,7 @@ export interface SeenRequest {
   readonly version: string;
   /** Names and values. */
   readonly fields: readonly string[];
-  /** null: nobody took it. */
+  /** null: it was not read. */
   readonly body: string | null;
   /** Names and values of the trailers; ours drops them. */
   readonly trailers: readonly string[];
@@ -24,7 +24,7 @@ export interface RequestsReading {
   /**
    * - `between`: every byte belongs to a complete request
    * - `inside`: the last request is not complete, or not even its head
-   * - `refused`: what came is no request, or stopped being one, or was turned away
+   * - `refused`: the bytes were not a request, or stopped being one, or were turned away
    * - `closed`: the last request wanted no other behind it, and nothing was read there
    */
   readonly outcome: 'between' | 'inside' | 'refused' | 'closed';

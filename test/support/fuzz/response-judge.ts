@@ -83,7 +83,7 @@ export function judgeResponse(
   plain: boolean,
 ): string | null {
   if (header(response, 'content-type') === 'application/json') {
-    if (plain) return `a plain answer became ${response.status}`;
+    if (plain) return `a plain response became ${response.status}`;
     return [502, 504].includes(response.status) ? null : `an error of its own with ${response.status}`;
   }
   if (reference.status === 0) return reference.odd ? null : 'a response where the upstream sent none';

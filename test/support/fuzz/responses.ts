@@ -48,7 +48,7 @@ const BODIES = [
   '0\r\n\r\n',
 ];
 
-/** A response like many, often mutated; `number` stands in its X-Answer. The same for the same random numbers. */
+/** A typical response, often mutated, with `number` in its X-Answer. The same for the same random numbers. */
 export function fuzzResponse(number: number, random: Random): FuzzResponse {
   const method = random.chance(0.1) ? 'HEAD' : 'GET';
   const text = plainResponse(number, method, random);

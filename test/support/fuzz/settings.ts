@@ -12,7 +12,7 @@ function numberFrom(name: string, fallback: number): number {
 export const fuzzSeed = numberFrom('WEIR_FUZZ_SEED', 20_260_219);
 /** How many mutated requests (`WEIR_FUZZ_REQUESTS`). */
 export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 100_000);
-/** How many mutated answers (`WEIR_FUZZ_ANSWERS`). */
+/** How many mutated responses (`WEIR_FUZZ_ANSWERS`). */
 export const fuzzResponses = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
 /** How many responses are read by ours and others (`WEIR_FUZZ_READINGS`). */
 export const fuzzReadings = numberFrom('WEIR_FUZZ_READINGS', 50_000);

@@ -41,7 +41,7 @@ const CODINGS = [
   'xchunked',
 ];
 
-/** The bytes with one small wound, or two, where requests and bodies are told apart. Never empty. */
+/** The bytes with one or two small changes where requests and bodies meet. Never empty. */
 export function woundFraming(bytes: Buffer, random: Random): Buffer {
   let text = bytes.toString('latin1');
   for (let wounds = random.chance(0.8) ? 1 : 2; wounds > 0; wounds--) text = wound(text, random);
@@ -55,7 +55,7 @@ function wound(text: string, random: Random): string {
   return withOtherSize(text, random);
 }
 
-/** A framing byte replaced, gone, twice, or with another one beside it. */
+/** A framing byte replaced, removed, doubled, or with another one inserted. */
 function withOtherByte(text: string, random: Random): string {
   const offset = random.below(text.length);
   const found = text.slice(offset).search(FRAMES);

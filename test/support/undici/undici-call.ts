@@ -190,7 +190,7 @@ function latin1Reason(reason: string): string {
   return /^[\t\x20-\x7e]*$/.test(reason) ? reason : Buffer.from(reason).toString('latin1');
 }
 
-/** Bytes of body that will follow, null where only its end tells. RFC 9112, 6.3. Throws for `010`, which some read as 8. */
+/** Bytes of body that follow; null if only its end shows it. RFC 9112, 6.3. Throws for `010`, which some read as 8. */
 function responseLength(method: string, status: number, fields: Fields): number | null {
   const length = firstValue(fields, 'content-length');
   if (length !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(length)) throw new Error(BAD_LENGTH);

@@ -5,7 +5,7 @@ import type { UpstreamOptions } from '../../../src/upstream/options.ts';
 import type { CallSink, TransportCall } from '../../../src/upstream/transport.ts';
 import { UndiciCall } from './undici-call.ts';
 
-/** What a lane tells its pool. */
+/** The events that a lane reports to its pool. */
 export interface LaneOwner {
   /** The exchange is over; the lane may carry another. */
   free(): void;

@@ -73,7 +73,7 @@ export class CaptureUpstream {
     return this.connections.filter(connection => connection.open);
   }
 
-  /** The only request so far; an error when there is none or another. */
+  /** The only request so far; throws if there is none or more than one. */
   get onlyRequest(): CapturedRequest {
     const [request, ...others] = this.requests;
     if (request === undefined || others.length > 0) {

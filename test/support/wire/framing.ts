@@ -1,7 +1,7 @@
 import { value, values, type WireFields } from './fields.ts';
 import { Violation } from './violation.ts';
 
-/** How long a body is: so many bytes (0: there is none), chunked, or until the connection closes. */
+/** How long a body is: a number of bytes (0: no body), chunked, or until the connection closes. */
 export type Framing = number | 'chunked' | 'close';
 
 /** A request's framing, refusing every doubtful pair of headers (RFC 9112 section 6.3). */

@@ -24,7 +24,7 @@ export interface ResponseOptions {
 
 /** The connection ended, or time ran out, before a byte of a response. */
 export class NoResponse extends Error {
-  override readonly name = 'NoAnswer';
+  override readonly name = 'NoResponse';
   readonly why: 'close' | 'reset' | 'timeout';
 
   constructor(why: 'close' | 'reset' | 'timeout') {
@@ -57,7 +57,7 @@ export function openRaw(port: number, options: ConnectOptions = {}): Promise<Raw
 
 const TRANSCRIPT_BYTES = 1024 * 1024;
 
-/** A client that sends any bytes at all, reads answers strictly, and sees how its connection ends. */
+/** A client that sends any bytes, reads responses strictly, and sees how its connection ends. */
 export class RawClient {
   readonly #socket: Socket;
   readonly #wire: Socket;
@@ -114,7 +114,7 @@ export class RawClient {
     }
   }
 
-  /** The next answer with the interim ones before it. Throws NoAnswer or a Violation. */
+  /** The next response, with the interim ones before it. Throws NoResponse or a Violation. */
   async answer(options: ResponseOptions = {}): Promise<Response> {
     const deadline = performance.now() + (options.timeoutMs ?? 10_000);
     const interim: Interim[] = [];
@@ -177,7 +177,7 @@ export class RawClient {
     this.#wire.resetAndDestroy();
   }
 
-  /** Closes TCP without the end of TLS, as who cuts a connection may. */
+  /** Closes TCP without ending TLS, as an attacker who cuts the connection could. */
   truncate(): void {
     this.#wire.end();
   }

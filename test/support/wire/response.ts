@@ -13,10 +13,10 @@ export interface Response {
   readonly status: number;
   readonly reason: string;
   readonly fields: WireFields;
-  /** The 1xx answers before it. */
+  /** The 1xx responses before it. */
   readonly interim: readonly Interim[];
   readonly framing: Framing;
-  /** The first bytes of the body: all of it unless the reader was told to keep fewer. */
+  /** The first bytes of the body; all of it unless the reader keeps fewer. */
   readonly body: Buffer;
   readonly bodyBytes: number;
   readonly trailers: WireFields;

@@ -51,7 +51,7 @@ export class UpstreamConnection {
     return this.#gone.promise;
   }
 
-  /** Writes any bytes: parts of a response, or what nobody asked for. Rejects when the connection is gone. */
+  /** Writes any bytes: parts of a response, or unsolicited ones. Rejects if the connection is gone. */
   write(bytes: string | Buffer): Promise<void> {
     const buffer = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
     return new Promise((resolve, reject) => {

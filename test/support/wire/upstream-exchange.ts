@@ -40,7 +40,7 @@ export class UpstreamExchange {
     return this.connection.write(bytes);
   }
 
-  /** Sends a whole answer with Content-Length (none where the status forbids it). */
+  /** Sends a whole response with Content-Length, unless the status forbids it. */
   answer(status: number, fields: WireFields = [], body: string | Buffer = ''): Promise<void> {
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
     const lines: string[] = [];

@@ -16,7 +16,7 @@ async function nodeServer(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that answers every connection with these bytes and then does as told. */
+/** A server that sends these bytes on every connection and then ends it in the given way. */
 async function bytesServer(bytes: string, then: 'keep' | 'close' | 'reset'): Promise<number> {
   const server = createNetServer(socket => {
     socket.on('error', () => {});
@@ -107,12 +107,12 @@ test.each([
 
 test('the raw client says why there was no response', async () => {
   const closed = await connectRaw(await bytesServer('', 'close'));
-  await expect(closed.ask(GET)).rejects.toMatchObject({ name: 'NoAnswer', why: 'close' });
+  await expect(closed.ask(GET)).rejects.toMatchObject({ name: 'NoResponse', why: 'close' });
   const silent = await connectRaw(await bytesServer('', 'keep'));
   await expect(silent.ask(GET, { timeoutMs: 50 })).rejects.toEqual(new NoResponse('timeout'));
 });
 
-test('the raw upstream records a request of every framing and answers as told', async () => {
+test('the raw upstream records a request of every framing and answers by its script', async () => {
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
     await exchange.answer(200, ['X-Length', String(exchange.request.bodyBytes)], 'ok');
@@ -149,7 +149,7 @@ test('the raw upstream records what a strict reader refuses and drops the connec
   expect(upstream.takeViolations()).toEqual(['connection 0, request 1: request line "junk"']);
 });
 
-test('the raw upstream takes a second request before the first answer for a violation', async () => {
+test('the raw upstream treats a second request before the first response as a violation', async () => {
   const upstream = await startUpstream(async exchange => await exchange.gone);
   const client = await connectRaw(upstream.port);
   await client.send(GET + GET);
@@ -157,7 +157,7 @@ test('the raw upstream takes a second request before the first answer for a viol
   expect(upstream.takeViolations()).toHaveLength(1);
 });
 
-test('a script that waits for a connection that went ends quietly', async () => {
+test('a script that waits for a closed connection ends quietly', async () => {
   let waited = false;
   const upstream = await startUpstream(async exchange => {
     waited = true;

@@ -10,7 +10,7 @@ beforeEach(() => {
   nowMs = 5_000;
 });
 
-/** How many of so many checks the address is allowed now. */
+/** How many of `tries` checks the address is allowed now. */
 function allowed(budget: VerificationBudget, address: string, tries: number): number {
   let count = 0;
   for (let i = 0; i < tries; i += 1) if (budget.waitMs(address) === 0) count += 1;

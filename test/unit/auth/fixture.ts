@@ -56,7 +56,7 @@ export function freezeTime(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START_MS });
 }
 
-/** An issuer's key set endpoint that does as it is told. */
+/** An issuer's key set endpoint, controlled by the test. */
 export class ScriptedIssuer {
   state: 'up' | 'failing' | 'hanging' = 'up';
   keys: readonly IssuerKey[];

@@ -4,7 +4,7 @@ import { GrowingBytes } from '../../../src/core/index.ts';
 const NOTHING = Buffer.alloc(0);
 const CAP = 65_536;
 
-/** Joins pieces of so many bytes each, every one in a buffer of its own. */
+/** Joins pieces of this many bytes each, every one in its own buffer. */
 function joined(pieces: number, bytes: number, growing: GrowingBytes): { all: Buffer; rooms: number } {
   const rooms = new Set<ArrayBufferLike>();
   let all: Buffer = NOTHING;

@@ -35,7 +35,7 @@ async function slowlyLimited() {
   const gateway = new Gateway({
     ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
-    listener: { started: () => {}, finished: () => {}, untrustedForwarding: () => {} },
+    listener: { started: () => {}, switched: () => {}, finished: () => {}, untrustedForwarding: () => {} },
     generation: {
       snapshot,
       identity: null,
@@ -65,9 +65,10 @@ function request(responses: number[]): Downstream {
       scheme: 'http',
       clientCertificate: null,
       peer: '192.0.2.1',
-      framing: { bodyLength: 0, expectation: 'none', persistent: true },
+      framing: { bodyLength: 0, expectation: 'none', persistent: true, upgrade: 'none' },
     },
     ...{ memory: new ConnectionMemory(true), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
+    switchProtocols: () => false,
     ...{ abort: () => responses.push(0), write: () => true },
     body: () => {
       throw new Error('there is no body');

@@ -12,7 +12,7 @@ function watching() {
   let nowMs = 0;
   const clock = { epochMs: () => EPOCH_MS + nowMs, monotonicMs: () => nowMs };
   const proxies = new UnlistedProxies(clock, { unlistedProxy: proxy => void heard.push(proxy) });
-  /** `sender` forwards so many requests for so many clients. */
+  /** `sender` forwards this many requests for this many clients. */
   const forwards = (sender: string, requests: number, clients: number, prefix = '203.0.113.') => {
     for (let i = 0; i < requests; i++) proxies.saw(sender, 'X-Forwarded-For', `${prefix}${i % clients}`);
   };

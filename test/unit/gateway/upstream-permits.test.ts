@@ -10,7 +10,7 @@ function permit(permits: UpstreamPermits, caller: string, pool = API): UpstreamP
   throw new Error(`${caller} meets the cap ${taken}`);
 }
 
-/** What each of these callers is told, in their order; null: it has a permit. */
+/** The cap that each of these callers meets, in order; null: it gets a permit. */
 function take(permits: UpstreamPermits, callers: string, pool = API): (string | null)[] {
   return [...callers].map(caller => {
     const taken = permits.take(pool, caller);

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { askedMethod, type CorsRules, corsFields, preflightFields } from '../../../src/http/index.ts';
+import {
+  askedMethod,
+  type CorsRules,
+  corsFields,
+  mayConnect,
+  preflightFields,
+} from '../../../src/http/index.ts';
 
 const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
   origins: new Set(['https://app.example']),
@@ -88,5 +94,28 @@ describe('a preflight', () => {
     ]),
   ])('gets nothing for %s: %j', (_, fields, method) => {
     expect(preflightFields(rules(), fields, method).filter((_, i) => i % 2 === 0)).toEqual(['Vary']);
+  });
+});
+
+describe('a WebSocket', () => {
+  const from = (...origins: string[]) => origins.flatMap(origin => ['Origin', origin]);
+
+  test('may be opened by pages of the list and of the same host, and by what is no page', () => {
+    for (const fields of [from('https://app.example'), from('https://api.example:8443'), from()])
+      expect(mayConnect(rules(), fields, 'API.example:8443')).toBe(true);
+  });
+
+  test('may not be opened by any other page, nor by one that names two origins', () => {
+    for (const fields of [
+      from('https://evil.example'),
+      from('https://api.example'),
+      from('null'),
+      from('https://app.example', 'https://evil.example'),
+    ])
+      expect(mayConnect(rules(), fields, 'api.example:8443')).toBe(false);
+  });
+
+  test('may be opened by every page where any origin may call', () => {
+    expect(mayConnect(rules({ origins: null }), from('https://evil.example'), 'api.example')).toBe(true);
   });
 });

@@ -28,8 +28,8 @@ interface Told {
 }
 
 /**
- * One history: a configuration and requests, waits, refunds, reloads and steps of the wall clock, each told by one number.
- * The store must say what the naive limiter says, and keep by itself what is promised to clients.
+ * One history: a configuration, and requests, waits, refunds, reloads and steps of the wall clock, each encoded as a number. The
+ * store must decide as the naive limiter does, and keep the promises made to clients.
  */
 export class History {
   readonly #clock = new FrozenClock();

@@ -24,8 +24,8 @@ interface Ledger {
 }
 
 /**
- * The limiter as one would write it who has all memory and time in the world: a map of strings, nothing ever thrown away,
- * every draw remembered. The store must say what it says.
+ * The limiter as one would write it with unlimited memory and time: a map of strings, nothing ever dropped, every draw
+ * remembered. The store must decide the same.
  */
 export class NaiveLimiter {
   readonly #ledgers = new Map<string, Ledger>();
@@ -112,7 +112,7 @@ class WindowLedger implements Ledger {
     const left = Math.max(0, limit.units - drawnOn.draws.length);
     const closesInMs = drawnOn.closesMs - nowMs;
     const waitMs = left === 0 && closesInMs > limit.slackMs ? closesInMs : 0;
-    // The window that ends is told for as long as waiting for its end is enough.
+    // The ending window is announced for as long as waiting for its end is enough.
     if (nowMs < drawnOn.opensMs && left > 0)
       return { waitMs, remaining: 0, resetAfterMs: drawnOn.opensMs - nowMs };
     return { waitMs, remaining: left, resetAfterMs: closesInMs };
@@ -146,7 +146,7 @@ class WindowLedger implements Ledger {
 class LeakyBucket implements Ledger {
   #drops = 0;
   #atMs = 0;
-  /** Reset as told: it never goes back. */
+  /** The announced Reset: it never moves back. */
   #toldMs = 0;
   readonly #emptyAt = new Map<number, number>();
 

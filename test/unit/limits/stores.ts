@@ -37,7 +37,7 @@ export function copyOf(decision: Decision): Decision {
   return { ...decision };
 }
 
-/** How many of so many requests in a row are admitted. */
+/** How many of this many requests in a row are admitted. */
 export function admittedOf(requests: number, decide: () => Decision): number {
   let admitted = 0;
   for (let i = 0; i < requests; i++) if (decide().admitted) admitted++;

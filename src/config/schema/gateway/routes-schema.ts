@@ -43,6 +43,11 @@ export const routeKeys = {
     .describe(
       'Whether its parameters name a webhook. An address that keeps calling a webhook that returns 404 is restricted there, see webhook_not_found in limits.yaml.',
     ),
+  websocket: yesOrNo()
+    .prefault(false)
+    .describe(
+      'Whether it serves WebSockets, beside ordinary requests. false: a request for one is answered 501.',
+    ),
   global_limit: choice(['apply', 'exempt'])
     .prefault('apply')
     .describe(
@@ -70,6 +75,7 @@ export const routeKeys = {
     .strictObject({
       first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
       idle: duration().optional().describe('Overrides idle of the upstream.'),
+      websocket_idle: duration().optional().describe('Overrides websocket_idle of the upstream.'),
     })
     .prefault({})
     .describe('Timeouts that differ from those of the upstream.'),

@@ -55,6 +55,9 @@ const upstreamKeys = {
       idle: duration()
         .prefault('60s')
         .describe("Between two bytes of a response's body; then the response is cut off."),
+      websocket_idle: duration()
+        .prefault('10m')
+        .describe('For a WebSocket in which nothing passes, not even a ping; then it is ended.'),
     })
     .prefault({})
     .describe('How long to wait for this upstream.'),
@@ -83,6 +86,16 @@ const upstreamKeys = {
     .prefault('25%')
     .describe(
       'The part of max_grpc_calls that one caller, or one address without a token, may hold, at least one; past it UNAVAILABLE.',
+    ),
+  max_websockets: count(1_000_000)
+    .prefault(10_000)
+    .describe(
+      'WebSockets open to this upstream; past them 503. They do not count as requests once they are open.',
+    ),
+  max_websockets_per_caller: percentage()
+    .prefault('10%')
+    .describe(
+      'The part of max_websockets that one caller, or one address without a token, may hold, at least one; past it 503.',
     ),
   max_head: size({ min: KIB, max: KIB * KIB })
     .prefault('32KiB')

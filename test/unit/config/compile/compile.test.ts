@@ -132,6 +132,7 @@ describe('an upstream', () => {
       passAuthorization: true,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 },
+        websockets: { name: 'websockets', upstream: 'api', max: 10_000, maxPerCaller: 1_000 },
         grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 1_024, maxPerCaller: 256 },
       },
     });
@@ -139,7 +140,7 @@ describe('an upstream', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_grpc_calls: 9, max_grpc_calls_per_caller: 50%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
+      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_grpc_calls: 9, max_grpc_calls_per_caller: 50%, max_websockets: 50, max_websockets_per_caller: 30%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
       protocol: 'h2',
@@ -159,6 +160,7 @@ describe('an upstream', () => {
       passAuthorization: false,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 },
+        websockets: { name: 'websockets', upstream: 'api', max: 50, maxPerCaller: 15 },
         grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 9, maxPerCaller: 4 },
       },
     });
@@ -188,8 +190,20 @@ describe('a route', () => {
       webhook: false,
       upstream429: 'rewrite',
       cors: true,
+      websocket: null,
       parameters: ['a', 'b'],
     });
+  });
+
+  it('with WebSockets has a pool for them, and how long one may be idle', async () => {
+    expect(await routeOf('path: /, websocket: true', ', timeouts: { websocket_idle: 3s }')).toMatchObject({
+      pool: { name: 'requests' },
+      websocket: { pool: { name: 'websockets', upstream: 'api', max: 10_000 }, idleMs: 3_000 },
+    });
+    expect(await routeOf('path: /, websocket: true, timeouts: { websocket_idle: 4s }')).toMatchObject({
+      websocket: { idleMs: 4_000 },
+    });
+    expect(await routeOf('path: /, websocket: true')).toMatchObject({ websocket: { idleMs: 600_000 } });
   });
 
   it('is named by its methods and path as they are written', async () => {

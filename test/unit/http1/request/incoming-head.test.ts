@@ -41,7 +41,7 @@ describe('a request line', () => {
     ['CONNECT a.test:443 HTTP/1.1', 'CONNECT', 'a.test:443', 1],
     ['OPTIONS * HTTP/1.1', 'OPTIONS', '*', 1],
     ['GET http://a.test/ HTTP/1.1', 'GET', 'http://a.test/', 1],
-    // The parser of targets decides what one may hold, and answers 400 with a reason.
+    // The parser of targets decides what a target may hold, and rejects others with a reason.
     ['GET /a\t\xff"\\# HTTP/1.1', 'GET', '/a\t\xff"\\#', 1],
     ['GET /HTTP/1.1 HTTP/1.0', 'GET', '/HTTP/1.1', 0],
   ])('has a method, a target and a version (RFC 9112, 3): %j', (line, method, target, httpMinor) => {

@@ -30,6 +30,28 @@ describe('a connection persists (RFC 9112, 9.3)', () => {
   });
 });
 
+describe('a request asks for a WebSocket (RFC 9110, 7.8)', () => {
+  test.each([
+    ['with both fields', 1, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], 'websocket'],
+    ['in any letter case', 1, ['UPGRADE', 'WebSocket', 'connection', 'keep-alive, upgrade'], 'websocket'],
+    [
+      'in two lines of Connection',
+      1,
+      ['Connection', 'a', 'Connection', 'upgrade', 'Upgrade', 'websocket'],
+      'websocket',
+    ],
+    ['not without Connection', 1, ['Connection', 'keep-alive', 'Upgrade', 'websocket'], 'none'],
+    ['not in HTTP/1.0', 0, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], 'none'],
+    ['not with another protocol', 1, ['Connection', 'Upgrade', 'Upgrade', 'h2c'], 'none'],
+    ['not beside another', 1, ['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Upgrade', 'h2c'], 'none'],
+  ] as const)('%s', (_, httpMinor, fields, upgrade) => {
+    const framing = framingOf(httpMinor, ...fields);
+    expect(framing.upgrade).toBe(upgrade);
+    // Behind a handshake come frames.
+    if (upgrade === 'websocket') expect(framing.persistent).toBe(false);
+  });
+});
+
 describe('a client waits for 100 before it sends the body (RFC 9110, 10.1.1)', () => {
   test.each([
     ['where it expects that', 1, ['expect', '100-continue'], 'continue'],

@@ -11,6 +11,7 @@ function headOf(request: Partial<OutgoingRequest>): string {
       bodyLength: 0,
       body: null,
       takesTrailers: false,
+      upgrade: 'none',
       firstByteTimeoutMs: 1,
       idleTimeoutMs: 1,
     },

@@ -8,7 +8,7 @@ test(`of ${fuzzReadings} answers, mutated or not, ours is never another than Nod
   const result = await fuzzReader({ seed: fuzzSeed, cases: fuzzReadings, everySplitOfOneIn: 8 });
   expect(result.findings).toEqual([]);
   expect(result.cases).toBe(fuzzReadings);
-  // Else the cases would prove little: most are answers to all, and some are not.
+  // Otherwise the cases would prove little: all readers accept most of them, and reject some.
   expect(result.accepted).toBeGreaterThan(0.5 * result.cases);
   expect(result.refused).toBeGreaterThan(0.1 * result.cases);
   // A reader that refuses what others take is strict, one that often does so is wrong.

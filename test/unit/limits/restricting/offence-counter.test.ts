@@ -237,7 +237,7 @@ describe('refusals that are ignored', () => {
   describe('by a smooth limit', () => {
     const step100 = limit('100/10s', { algorithm: 'smooth' });
 
-    /** Whether a caller is restricted who asks every so often for so long, or waits as told where `waits` says. */
+    /** Whether a caller gets restricted that sends every `everyMs` for `forMs`, waiting as announced if `waits`. */
     function restricts(by: Limit, everyMs: number, forMs: number, asks = 1, waits = false): boolean {
       ignored.use({ ...rule('50/10m'), addresses: true });
       const store = newStore(clock);

@@ -130,3 +130,32 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
     'weir_store_decisions_total{by="redis"} 2',
   ]);
 });
+
+test('a request that became a WebSocket is counted as such until that ends, and is in flight no more', async () => {
+  const metrics = new Metrics();
+  const shown = async () =>
+    (await series(metrics)).filter(line =>
+      /websockets_open|in_flight|websocket_duration_seconds_sum/.test(line),
+    );
+  metrics.started();
+  metrics.switched('api');
+  expect((await shown()).sort()).toEqual([
+    'weir_requests_in_flight 0',
+    'weir_websockets_open{upstream="api"} 1',
+  ]);
+  metrics.finished(exchangeRecord({ protocol: 'websocket', status: 101, durationMs: 90_000 }));
+  const after = await shown();
+  expect(after).toContain('weir_requests_in_flight 0');
+  expect(after).toContain('weir_websockets_open{upstream="api"} 0');
+  expect(after).toContain('weir_websocket_duration_seconds_sum{upstream="api"} 90');
+  expect((await series(metrics)).join()).not.toContain('weir_request_duration_seconds_sum{upstream="api"}');
+});
+
+test('a request for a WebSocket that was refused is a request like any other', async () => {
+  const metrics = new Metrics();
+  metrics.started();
+  metrics.finished(exchangeRecord({ protocol: 'websocket', status: 401, outcome: 'answered' }));
+  const all = await series(metrics);
+  expect(all).toContain('weir_requests_in_flight 0');
+  expect(all.join()).toContain('weir_request_duration_seconds_sum{upstream="api"}');
+});

@@ -3,7 +3,7 @@ import { Board, type BoardConnection, type Fact } from '../../../../src/redis/in
 import { POST } from '../../../../src/redis/sharing/board-scripts.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
-/** Redis as a board sees it: what it was asked, and what it is to answer next. */
+/** Redis as a board sees it: what it was asked, and its next replies. */
 class ScriptedRedis implements BoardConnection {
   readonly prefix = 'p:';
   readonly posts: unknown[][] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
+import { Accepted } from '../../../../src/server/accepted.ts';
 import { Connection } from '../../../../src/server/http1/connection.ts';
 import { type Manner, RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../../support/listener-state.ts';
@@ -20,7 +21,9 @@ class Conversation {
   } = {}) {
     this.gateway = gateway;
     const client = { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null } as const;
-    new Connection(this.wire.asSocket, client, listenerState(this.gateway.asGateway, headBytes));
+    const accepted = new Accepted(this.wire.asSocket, '127.0.0.1');
+    const state = listenerState(this.gateway.asGateway, headBytes);
+    new Connection(accepted, this.wire.asSocket, client, state);
   }
 
   /** Each piece comes by itself, and all that can happen happens. */

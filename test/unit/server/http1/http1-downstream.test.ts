@@ -31,6 +31,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     date: 'now',
     answered: () => side.answered++,
     reset: () => side.resets++,
+    switched: () => {},
   };
   const framing = requestFraming(fields, httpMinor);
   const head = { method, target: '/', httpMinor, fields, framing, section: null, bytes: 0 };

@@ -1,0 +1,30 @@
+/** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
+export interface ByteStream {
+  /** Hands what comes to this sink: first what was read already. Call it once. */
+  start(sink: ByteSink): void;
+  pause(): void;
+  resume(): void;
+  /**
+   * True: the system has taken everything, and the bytes may change. False: write no more, and change none of them, until the
+   * sink hears `drained`.
+   */
+  write(bytes: Uint8Array): boolean;
+  /** Ends our direction behind what was written. */
+  end(): void;
+  /** Closes as soon as the system has taken what was written, at the latest after some seconds. */
+  endSoon(): void;
+  /** Closes at once. */
+  destroy(): void;
+}
+
+/** Hears what happens at one end. */
+export interface ByteSink {
+  /** They stay unchanged until the call returns; for longer only while the stream is paused. */
+  bytes(piece: Buffer): void;
+  /** All that was written has been taken. */
+  drained(): void;
+  /** The other side has closed its direction. */
+  ended(): void;
+  /** The connection is gone. The last call. */
+  closed(): void;
+}

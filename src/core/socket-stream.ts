@@ -1,0 +1,77 @@
+import type { Socket } from 'node:net';
+import type { ByteSink, ByteStream } from './byte-stream.ts';
+
+/** For a receiver that takes nothing more. */
+const END_SOON_MS = 5_000;
+const NO_BYTES = Buffer.alloc(0);
+
+/** A socket whose protocol was switched. Before, nothing may listen to its events but to `close`. */
+export class SocketStream implements ByteStream {
+  readonly socket: Socket;
+  #sink: ByteSink | null = null;
+  /** Read before the switch. */
+  #early: Buffer;
+
+  /** @param early bytes that were read already */
+  constructor(socket: Socket, early: Buffer) {
+    this.socket = socket;
+    this.#early = early;
+    socket.pause();
+    // 'close' follows and is handled.
+    socket.on('error', ignore);
+  }
+
+  start(sink: ByteSink): void {
+    this.#sink = sink;
+    const { socket } = this;
+    socket.on('end', () => sink.ended());
+    socket.on('close', () => sink.closed());
+    const early = this.#early;
+    this.#early = NO_BYTES;
+    this.listen(sink);
+    if (early.length > 0) sink.bytes(early);
+    if (socket.destroyed) process.nextTick(() => sink.closed());
+    else if (socket.readableEnded) process.nextTick(() => sink.ended());
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const { socket } = this;
+    if (!socket.writable) return true;
+    socket.write(bytes);
+    if (socket.writableLength === 0) return true;
+    // 'drain' comes only where much was written. This is written when all before it is.
+    socket.write(NO_BYTES, () => this.#sink?.drained());
+    return false;
+  }
+
+  end(): void {
+    this.socket.end();
+  }
+
+  endSoon(): void {
+    const { socket } = this;
+    const timer = setTimeout(() => socket.destroy(), END_SOON_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+    socket.destroySoon();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Lets the socket hand what it reads to the sink, from now on. */
+  protected listen(sink: ByteSink): void {
+    this.socket.on('data', (piece: Buffer) => sink.bytes(piece));
+    this.socket.resume();
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,32 @@
+import type { Caller, Verifier } from '../auth/index.ts';
+import type { Clock, GatewayError } from '../core/index.ts';
+import type { Limiting } from '../runtime/index.ts';
+import { addressRestricted, callerRestricted } from './responses/index.ts';
+
+// What is under way goes on only while its sender may: asked now and then, of exchanges and of what they became.
+
+/** Why a token that was valid no longer counts. */
+export type TokenFlaw = 'expired' | 'not_before';
+
+/** The restriction that a sender is under; null: none. */
+export function restrictionOf(
+  addressKey: string,
+  caller: Caller | null,
+  { restrictions }: Limiting,
+): GatewayError | null {
+  const waitMs = restrictions.addressWaitMs(addressKey);
+  if (waitMs > 0) return addressRestricted(waitMs);
+  const callerWaitMs = caller === null ? 0 : restrictions.principalWaitMs(caller.principal);
+  return callerWaitMs > 0 ? callerRestricted(callerWaitMs) : null;
+}
+
+/** What is wrong by now with the token of a caller; null: nothing. */
+export function flawOf(
+  caller: Caller,
+  verifier: Verifier,
+  closeAtExpiry: boolean,
+  clock: Clock,
+): TokenFlaw | null {
+  if (closeAtExpiry && clock.epochMs() >= caller.expiresAtMs) return 'expired';
+  return verifier.isRevoked(caller) ? 'not_before' : null;
+}

@@ -1,0 +1,142 @@
+import { type Caller, invalid } from '../../auth/index.ts';
+import {
+  type ByteStream,
+  type ExchangeRecord,
+  GatewayError,
+  type Outcome,
+  RpcCode,
+  randomKey,
+  type TokenRefusal,
+} from '../../core/index.ts';
+import { CloseCode, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
+import type { Successor } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import { recordOfSocket } from '../ledger.ts';
+import { unauthenticated } from '../responses/index.ts';
+import { flawOf, restrictionOf, type TokenFlaw } from '../review.ts';
+import type { UpstreamPermit } from '../upstream-permits.ts';
+
+/** What is kept of the handshake. */
+interface SessionOptions {
+  readonly idleMs: number;
+  readonly extended: boolean;
+  readonly closeAtExpiry: boolean;
+  readonly addressKey: string;
+  readonly caller: Caller | null;
+  readonly startedAtMs: number;
+}
+
+/** An open WebSocket, from its 101 to its end. */
+export class WebSocketSession implements Successor {
+  readonly #state: GatewayState;
+  readonly #upstream: ByteStream;
+  readonly #options: SessionOptions;
+  #tunnel: Tunnel | null = null;
+  #record: ExchangeRecord | null = null;
+  #permit: UpstreamPermit | null = null;
+  /** Why the gateway ended it. */
+  #error: GatewayError | null = null;
+  #tokenRefused: TokenRefusal | null = null;
+
+  constructor(state: GatewayState, upstream: ByteStream, options: SessionOptions) {
+    this.#state = state;
+    this.#upstream = upstream;
+    this.#options = options;
+  }
+
+  start(client: ByteStream): void {
+    const { idleMs, extended } = this.#options;
+    const nowMs = this.#state.clock.monotonicMs();
+    const over = () => this.#over();
+    this.#tunnel = new Tunnel(client, this.#upstream, nowMs, { idleMs, extended, mask: randomMask, over });
+    this.#tunnel.start();
+  }
+
+  /**
+   * The client has its 101.
+   *
+   * @param record what is known so far
+   * @param permit held to the end
+   */
+  begun(record: ExchangeRecord, permit: UpstreamPermit | null): void {
+    this.#record = record;
+    this.#permit = permit;
+  }
+
+  sweep(nowMs: number): void {
+    this.#review();
+    this.#tunnel?.sweep(nowMs);
+  }
+
+  drain(): void {
+    this.#tunnel?.finish(CloseCode.goingAway, 'going away');
+  }
+
+  /** Ends it where its sender may not go on. */
+  #review(): void {
+    if (this.#error !== null) return;
+    const { addressKey, caller, closeAtExpiry } = this.#options;
+    const { limiting, generation, clock } = this.#state;
+    const restricted = restrictionOf(addressKey, caller, limiting);
+    const verifier = generation.identity?.verifier;
+    if (restricted !== null) this.#refuse(restricted, 'restricted');
+    else if (caller !== null && verifier !== undefined) {
+      const flaw = flawOf(caller, verifier, closeAtExpiry, clock);
+      if (flaw !== null) this.#refuseToken(flaw);
+    }
+  }
+
+  #refuseToken(flaw: TokenFlaw): void {
+    const refused = invalid(flaw);
+    this.#tokenRefused = refused;
+    this.#state.generation.identity?.verifier.refuse(refused);
+    this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');
+  }
+
+  #refuse(error: GatewayError, reason: string): void {
+    this.#error = error;
+    this.#tunnel?.finish(CloseCode.policyViolation, reason);
+  }
+
+  #over(): void {
+    const { listener, clock } = this.#state;
+    const tunnel = this.#tunnel;
+    this.#permit?.giveBack();
+    if (this.#record === null || tunnel === null) return;
+    const { toUpstream, toClient } = tunnel;
+    const end = {
+      outcome: OUTCOMES[tunnel.end],
+      bytesReceived: toUpstream.passed,
+      bytesSent: toClient.passed,
+      durationMs: clock.monotonicMs() - this.#options.startedAtMs,
+      tokenRefused: this.#tokenRefused ?? this.#record.tokenRefused,
+      error: this.#error ?? faultOf(tunnel),
+    };
+    listener.finished(recordOfSocket(this.#record, end));
+  }
+}
+
+/** RFC 6455, 5.3: nobody can foresee it. */
+const randomMask = () => randomKey(4);
+
+const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {
+  open: 'abandoned',
+  closed: 'forwarded',
+  client: 'abandoned',
+  upstream: 'truncated',
+  fault: 'truncated',
+  gateway: 'truncated',
+};
+
+/** For the log: the client heard of it by a Close frame. */
+function faultOf({ toUpstream, toClient }: Tunnel): GatewayError | null {
+  const cause = toUpstream.fault ?? toClient.fault;
+  if (cause === null) return null;
+  return new GatewayError({
+    status: 502,
+    rpcCode: RpcCode.invalidArgument,
+    side: toUpstream.fault === null ? 'upstream' : 'client',
+    message: 'What was sent is not a WebSocket frame.',
+    cause,
+  });
+}

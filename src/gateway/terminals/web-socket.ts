@@ -1,0 +1,48 @@
+import type { ByteStream, Fields } from '../../core/index.ts';
+import { hasExtensions, judgeSwitch } from '../../websocket/index.ts';
+import type { Exchange } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import { recordOf } from '../ledger.ts';
+import { upstreamFailed } from '../responses/index.ts';
+import { WebSocketSession } from './web-socket-session.ts';
+
+/** A handshake that the upstream agreed to. */
+export interface AgreedHandshake {
+  /** The fields that went upstream, and those that came back. */
+  readonly asked: Fields;
+  readonly answered: Fields;
+  /** Those for the client, but for the two that switch. */
+  readonly out: string[];
+  /** The upstream's end. */
+  readonly stream: ByteStream;
+}
+
+/** Answers 101 and joins both ends. From there on the exchange is over, and a session in its place. */
+export function openWebSocket(exchange: Exchange, state: GatewayState, handshake: AgreedHandshake): void {
+  const { asked, answered, out, stream } = handshake;
+  const { route } = exchange.destination;
+  const fault = judgeSwitch(asked, answered);
+  if (fault !== null || route?.kind !== 'forward' || route.websocket === null) {
+    stream.destroy();
+    exchange.answerError(upstreamFailed(new Error(fault ?? 'an upgrade that was not asked for')));
+    return;
+  }
+  out.push('Connection', 'Upgrade', 'Upgrade', 'websocket');
+  const session = new WebSocketSession(state, stream, {
+    idleMs: route.websocket.idleMs,
+    extended: hasExtensions(answered),
+    closeAtExpiry: route.closeAtExpiry,
+    addressKey: exchange.addressKey,
+    caller: exchange.caller,
+    startedAtMs: exchange.startedAtMs,
+  });
+  if (!exchange.response.switchTo(out, session)) {
+    stream.destroy();
+    return;
+  }
+  // Nothing of the exchange stays: it does not count as a request any more, and may outlive many configurations.
+  state.inFlight--;
+  if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
+  state.listener.switched(route.upstream.name);
+  session.begun(recordOf(exchange, state.clock.monotonicMs()), exchange.upstreamPermit);
+}

@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net';
+import { type ByteSink, SocketStream } from '../core/index.ts';
+import type { Reader, Reads } from './reads.ts';
+import type { Slab, SlabStore } from './slab.ts';
+
+/** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
+const SMALL_BYTES = 4_096;
+
+/** The upstream's end of a connection whose protocol was switched. Reads into little memory while little comes. */
+export class SwitchedStream extends SocketStream implements Reader {
+  readonly #slabs: SlabStore;
+  readonly #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  /** In place of `#small` while much comes. */
+  #slab: Slab | null = null;
+  #to: ByteSink | null = null;
+
+  constructor(socket: Socket, reads: Reads, slabs: SlabStore, early: Buffer) {
+    super(socket, early);
+    this.#slabs = slabs;
+    reads.reader = this;
+    socket.on('close', () => this.#change(null));
+  }
+
+  buffer(): Buffer {
+    return this.#slab === null ? this.#small : this.#slab.bytes;
+  }
+
+  take(count: number): boolean {
+    const { socket } = this;
+    const bytes = this.buffer();
+    this.#to?.bytes(bytes.subarray(0, count));
+    if (socket.isPaused()) return false;
+    // A read that fills its buffer left more behind; one that does not has emptied the socket.
+    if (count < bytes.length) this.#change(null);
+    else if (this.#slab === null && !socket.destroyed) this.#change(this.#slabs.take());
+    return true;
+  }
+
+  protected override listen(sink: ByteSink): void {
+    this.#to = sink;
+    this.socket.resume();
+  }
+
+  #change(slab: Slab | null): void {
+    this.#slab?.letGo();
+    this.#slab = slab;
+  }
+}

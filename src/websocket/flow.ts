@@ -1,0 +1,115 @@
+import type { ByteSink, ByteStream } from '../core/index.ts';
+import { FrameFollower, type FrameRules } from './frame-follower.ts';
+
+/** Hears what becomes of a flow. */
+export interface FlowOwner {
+  /** Its source, as a receiver, has taken everything. */
+  drained(flow: Flow): void;
+  /** Its source has sent a Close frame, which has passed. */
+  closePassed(): void;
+  /** Its source has sent what is no frame; it has ended. */
+  faulty(flow: Flow): void;
+  /** Its source has closed its direction, which was passed on. */
+  sourceEnded(flow: Flow): void;
+  /** The connection of its source is gone. */
+  sourceGone(flow: Flow): void;
+}
+
+/** One direction of a tunnel: passes bytes on as they come, and knows where their frames end. */
+export class Flow implements ByteSink {
+  readonly #from: ByteStream;
+  readonly #to: ByteStream;
+  readonly #owner: FlowOwner;
+  readonly #frames: FrameFollower;
+  /** To be sent in place of whatever follows the present frame. */
+  #last: Uint8Array | null = null;
+  /** Nothing passes any more. What still comes is thrown away. */
+  #over = false;
+  #blocked = false;
+  /** Bytes that have passed. */
+  passed = 0;
+
+  constructor(from: ByteStream, to: ByteStream, rules: FrameRules, owner: FlowOwner) {
+    this.#from = from;
+    this.#to = to;
+    this.#owner = owner;
+    this.#frames = new FrameFollower(rules);
+  }
+
+  /** Whether its source has sent a Close frame. */
+  get saidClose(): boolean {
+    return this.#frames.closed;
+  }
+
+  /** What its source sent that is no frame. */
+  get fault(): string | null {
+    return this.#frames.fault;
+  }
+
+  start(): void {
+    this.#from.start(this);
+  }
+
+  /** Ends the flow behind the present frame, with this one. */
+  closeWith(frame: Uint8Array): void {
+    if (this.#over || this.#last !== null) return;
+    this.#last = frame;
+    if (this.#frames.atBoundary) this.#sendLast();
+  }
+
+  /** Passes nothing on from here, and reads on: only so it hears that its source has gone. */
+  stop(): void {
+    this.#over = true;
+    if (!this.#blocked) this.#from.resume();
+  }
+
+  /** The receiver has taken everything. */
+  unblock(): void {
+    this.#blocked = false;
+    this.#from.resume();
+  }
+
+  bytes(piece: Buffer): void {
+    if (this.#over) return;
+    const frames = this.#frames;
+    const end = frames.follow(piece, this.#last !== null);
+    this.passed += end;
+    if (end > 0) this.#pass(end === piece.length ? piece : piece.subarray(0, end));
+    if (frames.fault !== null) {
+      this.stop();
+      this.#owner.faulty(this);
+    } else if (frames.closed) {
+      this.stop();
+      this.#owner.closePassed();
+    } else if (this.#last !== null && frames.atBoundary) this.#sendLast();
+  }
+
+  drained(): void {
+    this.#owner.drained(this);
+  }
+
+  ended(): void {
+    this.#over = true;
+    this.#to.end();
+    this.#owner.sourceEnded(this);
+  }
+
+  closed(): void {
+    this.#over = true;
+    this.#to.end();
+    this.#owner.sourceGone(this);
+  }
+
+  /** Reads nothing more until the receiver has taken this: the bytes are read into a buffer that is used again. */
+  #pass(bytes: Uint8Array): void {
+    if (this.#to.write(bytes)) return;
+    this.#blocked = true;
+    this.#from.pause();
+  }
+
+  #sendLast(): void {
+    if (this.#last !== null) this.#to.write(this.#last);
+    this.stop();
+    this.#to.end();
+  }
+}

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import type { BodyLength, Fields } from '../core/index.ts';
+
+/** RFC 6455, 1.3. */
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** RFC 6455, 4.1: 16 bytes in base64. */
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+const VERSION = '13';
+
+/** Why a request is no handshake that can be served; `version`: it is one of another version of the protocol. */
+export type HandshakeFault = { readonly refused: string } | 'version';
+
+/** Judges a request that asks for a WebSocket (RFC 6455, 4.2.1) by what of it goes to the upstream. */
+export function judgeHandshake(
+  method: string,
+  bodyLength: BodyLength,
+  fields: Fields,
+): HandshakeFault | null {
+  if (method !== 'GET') return { refused: 'a WebSocket begins with a GET' };
+  if (bodyLength !== 0) return { refused: 'a request for a WebSocket has no body' };
+  const versions = valuesOf(fields, 'sec-websocket-version');
+  if (versions.length !== 1 || versions[0] !== VERSION) return 'version';
+  const keys = valuesOf(fields, 'sec-websocket-key');
+  if (keys.length !== 1 || !KEY.test(keys[0] ?? ''))
+    return { refused: 'Sec-WebSocket-Key is missing or not a key' };
+  return null;
+}
+
+/** Why a 101 does not agree to this handshake (RFC 6455, 4.1); null: it does. */
+export function judgeSwitch(asked: Fields, answered: Fields): string | null {
+  if (valuesOf(answered, 'upgrade').join().toLowerCase() !== 'websocket')
+    return 'the 101 names another protocol';
+  if (!listOf(answered, 'connection').some(option => option.toLowerCase() === 'upgrade'))
+    return 'the 101 has no Connection: Upgrade';
+  const [key] = valuesOf(asked, 'sec-websocket-key');
+  const accepts = valuesOf(answered, 'sec-websocket-accept');
+  if (accepts.length !== 1 || accepts[0] !== acceptFor(key ?? ''))
+    return 'the Sec-WebSocket-Accept of the 101 does not fit the key';
+  const chosen = valuesOf(answered, 'sec-websocket-protocol');
+  if (chosen.length > 1) return 'the 101 chooses more than one subprotocol';
+  if (chosen[0] !== undefined && !listOf(asked, 'sec-websocket-protocol').includes(chosen[0]))
+    return 'the 101 chooses a subprotocol that was not offered';
+  return null;
+}
+
+/** Whether a 101 agrees to an extension. */
+export function hasExtensions(answered: Fields): boolean {
+  return listOf(answered, 'sec-websocket-extensions').length > 0;
+}
+
+function acceptFor(key: string): string {
+  return hash('sha1', key + ACCEPT_SUFFIX, 'base64');
+}
+
+/** The values of every line with this name, given in lower case. */
+function valuesOf(fields: Fields, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const other = fields[i] as string;
+    if (other.length === name.length && other.toLowerCase() === name) values.push(fields[i + 1] as string);
+  }
+  return values;
+}
+
+/** The members of a list that may stand on several lines (RFC 9110, 5.6.1). */
+function listOf(fields: Fields, name: string): string[] {
+  const members = valuesOf(fields, name).flatMap(value => value.split(','));
+  return members.map(member => member.trim()).filter(member => member !== '');
+}

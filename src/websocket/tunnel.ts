@@ -1,0 +1,128 @@
+import type { ByteStream } from '../core/index.ts';
+import { CloseCode, closeFrame } from './close-frame.ts';
+import { Flow, type FlowOwner } from './flow.ts';
+
+/** How long both ends have to close once the WebSocket ends; then they are cut. */
+const CLOSING_MS = 5_000;
+
+export interface TunnelOptions {
+  /** Where nothing passes for so long, in either direction, the WebSocket is ended. */
+  readonly idleMs: number;
+  /** An extension was agreed on. */
+  readonly extended: boolean;
+  /** The four bytes that mask a Close frame for the upstream. */
+  readonly mask: () => Uint8Array;
+  /** Both connections are gone. The last call. */
+  readonly over: (tunnel: Tunnel) => void;
+}
+
+/**
+ * How a WebSocket ended:
+ * - `open`: it has not
+ * - `closed`: by a Close frame of one end
+ * - `client`, `upstream`: this end went without a Close frame
+ * - `fault`: one end sent what is no frame
+ * - `gateway`: `finish` was called, or it stood idle
+ */
+export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway';
+
+/** A WebSocket between a client and an upstream. Knows no clock: what takes too long is found by sweeps. */
+export class Tunnel implements FlowOwner {
+  readonly #client: ByteStream;
+  readonly #upstream: ByteStream;
+  readonly #options: TunnelOptions;
+  readonly toUpstream: Flow;
+  readonly toClient: Flow;
+  end: TunnelEnd = 'open';
+  #gone = 0;
+  #passed = 0;
+  #sinceMs: number;
+  /** It ends, or half of it has: the rest has a deadline, which counts from `#sinceMs`. */
+  #closing = false;
+
+  constructor(client: ByteStream, upstream: ByteStream, nowMs: number, options: TunnelOptions) {
+    const { extended } = options;
+    this.#client = client;
+    this.#upstream = upstream;
+    this.#options = options;
+    this.#sinceMs = nowMs;
+    this.toUpstream = new Flow(client, upstream, { masked: true, extended }, this);
+    this.toClient = new Flow(upstream, client, { masked: false, extended }, this);
+  }
+
+  start(): void {
+    this.toClient.start();
+    this.toUpstream.start();
+  }
+
+  /** Ends it from here: with a Close frame to both ends, behind the frames that are passing. */
+  finish(code: CloseCode, reason: string): void {
+    if (this.#closing) return;
+    this.#ends('gateway');
+    this.toClient.closeWith(closeFrame(code, reason, null));
+    this.toUpstream.closeWith(closeFrame(code, reason, this.#options.mask()));
+  }
+
+  /** Checks whether something has taken too long. */
+  sweep(nowMs: number): void {
+    const passed = this.toUpstream.passed + this.toClient.passed;
+    // NaN: it began to close since the last sweep.
+    if (Number.isNaN(this.#sinceMs) || (!this.#closing && passed !== this.#passed)) this.#sinceMs = nowMs;
+    this.#passed = passed;
+    const waitedMs = nowMs - this.#sinceMs;
+    if (this.#closing && waitedMs >= CLOSING_MS) this.#cut();
+    else if (!this.#closing && waitedMs >= this.#options.idleMs) this.finish(CloseCode.goingAway, 'idle');
+  }
+
+  drained(flow: Flow): void {
+    (flow === this.toUpstream ? this.toClient : this.toUpstream).unblock();
+  }
+
+  closePassed(): void {
+    if (this.toClient.saidClose && this.toUpstream.saidClose) this.#ends('closed');
+  }
+
+  faulty(flow: Flow): void {
+    this.#ends('fault');
+    const frame = [CloseCode.protocolError, 'not a WebSocket frame'] as const;
+    // The receiver has part of what its sender did not mean: it gets no Close, which would make that look whole.
+    if (flow === this.toUpstream) {
+      this.toClient.closeWith(closeFrame(...frame, null));
+      this.#upstream.destroy();
+    } else {
+      this.toUpstream.closeWith(closeFrame(...frame, this.#options.mask()));
+      this.#client.destroy();
+    }
+  }
+
+  sourceEnded(flow: Flow): void {
+    this.#ends(this.#endBy(flow));
+  }
+
+  sourceGone(flow: Flow): void {
+    this.#ends(this.#endBy(flow));
+    if (flow === this.toUpstream) {
+      this.toClient.stop();
+      // Without the client's connection there are no sweeps, and nobody for what the upstream may still say.
+      this.#upstream.endSoon();
+    } else this.toUpstream.stop();
+    if (++this.#gone === 2) this.#options.over(this);
+  }
+
+  #endBy(flow: Flow): TunnelEnd {
+    if (flow.saidClose) return 'closed';
+    return flow === this.toUpstream ? 'client' : 'upstream';
+  }
+
+  #ends(end: TunnelEnd): void {
+    if (this.end === 'open') this.end = end;
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#sinceMs = Number.NaN;
+  }
+
+  #cut(): void {
+    this.#client.destroy();
+    this.#upstream.destroy();
+  }
+}
