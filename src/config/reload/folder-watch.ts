@@ -30,11 +30,6 @@ export class FolderWatch {
     this.#onFailed = onFailed;
   }
 
-  /** Folders watched now. */
-  get size(): number {
-    return this.#watched.size;
-  }
-
   /** Watches these files, and all entries of these folders. Must be called again after each change. */
   async follow(files: readonly string[], folders: readonly string[]): Promise<void> {
     const wanted = new Map<string, Set<string> | null>();

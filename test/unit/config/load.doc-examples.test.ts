@@ -16,7 +16,7 @@ routes:
 `;
 
 describe('the examples of gateway.yaml in the documents', () => {
-  it('have no mistake and no warning', async () => {
+  it('have no error and no warning', async () => {
     expect(examples).not.toEqual([]);
     for (const { where, text } of examples) {
       const limits = text.includes('limits: limits.yaml') ? limitsBeside(where) : {};
@@ -27,7 +27,7 @@ describe('the examples of gateway.yaml in the documents', () => {
 });
 
 describe('the examples of limits.yaml in the documents', () => {
-  it('have no mistake and no warning', async () => {
+  it('have no error and no warning', async () => {
     for (const { where, text } of all.filter(({ file }) => file === 'limits.yaml')) {
       expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text })), where).toEqual(
         [],

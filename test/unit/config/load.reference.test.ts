@@ -64,7 +64,7 @@ const leavesOfGateway = leavesOf(gatewayJsonSchema());
 const leavesOfLimits = leavesOf(limitsJsonSchema());
 
 describe('config/gateway.yaml', () => {
-  it('is a configuration without mistakes or warnings, together with limits.yaml', async () => {
+  it('is a configuration without errors or warnings, together with limits.yaml', async () => {
     const env = { OIDC_CLIENT_SECRET: 'secret' };
     expect(await loadConfig('config/gateway.yaml', { env, generation: 1 })).toMatchObject({
       ok: true,

@@ -33,7 +33,7 @@ describe('a file that is no configuration', () => {
     expect(await diagnosticsIn(text)).toEqual([diagnostic]);
   });
 
-  it('gets its syntax told, and nothing that would follow from it', async () => {
+  it('gets its syntax errors reported, and nothing that follows from them', async () => {
     expect(await diagnosticsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
       '3:4: this line is indented by 3, which matches no line above it: indent it like the keys beside it',
     ]);
@@ -115,7 +115,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('that come twice are told with the other mistakes', async () => {
+  it('that come twice are reported with the other errors', async () => {
     expect(await diagnosticsIn(`log: {}\nlog: {}\nfoo: 1\n${NEEDED}`)).toEqual([
       '2:1: the key "log" is already there, in line 1',
       '3:1: unknown key "foo"',
@@ -369,7 +369,7 @@ describe('variables', () => {
     expect(await diagnosticsIn(text, { PORT: '80', LEVEL: 'debug' })).toEqual([]);
   });
 
-  it('that are not set are told, and nothing that follows from it', async () => {
+  it('that are not set are reported, and nothing that follows from it', async () => {
     const text = `routes:\n  - path: /**\n    upstream: "\${NAME}"\n    authentication: none\nupstreams: { api: { url: "http://\${HOST}" } }\n`;
     expect(await diagnosticsIn(text)).toEqual([
       '3:15: the environment variable NAME is not set',
@@ -400,8 +400,8 @@ describe('variables', () => {
   });
 });
 
-describe('a file with many mistakes', () => {
-  it('gets all of them told at once, in the order of the lines', async () => {
+describe('a file with many errors', () => {
+  it('gets all of them reported at once, in the order of the lines', async () => {
     const text = `listen:
   htp: 0.0.0.0:8080
 upstreams:
@@ -432,7 +432,7 @@ caps: { fields: many }
     ]);
   });
 
-  it('is told once of a mistake that aliases bring to many places', async () => {
+  it('gets one report of a mistake that aliases repeat in many places', async () => {
     const text = `upstreams:
   a: &a { url: "http://a", timeouts: &t { conect: 1s } }
   b: *a

@@ -21,7 +21,7 @@ describe('a route without an identity provider', () => {
     ]);
   });
 
-  it('is not told so where the key is misspelt', async () => {
+  it('is not reported if the key is misspelt', async () => {
     expect(await diagnosticsIn(PROVIDER.replace('provider', 'providr') + TOKENS + routeWith())).toEqual([
       '1:1: unknown key "identity_providr", did you mean "identity_provider"?',
     ]);

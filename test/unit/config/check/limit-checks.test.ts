@@ -85,7 +85,7 @@ describe('a value of limits.yaml', () => {
       '1:14: bucket_hash: expected "value" or "route", found "rout", did you mean "route"?',
     ],
     ['bucket: {}', '1:1: unknown key "bucket", did you mean "buckets"?'],
-  ])('%s is a mistake', async (text, diagnostic) => {
+  ])('%s is an error', async (text, diagnostic) => {
     expect(await diagnosticsIn(`${text}\n`)).toEqual([diagnostic]);
   });
 
@@ -97,7 +97,7 @@ describe('a value of limits.yaml', () => {
       '2:19: buckets.b.main: expected the name of a parameter such as channel_id, without braces, found "{id}"',
     ],
     ['users: 1/1s', '2:13: buckets.b: unknown key "users", did you mean "user"?'],
-  ])('a bucket with { %s } is a mistake', async (key, diagnostic) => {
+  ])('a bucket with { %s } is an error', async (key, diagnostic) => {
     const text = `buckets:\n  b: { ${key}, user: 5/5s }\nroutes: { "/{id}": b }\n`;
     const [first, ...others] = await diagnosticsIn(
       text.replace('user: 5/5s', key.startsWith('users') ? 'bot: 5/5s' : 'user: 5/5s'),
@@ -106,13 +106,13 @@ describe('a value of limits.yaml', () => {
     expect(first?.replace(/^2:\d+/, '')).toBe(diagnostic.replace(/^2:\d+/, ''));
   });
 
-  it('a bucket without a proper name is a mistake', async () => {
+  it('a bucket without a valid name is an error', async () => {
     expect(await diagnosticsIn('buckets: { "a b": { user: 5/5s } }\nroutes: { /: "a b" }\n')).toEqual([
       '1:12: buckets: "a b" is not a valid name: use 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or digit',
     ]);
   });
 
-  it('all are told at once', async () => {
+  it('all are reported at once', async () => {
     const text =
       'global: { bot: 5 }\nbuckets:\n  b: { main: id }\n  c: { user: 5/5s }\nroutes:\n  /a: b\n  get /b: other\n';
     expect(await diagnosticsIn(text)).toEqual([
@@ -140,7 +140,7 @@ describe('a line of routes', () => {
     ['ANY /v1', 'is not a route: write the path alone for every method'],
     ['* /v1', 'is not a route: write the path alone for every method'],
     ['GET /v1/{a}/{a}', 'is not a route: two parameters are named "a": give each a name of its own'],
-  ])('"%s" is a mistake', async (line, diagnostic) => {
+  ])('"%s" is an error', async (line, diagnostic) => {
     expect(await diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
       `3:3: routes: "${line}" ${diagnostic}`,
     ]);
@@ -181,7 +181,7 @@ describe('a bucket', () => {
     ).toEqual(['1:31: warning: buckets: no line of "routes" uses the bucket "c"']);
   });
 
-  it('that limits nobody is a mistake', async () => {
+  it('that limits no caller is an error', async () => {
     expect(await diagnosticsOfBucket('algorithm: smooth', ['/'])).toEqual([
       '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
     ]);
@@ -250,7 +250,7 @@ describe('a line that no route of gateway.yaml takes requests to', () => {
   });
 });
 
-describe('a quota for a class that nobody can have', () => {
+describe('a quota for a class that no caller can have', () => {
   const REQUIRED = 'path: /a/**, authentication: required';
   const NONE = 'path: /b/**, authentication: none';
   const BY_TOKEN =
@@ -267,7 +267,7 @@ describe('a quota for a class that nobody can have', () => {
     ['bot: 5/5s, address: 1/1s', ['/b/x'], [BY_ADDRESS('bot')]],
     ['user: 5/5s, bot: 5/5s', ['/a/x'], []],
     ['bot: 5/5s', ['/a/x'], []],
-  ])('with { %s } on %j is told: %j', async (keys, lines, messages) => {
+  ])('with { %s } on %j is reported: %j', async (keys, lines, messages) => {
     const hints = await hintsOfBucket(keys, lines, [REQUIRED, NONE]);
     expect(hints.map(hint => hint.replace(/^2:\d+: buckets\.b: /, ''))).toEqual(messages);
   });
@@ -277,14 +277,14 @@ describe('a quota for a class that nobody can have', () => {
     expect(await loadFiles(files)).toMatchObject({ ok: true, warnings: [], hints: [{ severity: 'hint' }] });
   });
 
-  it('is told of bots where no caller is one', async () => {
+  it('is reported for bots if no caller is one', async () => {
     const identity = IDENTITY.replace(', bots: { claim: client_id }', '');
     expect(await hintsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
       '2:20: buckets.b: "bot" has no effect: "access_tokens" of gateway.yaml has no rule for "bots"',
     ]);
   });
 
-  it('is told by the route that takes the requests, not by those it goes before', async () => {
+  it('is judged by the route that takes the requests, not by those it hides', async () => {
     const routes = ['path: /**, authentication: none', 'path: "/a/{id}", authentication: required'];
     const address = (line: string) => hintsOfBucket('address: 1/1s', [line], routes);
     expect(await address('/a/7')).toHaveLength(1);
@@ -301,7 +301,7 @@ describe('a quota for a class that nobody can have', () => {
     expect(await address('/a')).toEqual([]);
   });
 
-  it('is not told while one of the lines has no route, as when an operator takes one out', async () => {
+  it('is not reported while a line has no route, as when an operator removes one', async () => {
     const [keys, lines] = ['address: 1/1s, user: 5/5s', ['/a/x', '/c']];
     expect(await hintsOfBucket(keys, lines, [REQUIRED])).toEqual([]);
     expect(await diagnosticsOfBucket(keys, lines, [REQUIRED])).toEqual([

@@ -18,7 +18,7 @@ async function identityOf(provider: string, tokens: string, limits = ''): Promis
 }
 
 describe('the identity part of a snapshot', () => {
-  it('has every default that the reference tells', async () => {
+  it('has every default in the reference', async () => {
     expect(await identityOf('', 'audience: api')).toMatchObject({
       provider: {
         issuer: 'https://id',

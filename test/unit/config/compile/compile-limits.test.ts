@@ -38,7 +38,7 @@ function quotasOf(sets: BucketModel['sets'], role: 'global' | 'caller' | 'resour
 }
 
 describe('limits without a file', () => {
-  it('have every default that the reference tells', async () => {
+  it('have every default in the reference', async () => {
     const result = await loadFiles({ 'gateway.yaml': NEEDED });
     if (!result.ok) throw new Error('mistakes');
     const { limits } = result.snapshot;

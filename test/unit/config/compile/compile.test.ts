@@ -26,7 +26,7 @@ async function routeOf(keys: string, upstreamKeys = ''): Promise<RouteModel | un
 }
 
 describe('a snapshot', () => {
-  it('has every default that the reference tells', async () => {
+  it('has every default in the reference', async () => {
     expect(await snapshotOf(NEEDED)).toMatchObject({
       generation: 1,
       listen: {

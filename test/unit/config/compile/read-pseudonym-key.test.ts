@@ -17,13 +17,13 @@ test('the key of the names in the log is the text of its file', async () => {
   });
 });
 
-test('a key that can be guessed is a mistake, which does not show it', async () => {
+test('a key that can be guessed is an error, which does not show it', async () => {
   expect(diagnosticsOf(await load(KEY.slice(1)))).toEqual([
     'gateway.yaml:1:28: log.pseudonym_key_file: the key has fewer than 32 characters: generate one with "openssl rand -base64 32"',
   ]);
 });
 
-test('a key that cannot be read is a mistake', async () => {
+test('a key that cannot be read is an error', async () => {
   expect(diagnosticsOf(await load(null))).toEqual([
     expect.stringMatching(/^gateway\.yaml:1:28: log\.pseudonym_key_file: no such file/),
   ]);
@@ -32,7 +32,7 @@ test('a key that cannot be read is a mistake', async () => {
   ]);
 });
 
-test('a key in the place of its file is a mistake, which does not show it', async () => {
+test('a key in place of its file is an error, which does not show it', async () => {
   const gateway = `log: { pseudonym_key_file: "-----BEGIN KEY" }\n${NEEDED}`;
   expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': gateway }))).toEqual([
     'gateway.yaml:1:28: log.pseudonym_key_file: write the path of the file here, not its content',

@@ -93,7 +93,7 @@ describe('store', () => {
   });
 });
 
-describe('a mistake in store', () => {
+describe('an error in store', () => {
   it.each([
     ['redis', 'expected memory, or a map such as { redis: "rediss://weir@redis.internal:6379" }, found text'],
     ['{ mode: single }', 'missing key "redis"'],
@@ -115,7 +115,7 @@ describe('a mistake in store', () => {
     ['{ redis: "redis://redis", on_failure: opne }', 'did you mean "open"'],
     ['{ redis: "redis://redis", time_out: 50ms }', 'did you mean "timeout"'],
     ['{ redis: "redis://redis", password_file: nowhere }', 'store.password_file: '],
-  ])('is told: %s', async (store, message) => {
+  ])('is reported: %s', async (store, message) => {
     const diagnostics = await diagnosticsOfStore(store);
     expect(diagnostics.join('\n')).toContain(message.replace('nowhere.pem', 'store.tls.ca_file'));
   });

@@ -36,7 +36,7 @@ describe('resolveVariables', () => {
     expect(resolveVariables(`\${NESTED}`, ENV)).toEqual({ ok: true, text: `\${HOST}` });
   });
 
-  it('tells each variable that is not set', () => {
+  it('reports each variable that is not set', () => {
     expect(resolveVariables(`\${A}-\${HOST}-\${B}`, ENV)).toEqual({
       ok: false,
       mistakes: ['the environment variable A is not set', 'the environment variable B is not set'],

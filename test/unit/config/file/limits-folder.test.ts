@@ -68,7 +68,7 @@ describe('a folder of limits', () => {
     ]);
   });
 
-  it('tells the mistakes of every file, each with its own name', async () => {
+  it('reports the errors of every file, each with its own name', async () => {
     expect(
       await mistakes({
         'limits/a.yaml': 'globl: off\n',
@@ -82,7 +82,7 @@ describe('a folder of limits', () => {
     ]);
   });
 
-  it('is checked as a whole, and a mistake that concerns two files names the other', async () => {
+  it('is checked as a whole, and an error about two files names the other one', async () => {
     expect(
       await mistakes({
         'limits/c.yaml': 'routes:\n  /things/{id}: thing\n  /x: one\n',

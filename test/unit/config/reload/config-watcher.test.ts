@@ -170,7 +170,7 @@ describe('a file that changes', () => {
     expect([room.taken, room.refused, room.unchanged]).toEqual([[], [], 0]);
   });
 
-  it('is found where no event tells of it', async () => {
+  it('is found without an event', async () => {
     const room = await roomWith({
       'a/conf/gateway.yaml': GATEWAY,
       'a/conf/limits.yaml': limitsOf(1),
@@ -213,7 +213,7 @@ describe('a file that changes', () => {
 });
 
 describe('a bad file', () => {
-  it('is refused once with all its mistakes, and a good one after it is taken', async () => {
+  it('is refused once with all its errors, and a valid one after it is taken', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
     await room.start();
     await room.write('limits.yaml', 'globl: {}\nbuckets: { a: {} }\n');
@@ -294,7 +294,7 @@ describe('a mounted ConfigMap', () => {
     expect(room.refused).toEqual([]);
   });
 
-  it('is taken when its link is set anew, though what it led to stays', async () => {
+  it('is taken when its link is replaced, though the old target stays', async () => {
     const room = await roomWith({
       'v1/gateway.yaml': GATEWAY,
       'v1/limits.yaml': limitsOf(1),
@@ -398,7 +398,7 @@ describe('a reload that is asked for', () => {
     expect(botsIn(await room.takes(1))).toBe(2);
   });
 
-  it('says that nothing has changed, and tells the mistakes once more', async () => {
+  it('says that nothing has changed, and reports the errors once more', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
     await room.start();
     await room.watcher.reload();

@@ -22,7 +22,7 @@ test('nothing waits for a restart where nothing changed', async () => {
   expect(restartKeys(await snapshotOf(REDIS), await snapshotOf(REDIS))).toEqual([]);
 });
 
-test('a listener that is to move is told with both addresses', async () => {
+test('a moved listener is reported with both addresses', async () => {
   const from = await snapshotOf('listen: { http: "127.0.0.1:1", admin: "127.0.0.1:2" }\n');
   const to = await snapshotOf('listen: { http: "127.0.0.1:3", admin: off }\n');
   expect(restartKeys(from, to)).toEqual([
@@ -31,14 +31,14 @@ test('a listener that is to move is told with both addresses', async () => {
   ]);
 });
 
-test('another store is told with where it is', async () => {
+test('another store is reported with its address', async () => {
   const wanted = 'redis redis:6379 (standalone), on_failure: local';
   expect(restartKeys(await snapshotOf(''), await snapshotOf(REDIS))).toEqual([
     { key: 'store', running: 'memory', wanted },
   ]);
 });
 
-test('another password of the store is told without either', async () => {
+test('a changed password of the store is reported without either value', async () => {
   const [key, ...others] = restartKeys(
     await snapshotOf(REDIS),
     await snapshotOf(REDIS.replace('PASSWORD', 'OTHER')),

@@ -338,7 +338,7 @@ describe('the JSON Schema of limits.yaml', () => {
     expect(refusedIn(await readFile('config/limits.yaml', 'utf8'), ofLimits)).toEqual([]);
   });
 
-  it('refuses an unknown key and a number where text has to be', () => {
+  it('refuses an unknown key and a number where text is expected', () => {
     expect(refusedIn('foo: 1\n', ofLimits)).not.toEqual([]);
     expect(refusedIn('failed_verifications: 1000\n', ofLimits)).not.toEqual([]);
   });

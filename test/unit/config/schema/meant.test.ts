@@ -15,7 +15,7 @@ const ADMIN = 'listen: { admin: VALUE }';
 const ORIGIN = 'cors: { origins: [VALUE] }';
 const API = 'routes: [{ path: /**, upstream: api, authentication: none }]\nupstreams: { api: VALUE }';
 
-describe('a value that is not what was expected is told with what was meant', () => {
+describe('an unexpected value is reported with a suggestion', () => {
   it.each([
     [TIME, '10 s', '10s'],
     [TIME, '10sec', '10s'],

@@ -8,7 +8,7 @@ async function snapshotOf(text: string, env: Readonly<Record<string, string>>) {
   return result.snapshot;
 }
 
-describe('a variable where a number, true or false has to be', () => {
+describe('a variable where a number, true or false is expected', () => {
   it.each([
     [`"\${N}"`, { N: '7' }, 7],
     [`\${N}`, { N: '7' }, 7],
@@ -68,7 +68,7 @@ routes:
     expect(result).toMatchObject({ snapshot: { store: { replicas: 3 } } });
   });
 
-  it('stays text where text has to be', async () => {
+  it('stays text where text is expected', async () => {
     const text = `${NEEDED}identity_provider: { issuer: "https://id.example.com", client_id: "\${ID}", client_authentication: none, redirect_uri: "https://app.example.com/cb" }
 access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
 `;

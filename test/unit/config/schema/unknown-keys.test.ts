@@ -74,10 +74,10 @@ describe('an unknown key', () => {
   });
 });
 
-describe('very many mistakes', () => {
+describe('very many errors', () => {
   const MANY = Array.from({ length: 5_000 }, (_, index) => `k${index}: 1\n`).join('');
 
-  it('are told up to two hundred, and how many more there are', async () => {
+  it('are reported up to two hundred, with the number of the rest', async () => {
     const diagnostics = await diagnosticsIn(`${MANY}${NEEDED}`);
     expect(diagnostics).toHaveLength(201);
     expect(diagnostics.slice(-2)).toEqual([

@@ -21,7 +21,7 @@ const INDENTED = (depth: number) =>
 const KEY_AMONG_ITEMS =
   'this key is among list items: write "- " before it, or indent it to belong to the item above';
 
-describe('what breaks YAML is told by what to write instead', () => {
+describe('broken YAML is reported with what to write instead', () => {
   it.each<[string, string, string[]]>([
     // Indents.
     ['a key too far in', 'a:\n  b: x\n    c: y\nd: 1\n', [`3:5: ${FURTHER(2)}`]],
@@ -212,7 +212,7 @@ describe('what breaks YAML is told by what to write instead', () => {
     expect(mistakesIn(text)).toEqual(mistakes);
   });
 
-  it('tells at most fifty, of which each is in a line of its own', () => {
+  it('reports at most fifty, one per line', () => {
     const mistakes = mistakesIn('\ta: 1\n'.repeat(200));
     expect(mistakes).toHaveLength(50);
     expect(new Set(mistakes).size).toBe(50);

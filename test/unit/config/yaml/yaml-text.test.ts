@@ -50,7 +50,7 @@ describe('parseYamlText', () => {
     expect(mistakesIn(text)).toEqual([mistake]);
   });
 
-  it('tells one mistake a line, since what follows in the line is out of step', () => {
+  it('reports one mistake per line, since the rest of the line is out of step', () => {
     expect(mistakesIn('- a\nb: 1\n')).toEqual([
       '2:1: this key is among list items: write "- " before it, or indent it to belong to the item above',
     ]);

@@ -126,7 +126,7 @@ test('an ordinary line reads so', () => {
   );
 });
 
-test('a refused token is told with its reason, and with the claim that it lacks', () => {
+test('a refused token is logged with its reason and the claim that it lacks', () => {
   const told = (reason: string, claim: string | null) => {
     const line = JSON.parse(lineOf(exchangeRecord({ tokenRefused: { reason, claim } })));
     return [line.tokenRefused, line.claim];
@@ -180,7 +180,7 @@ test.each([0, 0.000_4, 0.001, 0.1, 0.999_4, 0.999_6, 1, 1.005, 12.34, 999.999_9,
   },
 );
 
-test('lines of one writer tell the time at which each was written', () => {
+test('lines of one writer have the time at which each was written', () => {
   const clock = new FrozenClock();
   const lines = new AccessLine(clock, pseudonyms);
   for (const passed of [0, 0, 1, 0, 999, 60_000, -5]) {

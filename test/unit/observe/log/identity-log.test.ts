@@ -12,7 +12,7 @@ function room() {
   return { lines, clock, log };
 }
 
-test('tokens that lack a claim are told once a claim and minute, with how many they were', () => {
+test('tokens that lack a claim are logged once per claim and minute, with their number', () => {
   const { lines, clock, log } = room();
   const told = () => lines.splice(0).map(({ claim, tokens }) => [claim, tokens]);
   for (let i = 0; i < 1_000; i++) log.tokenRefused('claim', 'azp');

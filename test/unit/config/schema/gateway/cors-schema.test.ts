@@ -12,7 +12,7 @@ test('cors is off when it says so, as without it', async () => {
   expect(await corsOf('off')).toBeNull();
 });
 
-test('cors has every default that the reference tells', async () => {
+test('cors has every default in the reference', async () => {
   expect(await corsOf('{ origins: [https://app.example.com] }')).toEqual({
     origins: new Set(['https://app.example.com']),
     allowHeaders: null,

@@ -217,7 +217,7 @@ describe('an address of the provider', () => {
   const WITH = (keys: string) =>
     `identity_provider:\n${keys}  client_authentication: none\naccess_tokens: { audience: api }\n${NEEDED.replace(', authentication: none', '')}`;
 
-  it('is told to be wrong beside another mistake of the section', async () => {
+  it('is reported even beside another error in the section', async () => {
     const keys = '  issuer: id.example.com\n  client_id: 7\n  redirect_uri: https://app.example.com/cb\n';
     expect(await diagnosticsIn(WITH(keys))).toEqual([
       '2:11: identity_provider.issuer: has no scheme: write https:// before it',
@@ -225,7 +225,7 @@ describe('an address of the provider', () => {
     ]);
   });
 
-  it('is not told to be plain http where the mistake may be about that', async () => {
+  it('is not reported as plain http if the error may be about that', async () => {
     const keys =
       '  issuer: http://id.example.com\n  client_id: gateway\n  redirect_uri: https://app.example.com/cb\n';
     for (const wrong of ['  allow_http: yes\n', '  allowhttp: true\n']) {
@@ -234,7 +234,7 @@ describe('an address of the provider', () => {
     }
   });
 
-  it('that is missing is told to be, and nothing of what stands in for it', async () => {
+  it('that is missing is reported, and nothing about what stands in for it', async () => {
     const diagnostics = await diagnosticsIn(WITH('  client_id: gateway\n'));
     expect(diagnostics.map(diagnostic => diagnostic.replace(/:[^:]*$/, ''))).toEqual([
       '2:3: identity_provider: missing key "issuer": write the issuer, an address such as https',
