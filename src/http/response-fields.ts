@@ -13,6 +13,8 @@ const RULES = new NameTable<ResponseRule>([
   ['transfer-encoding', 'drop'],
   ['te', 'drop'],
   ['upgrade', 'drop'],
+  // RFC 7540, 3.2.1: of an upgrade to HTTP/2, which has no place in HTTP/2 itself.
+  ['http2-settings', 'drop'],
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],
@@ -73,6 +75,7 @@ export function keepResponseFields(
 const NEVER_TRAILERS = new NameTable<true>(
   [
     ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    'http2-settings',
     ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
     ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
     ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],

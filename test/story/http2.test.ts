@@ -187,3 +187,48 @@ test('an exchange under way ends before a connection that drains, and the client
   expect((await response).body.toString()).toBe('whole');
   expect(await drained).toBe(true);
 });
+
+test('a response that the client resets before its end counts as abandoned, though the upstream had sent it whole', async () => {
+  const { gateway } = await start(exchange => exchange.answer(200, [], Buffer.alloc(100_000)));
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/a')));
+  expect(await client.status(1)).toBe(200);
+  await waitFor('the window is used up', () => {
+    const data = client.frames.filter(({ type }) => type === TYPE.data);
+    return data.reduce((sum, { payload }) => sum + payload.length, 0) === 65_535;
+  });
+  await client.send(frame(TYPE.rstStream, 0, 1, uint32(constants.NGHTTP2_CANCEL)));
+  expect(await onlyLine(gateway)).toMatchObject({ outcome: 'abandoned', bytesSent: 100_000 });
+});
+
+test('fields of an upstream that mean something to HTTP/1.1 alone are left out, and repeated ones pass', async () => {
+  const only1 = ['Connection', 'X-Hop', 'X-Hop', '1', 'Keep-Alive', 'timeout=5', 'HTTP2-Settings', 'AAA'];
+  const repeated = ['ETag', '"a"', 'ETag', '"b"', 'Content-Type', 'text/a', 'Content-Type', 'text/b'];
+  const cookies = ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2'];
+  const { gateway } = await start(exchange =>
+    exchange.answer(200, [...only1, 'Proxy-Connection', 'x', 'Upgrade', 'h2c', ...repeated, ...cookies]),
+  );
+  const { status, fields, rstCode } = await ask(connectHttp2(gateway), { ':path': '/' });
+  expect({ status, rstCode }).toEqual({ status: 200, rstCode: 0 });
+  expect(fields['set-cookie']).toEqual(['a=1', 'b=2']);
+  for (const name of ['connection', 'x-hop', 'keep-alive', 'http2-settings', 'proxy-connection', 'upgrade'])
+    expect(fields[name], name).toBeUndefined();
+});
+
+test('trailers that mean something to HTTP/1.1 alone are left out', async () => {
+  const { gateway } = await start(async exchange => {
+    await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n');
+    await exchange.send('0\r\nHTTP2-Settings: AAA\r\nKeep-Alive: x\r\nX-Sum: 1\r\nX-Sum: 2\r\n\r\n');
+  });
+  const { trailers, rstCode, body } = await ask(connectHttp2(gateway), { ':path': '/' });
+  expect(Object.entries(trailers)).toEqual([['x-sum', '1, 2']]);
+  expect({ rstCode, body: body.toString() }).toEqual({ rstCode: 0, body: 'ok' });
+});
+
+test.each([600, 999])('a status that HTTP does not have is no response over HTTP/2: %i', async status => {
+  const { gateway } = await start(exchange => exchange.answer(status));
+  const session = connectHttp2(gateway);
+  const { rstCode } = await ask(session, { ':path': '/' });
+  expect(rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  expect((await ask(session, { ':path': '/', ':method': 'TRACE' })).status).toBe(405);
+});

@@ -110,7 +110,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   info(status: number, fields: Fields): void {
     const { stream } = this;
     if (stream.closed || stream.destroyed || stream.headersSent) return;
-    stream.additionalHeaders({ ...asObject(fields), ':status': status });
+    this.#send(() => stream.additionalHeaders({ ...asObject(fields), ':status': status }));
   }
 
   head(status: number, _reason: string, fields: Fields): void {
@@ -156,16 +156,20 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #respond(status: number, fields: Fields, options: ServerStreamResponseOptions): void {
     const head = [':status', String(status), ...fields];
     if (firstValue(fields, 'date') === undefined) head.push('date', this.#connection.date);
+    this.#send(() => this.stream.respond(head, options));
+  }
+
+  /** What HTTP/2 cannot say, such as a status past 599 (RFC 9110, 15), ends the stream. */
+  #send(write: () => void): void {
     try {
-      this.stream.respond(head, options);
+      write();
     } catch {
-      // The upstream's status is not one (RFC 9110, 15).
       this.abort();
     }
   }
 
   #sendTrailers(): void {
-    this.stream.sendTrailers(asObject(this.#trailers));
+    this.#send(() => this.stream.sendTrailers(asObject(this.#trailers)));
     // Node sends them in an immediate, too, which comes first.
     setImmediate(() => this.#leaveRequest());
   }
