@@ -1,28 +1,378 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import type { ServerOptions } from 'node:http2';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { UpstreamOptions } from '../../src/upstream/index.ts';
+import { deafPort } from '../support/deaf-port.ts';
+import {
+  FLAG,
+  type FrameScript,
+  frame,
+  headers,
+  startFrameUpstream,
+  TYPE,
+  uint32,
+} from '../support/frame-upstream.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
+import { HandBody } from '../support/hand-body.ts';
 import { sessionsTo } from '../support/sessions.ts';
-import { ask } from '../support/transport-calls.ts';
+import { ask, send } from '../support/transport-calls.ts';
+import { sleep, waitFor } from '../support/wait.ts';
 
-async function front(answer?: (request: H2Request) => unknown, options: Partial<UpstreamOptions> = {}) {
-  const upstream = await startH2Upstream(answer);
+async function front(
+  answer?: (request: H2Request) => unknown,
+  options: Partial<UpstreamOptions> = {},
+  server: ServerOptions = {},
+) {
+  const upstream = await startH2Upstream(answer, server);
   return { upstream, pool: sessionsTo(upstream.port, options) };
 }
 
-describe('a connection over HTTP/2', () => {
-  test('carries many requests at once', async () => {
-    const waiting: H2Request[] = [];
-    const { upstream, pool } = await front(request => {
-      waiting.push(request);
-      if (waiting.length < 50) return;
-      for (const { stream, headers } of waiting) {
-        stream.respond({ ':status': 200 });
-        stream.end(headers[':path']);
-      }
-    });
-    const sinks = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(pool, { target: `/${i}` })));
+async function frontOfFrames(script: FrameScript, options: Partial<UpstreamOptions> = {}) {
+  const upstream = await startFrameUpstream(script);
+  return { upstream, pool: sessionsTo(upstream.port, options) };
+}
+
+const HTTP2 = { maxConnections: 16, maxStreams: 100, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 };
+
+function serve({ stream, headers }: H2Request): void {
+  if (stream.destroyed) return;
+  stream.respond({ ':status': 200 });
+  stream.end(headers[':path']);
+}
+
+/** Serves no request before so many are there. */
+function serveFrom(count: number): (request: H2Request) => void {
+  const waiting: H2Request[] = [];
+  return request => {
+    waiting.push(request);
+    if (waiting.length >= count) for (const each of waiting.splice(0)) serve(each);
+  };
+}
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => ({ target: `/${i}` }));
+
+describe('connections over HTTP/2', () => {
+  test('carry many requests at once', async () => {
+    const { upstream, pool } = await front(serveFrom(50));
+    const sinks = await Promise.all(many(50).map(request => ask(pool, request)));
     expect(sinks.map(({ body }) => body)).toEqual(sinks.map((_, i) => `/${i}`));
     expect(upstream.sessions).toHaveLength(1);
     expect(pool.connections).toBe(1);
   });
+
+  test('are as many as the upstream makes necessary', async () => {
+    const { upstream, pool } = await front(serveFrom(20), {}, { settings: { maxConcurrentStreams: 2 } });
+    const sinks = await Promise.all(many(20).map(request => ask(pool, request)));
+    expect(sinks.map(({ events }) => events.at(-1))).toEqual(sinks.map(() => 'end'));
+    expect(upstream.sessions).toHaveLength(10);
+  });
+
+  test('are no more than configured: requests wait for a stream', async () => {
+    const { upstream, pool } = await front(
+      serveFrom(4),
+      { http2: { ...HTTP2, maxConnections: 2 } },
+      { settings: { maxConcurrentStreams: 2 } },
+    );
+    const sinks = await Promise.all(many(20).map(request => ask(pool, request)));
+    expect(sinks.map(({ events }) => events.at(-1))).toEqual(sinks.map(() => 'end'));
+    expect(upstream.sessions).toHaveLength(2);
+  });
+
+  test('are opened beside busy ones, and share the requests', async () => {
+    const { upstream, pool } = await front(serveFrom(30), { http2: { ...HTTP2, maxStreams: 5 } });
+    const first = many(10).map(request => ask(pool, request));
+    await waitFor('two are open', () => pool.connections === 2);
+    const later: Promise<unknown>[] = [];
+    for (const request of many(20)) {
+      later.push(ask(pool, request));
+      await sleep(2);
+    }
+    await Promise.all([...first, ...later]);
+    expect(upstream.sessions.length).toBeGreaterThan(2);
+    expect(upstream.sessions.length).toBeLessThan(9);
+  });
+
+  test('that have no stream free in time fail the request', async () => {
+    const { pool } = await front(
+      () => {},
+      { http2: { ...HTTP2, maxConnections: 1 }, connectTimeoutMs: 300 },
+      { settings: { maxConcurrentStreams: 1 } },
+    );
+    const first = send(pool);
+    expect((await ask(pool)).failure).toMatchObject({
+      kind: 'connect',
+      cause: { message: 'no stream was free in time' },
+    });
+    first.call.abort();
+  });
+
+  test('free the stream of a request that is given up', async () => {
+    const { upstream, pool } = await front(
+      request => request.headers[':path'] === '/next' && serve(request),
+      { http2: { ...HTTP2, maxConnections: 1 } },
+      { settings: { maxConcurrentStreams: 1 } },
+    );
+    const { sink, call } = send(pool);
+    await waitFor('it is there', () => upstream.requests.length === 1);
+    const next = ask(pool, { target: '/next' });
+    const queued = send(pool);
+    queued.call.abort();
+    call.abort();
+    expect((await next).events.at(-1)).toBe('end');
+    expect([...sink.events, ...queued.sink.events]).toEqual([]);
+    expect(upstream.requests[0]?.stream.rstCode).toBe(8);
+  });
+
+  test('close when they were idle for keep_alive', async () => {
+    const { upstream, pool } = await front(undefined, { keepAliveMs: 200 });
+    await ask(pool);
+    await waitFor('it is closed', () => pool.connections === 0 && upstream.sessions[0]?.closed === true);
+    await ask(pool);
+    expect(upstream.sessions).toHaveLength(2);
+  });
+
+  test('take no further request at their age, and finish what they carry', async () => {
+    const held: H2Request[] = [];
+    const { upstream, pool } = await front(
+      request => (request.headers[':path'] === '/slow' ? held.push(request) : serve(request)),
+      { maxAgeMs: 100 },
+    );
+    const slow = ask(pool, { target: '/slow' });
+    await waitFor('it is there', () => held.length === 1);
+    // Ages are looked at four times a second.
+    await sleep(500);
+    await ask(pool);
+    expect(upstream.sessions).toHaveLength(2);
+    for (const request of held) serve(request);
+    expect((await slow).body).toBe('/slow');
+    await waitFor('the old one is gone', () => upstream.sessions[0]?.closed === true);
+  });
+
+  test('end behind the last response when they are closed', async () => {
+    const held: H2Request[] = [];
+    const { pool } = await front(request => held.push(request));
+    const slow = ask(pool);
+    await waitFor('it is there', () => held.length === 1);
+    const closed = pool.close();
+    const late = ask(pool, { target: '/late' });
+    await waitFor('both are there', () => held.length === 2);
+    for (const request of held) serve(request);
+    expect([(await slow).body, (await late).body]).toEqual(['/', '/late']);
+    await closed;
+    expect(pool.connections).toBe(0);
+  });
+
+  test('that the upstream shuts down carry what they have, and nothing new', async () => {
+    const held: H2Request[] = [];
+    const { upstream, pool } = await front(request =>
+      request.headers[':path'] === '/slow' ? held.push(request) : serve(request),
+    );
+    const slow = ask(pool, { target: '/slow' });
+    await waitFor('it is there', () => held.length === 1);
+    upstream.sessions[0]?.goaway(0, 1);
+    await sleep(50);
+    await ask(pool);
+    expect(upstream.sessions).toHaveLength(2);
+    for (const request of held) serve(request);
+    expect((await slow).body).toBe('/slow');
+  });
+});
+
+describe('an upstream that does not speak HTTP/2', () => {
+  test('is one to which no connection is made', async () => {
+    const server = createServer(socket => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    expect((await ask(sessionsTo(port))).failure).toMatchObject({ kind: 'connect' });
+  });
+
+  test('or does not listen, too', async () => {
+    expect((await ask(sessionsTo(1))).failure).toMatchObject({
+      kind: 'connect',
+      cause: { code: 'ECONNREFUSED' },
+    });
+  });
+
+  test('or says nothing, when the time is over', async () => {
+    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 });
+    expect((await ask(pool)).failure).toMatchObject({
+      kind: 'connect',
+      cause: { message: 'the connect timed out' },
+    });
+    const { pool: silent } = await frontOfFrames({ settings: null }, { connectTimeoutMs: 300 });
+    expect((await ask(silent)).failure).toMatchObject({ kind: 'connect' });
+  });
+});
+
+describe('an upstream that falls silent', () => {
+  test('before its response is a timeout, and its other streams go on', async () => {
+    const { pool } = await front(request => request.headers[':path'] !== '/' && serve(request));
+    expect((await ask(pool, { firstByteTimeoutMs: 300 })).events).toEqual(['fail timeout']);
+    expect((await ask(pool, { target: '/next' })).body).toBe('/next');
+    expect(pool.connections).toBe(1);
+  });
+
+  test('inside its response is truncated', async () => {
+    const { pool } = await front(({ stream }) => {
+      stream.respond({ ':status': 200 });
+      stream.write('ok');
+    });
+    expect((await ask(pool, { idleTimeoutMs: 300 })).events).toEqual(['head 200 null', 'fail truncated']);
+  });
+
+  test('has all the time in the world where the request has no timeouts', async () => {
+    const { pool } = await front(async request => {
+      await sleep(700);
+      serve(request);
+    });
+    const times = { firstByteTimeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
+    expect((await ask(pool, times)).events.at(-1)).toBe('end');
+  });
+
+  test('is lost when it leaves a PING without an acknowledgement', async () => {
+    const { pool } = await frontOfFrames(
+      { ping: () => {} },
+      { http2: { ...HTTP2, pingIntervalMs: 300, pingTimeoutMs: 300 } },
+    );
+    expect((await ask(pool)).failure).toMatchObject({
+      kind: 'reset',
+      onReusedConnection: false,
+      cause: { message: 'the upstream does not answer a PING' },
+    });
+  });
+
+  test('is asked at once when a request had no response in time', async () => {
+    const { pool, upstream } = await frontOfFrames(
+      { ping: () => {} },
+      { http2: { ...HTTP2, pingTimeoutMs: 300 } },
+    );
+    const patient = send(pool);
+    expect((await ask(pool, { firstByteTimeoutMs: 300 })).events).toEqual(['fail timeout']);
+    await patient.sink.over;
+    expect(patient.sink.events).toEqual(['fail reset']);
+    await waitFor('it is cut', () => upstream.peers[0]?.socket.destroyed === true);
+  });
+
+  test('keeps its connection when it acknowledges PINGs', async () => {
+    const { pool, upstream } = await frontOfFrames(
+      {
+        stream: async (peer, id) => {
+          await waitFor('two PINGs', () => peer.frames.filter(({ type }) => type === TYPE.ping).length >= 2);
+          peer.send(headers(id, { ':status': '200' }, FLAG.endStream));
+        },
+      },
+      { http2: { ...HTTP2, pingIntervalMs: 300, pingTimeoutMs: 300 } },
+    );
+    expect((await ask(pool)).events).toEqual(['whole 200']);
+    expect(upstream.peers).toHaveLength(1);
+  });
+});
+
+describe('the body of a request over HTTP/2', () => {
+  const post = (body: HandBody, bodyLength: number | 'chunked') => ({ method: 'POST', body, bodyLength });
+
+  test('waits while the window of the upstream is closed', async () => {
+    const { pool, upstream } = await frontOfFrames({ settings: { 4: 1_000 } });
+    const body = new HandBody();
+    body.onStart = sink => void (body.paused = !sink.chunk(Buffer.alloc(100_000)));
+    const { call } = send(pool, post(body, 'chunked'));
+    const sent = () =>
+      upstream.peers[0]?.frames.reduce(
+        (sum, { type, payload }) => sum + (type === TYPE.data ? payload.length : 0),
+        0,
+      );
+    await waitFor('the window is full', () => sent() === 1_000);
+    expect(body.paused).toBe(true);
+    await sleep(50);
+    expect(sent()).toBe(1_000);
+    upstream.peers[0]?.send(
+      frame(TYPE.windowUpdate, 0, 1, uint32(200_000)),
+      frame(TYPE.windowUpdate, 0, 0, uint32(200_000)),
+    );
+    await waitFor('it flows again', () => !body.paused);
+    call.abort();
+  });
+
+  test('counts as movement, and what the upstream does not take as silence', async () => {
+    const { pool } = await frontOfFrames({ settings: { 4: 1_000 } });
+    const body = new HandBody();
+    body.onStart = sink => void sink.chunk(Buffer.alloc(100_000));
+    expect((await ask(pool, { ...post(body, 'chunked'), firstByteTimeoutMs: 400 })).events).toEqual([
+      'fail timeout',
+    ]);
+    const trickle = new HandBody();
+    const { sink } = send(
+      sessionsTo(
+        (
+          await startH2Upstream(async request => {
+            await request.body();
+            serve(request);
+          })
+        ).port,
+      ),
+      { ...post(trickle, 'chunked'), firstByteTimeoutMs: 300 },
+    );
+    for (let i = 0; i < 10; i++) {
+      await sleep(100);
+      trickle.sink?.chunk(Buffer.from('a'));
+    }
+    trickle.sink?.end();
+    await sink.over;
+    expect(sink.events.at(-1)).toBe('end');
+  });
+
+  test.each([
+    ['ends early', (body: HandBody) => body.sink?.end()],
+    ['breaks off', (body: HandBody) => body.sink?.fail()],
+    ['is longer than stated', (body: HandBody) => body.sink?.chunk(Buffer.alloc(10))],
+  ])('that %s is reset', async (_, act) => {
+    const { pool, upstream } = await frontOfFrames({});
+    const body = new HandBody();
+    const { sink } = send(pool, post(body, 5));
+    await waitFor('it is asked for', () => body.started);
+    body.sink?.chunk(Buffer.from('abc'));
+    await waitFor(
+      'the beginning is there',
+      () => upstream.peers[0]?.frames.some(({ type }) => type === TYPE.data) === true,
+    );
+    act(body);
+    await sink.over;
+    expect(sink.events).toEqual(['fail reset']);
+    expect((await upstream.peers[0]?.next(TYPE.rstStream, 1))?.payload.readUInt32BE()).toBe(8);
+    expect(
+      upstream.peers[0]?.frames.some(({ type, flags }) => type === TYPE.data && flags === FLAG.endStream),
+    ).toBe(false);
+  });
+
+  test('is sent no further when the response is complete', async () => {
+    const { pool, upstream } = await frontOfFrames({
+      stream: (peer, id) => peer.send(headers(id, { ':status': '413' }, FLAG.endStream)),
+    });
+    const body = new HandBody();
+    const { sink } = send(pool, post(body, 1_000));
+    await sink.over;
+    expect(sink.events).toEqual(['whole 413']);
+    expect(body.sink?.chunk(Buffer.from('abc'))).toBe(false);
+    await upstream.peers[0]?.next(TYPE.rstStream, 1);
+  });
+});
+
+test('a response waits while its reader is slow, and holds up no other', async () => {
+  const { pool } = await front(({ stream, headers }) => {
+    stream.respond({ ':status': 200 });
+    stream.end(headers[':path'] === '/big' ? Buffer.alloc(2_000_000, 'a') : 'small');
+  });
+  const { sink, call } = send(pool, { target: '/big' });
+  sink.wantsMore = false;
+  await waitFor('it begins', () => sink.pieces.length === 1);
+  await sleep(100);
+  expect(sink.pieces).toHaveLength(1);
+  expect((await ask(pool)).body).toBe('small');
+  sink.wantsMore = true;
+  call.resume();
+  await sink.over;
+  expect(sink.body.length).toBe(2_000_000);
 });

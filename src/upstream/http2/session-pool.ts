@@ -133,7 +133,8 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   #sweep(): void {
     const now = this.clock.monotonicMs();
     for (const session of this.#sessions) session.sweep(now);
-    for (const call of this.#queue) call.sweep(now, this.options.connectTimeoutMs, null);
+    // A connect that takes too long is found first, and says so.
+    for (const call of this.#queue) call.sweep(now, this.options.connectTimeoutMs + SWEEP_MS, null);
     if (this.#sessions.size > 0 || this.#queue.size > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;

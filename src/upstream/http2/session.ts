@@ -123,10 +123,14 @@ export class Session implements CallSession {
     this.#carried++;
     this.#calls.add(call);
     const { request } = call;
-    const stream = this.#session.request(requestHeaders(request, this.#scheme), {
-      endStream: request.body === null,
-    });
-    call.begin(stream, this);
+    const headers = requestHeaders(request, this.#scheme);
+    if (request.body === null) {
+      call.begin(this.#session.request(headers, { endStream: true }), this, null);
+      return;
+    }
+    const breaking = new AbortController();
+    const { signal } = breaking;
+    call.begin(this.#session.request(headers, { endStream: false, signal }), this, breaking);
   }
 
   released(call: StreamCall): void {

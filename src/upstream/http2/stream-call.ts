@@ -43,6 +43,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   #phase: Phase = 'queued';
   #stream: ClientHttp2Stream | null = null;
   #writer: BodyWriter | null = null;
+  #breaking: AbortController | null = null;
   #requestSent = false;
   /** A response without a body whose stream has not ended yet. */
   #bodiless: ResponseHead | null = null;
@@ -66,8 +67,9 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     this.#holder = queue;
   }
 
-  /** Takes the stream on which the request has been opened. */
-  begin(stream: ClientHttp2Stream, session: CallSession): void {
+  /** Takes the stream on which the request has been opened; `breaking` resets the stream of one with a body. */
+  begin(stream: ClientHttp2Stream, session: CallSession, breaking: AbortController | null): void {
+    this.#breaking = breaking;
     const { body, bodyLength } = this.request;
     this.#holder = session;
     this.#stream = stream;
@@ -255,7 +257,10 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   #letGo(): void {
     const stream = this.#stream;
     if (stream === null) return;
-    if (this.#ended && this.#requestSent && stream.readableLength === 0) {
+    if (!this.#requestSent) {
+      // Closing the stream would end the request first, by END_STREAM: what came of it would look complete.
+      this.#breaking?.abort();
+    } else if (this.#ended && stream.readableLength === 0) {
       // Ends by itself, and is read to its end.
       stream.resume();
     } else if (stream.closed) stream.destroy();
