@@ -277,7 +277,9 @@ describe('the body of a request over HTTP/2', () => {
   test('waits while the window of the upstream is closed', async () => {
     const { pool, upstream } = await frontOfFrames({ settings: { 4: 1_000 } });
     const body = new HandBody();
-    body.onStart = sink => void (body.paused = !sink.chunk(Buffer.alloc(100_000)));
+    body.onStart = sink => {
+      body.paused = !sink.chunk(Buffer.alloc(100_000));
+    };
     const { call } = send(pool, post(body, 'chunked'));
     const sent = () =>
       upstream.peers[0]?.frames.reduce(

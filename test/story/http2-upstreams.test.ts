@@ -1,7 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { createSecureServer } from 'node:http2';
+import { createServer as createHttps } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { TestAuthority } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
-import { head, withBody } from '../support/requests.ts';
+import { ensureInstalled } from '../support/installed.ts';
+import { head, inChunks, withBody } from '../support/requests.ts';
+import { tempFolder } from '../support/temp.ts';
+import { waitFor } from '../support/wait.ts';
 
 async function front(answer?: (request: H2Request) => unknown, api: ConfigPart = {}) {
   const upstream = await startH2Upstream(answer);
@@ -9,30 +20,157 @@ async function front(answer?: (request: H2Request) => unknown, api: ConfigPart =
   return { upstream, gateway };
 }
 
+/** The fields of a section without pseudo-fields, as `name: value`. */
+function fieldsOf(section: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (let i = 0; i + 1 < section.length; i += 2)
+    if (!section[i]?.startsWith(':')) lines.push(`${section[i]}: ${section[i + 1]}`);
+  return lines;
+}
+
 describe('an upstream with protocol: h2', () => {
-  test('gets the request and answers it', async () => {
+  test('gets the request as the client sent it', async () => {
     const { upstream, gateway } = await front();
-    const response = await gateway.ask(head('GET /a?b=c', 'X-One: 1', 'X-One: 2'));
-    expect(response.status).toBe(200);
+    const fields = ['X-One: 1', 'X-One: 2', 'Referer: http://a.test/', 'Referer: http://b.test/'];
+    const response = await gateway.ask(head('GET /a%20b?c=d', ...fields));
+    expect(response).toMatchObject({ status: 200 });
     expect(response.body.toString()).toBe('ok');
     const [request] = upstream.requests;
     expect(request?.headers).toMatchObject({
-      ':method': 'GET',
-      ':path': '/a?b=c',
-      ':scheme': 'http',
-      'x-one': '1, 2',
+      ...{ ':method': 'GET', ':path': '/a%20b?c=d', ':scheme': 'http', ':authority': 'gateway.test' },
+      via: '1.1 weir',
     });
-    expect(request?.headers['te']).toBeUndefined();
+    const sent = fieldsOf(request?.section ?? []);
+    expect(sent).toEqual(
+      expect.arrayContaining(fields.map(line => line.replace(/^[^:]+/, name => name.toLowerCase()))),
+    );
+    expect(sent.some(line => line.startsWith('host:'))).toBe(false);
   });
 
-  test('gets a body', async () => {
-    const { upstream, gateway } = await front(async request => {
-      request.stream.respond({ ':status': 201 });
-      request.stream.end(await request.body());
-    });
-    const response = await gateway.ask(withBody('POST /a', 'hello'));
-    expect(response.status).toBe(201);
-    expect(response.body.toString()).toBe('hello');
-    expect(upstream.requests[0]?.headers).toMatchObject({ 'content-length': '5' });
+  test('gets no field that is for one connection, and te only where the client takes trailers', async () => {
+    const { upstream, gateway } = await front();
+    const hop = ['Connection: te, x-hop', 'X-Hop: 1', 'Keep-Alive: timeout=5', 'Proxy-Connection: close'];
+    await gateway.ask(head('GET /a', ...hop, 'TE: deflate'));
+    await gateway.ask(head('GET /b', ...hop, 'TE: deflate, Trailers'));
+    const [without, taking] = upstream.requests.map(({ section }) => fieldsOf(section));
+    const names = without?.map(line => line.split(':')[0]);
+    for (const name of ['connection', 'x-hop', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding'])
+      expect(names).not.toContain(name);
+    expect(taking).toContain('te: trailers');
   });
+
+  test('gets its own name where the configuration says so', async () => {
+    const { upstream, gateway } = await front(undefined, { host: 'upstream' });
+    await gateway.ask(head('GET /a'));
+    expect(upstream.requests[0]?.headers[':authority']).toBe(`127.0.0.1:${upstream.port}`);
+  });
+
+  test.each([
+    ['a stated length', withBody('POST /a', 'hello'), '5'],
+    ['chunks', inChunks('POST /a', ['hel', 'lo']), undefined],
+    ['no body', head('POST /a', 'Content-Length: 0'), '0'],
+  ])('gets a body with %s', async (_, request, length) => {
+    const { upstream, gateway } = await front(async ({ stream, body }) => {
+      const text = await body();
+      stream.respond({ ':status': 201 });
+      stream.end(`got ${text}`);
+    });
+    const response = await gateway.ask(request);
+    expect(response.status).toBe(201);
+    expect(response.body.toString()).toBe(length === '0' ? 'got ' : 'got hello');
+    expect(upstream.requests[0]?.headers['content-length']).toBe(length);
+  });
+
+  test('answers with trailers and interim responses', async () => {
+    const { gateway } = await front(({ stream }) => {
+      stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
+      stream.respond({ ':status': 200, 'x-one': '1' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '5' }));
+      stream.end('hello');
+    });
+    const client = await gateway.connect();
+    const response = await client.ask(head('GET /a'));
+    expect(response).toMatchObject({ status: 200 });
+    expect(response.body.toString()).toBe('hello');
+    expect(JSON.stringify(response)).toContain('x-sum');
+  });
+
+  test('costs a 502 where it is not there, and shows its connections', async () => {
+    const { gateway } = await front();
+    await gateway.ask(head('GET /a'));
+    const metrics = await gateway.admin('/metrics');
+    expect(metrics.text).toContain('weir_upstream_connections{upstream="api"} 1\n');
+    const gone = await startGateway({ upstreamPort: await freePort(), api: { protocol: 'h2' } });
+    expect((await gone.ask(head('GET /a'))).status).toBe(502);
+  });
+
+  test('is asked again, with any method, where it refused the stream', async () => {
+    const { upstream, gateway } = await front(({ stream }) => {
+      if (upstream.requests.length === 1) stream.close(7);
+      else stream.respond({ ':status': 204 }, { endStream: true });
+    });
+    expect((await gateway.ask(head('POST /a', 'Content-Length: 0'))).status).toBe(204);
+    expect(upstream.requests).toHaveLength(2);
+  });
+});
+
+describe('over TLS', () => {
+  const authority = new TestAuthority();
+  const { certificate: cert, key } = authority.forHosts('127.0.0.1');
+
+  async function startBefore(server: Server, protocol = 'h2') {
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const ca = join(await tempFolder(), 'ca.crt');
+    await writeFile(ca, authority.certificate);
+    const api = { url: `https://127.0.0.1:${port}`, protocol, tls: { ca_file: ca } };
+    return await startGateway({ upstreamPort: port, api, config: { log: { level: 'info', access: true } } });
+  }
+
+  test('an upstream that agrees on h2 is served', async () => {
+    const server = createSecureServer({ cert, key }, (request, response) => {
+      response.end(`${request.headers[':scheme']} ${request.httpVersion}`);
+    });
+    const response = await (await startBefore(server)).ask(head('GET /a'));
+    expect(response.status).toBe(200);
+    expect(response.body.toString()).toBe('https 2.0');
+  });
+
+  test('one that does not costs a 502, and the log says why', async () => {
+    const server = createHttps({ cert, key }, (_request, response) => response.end());
+    const gateway = await startBefore(server);
+    expect((await gateway.ask(head('GET /a'))).status).toBe(502);
+    await waitFor('the log says why', () =>
+      gateway.logLines.some(line => /ALPN|alert no application protocol/i.test(line)),
+    );
+  });
+});
+
+test('nghttpd, a server of the nghttp2 project, is served through many streams', async () => {
+  ensureInstalled({ command: 'nghttpd', versionArgs: ['--version'], packages: ['nghttp2-server'] });
+  const folder = await tempFolder();
+  const text = 'a'.repeat(300_000);
+  await writeFile(join(folder, 'big.txt'), text);
+  const port = await freePort();
+  const server = spawn('nghttpd', [
+    '--no-tls',
+    '-a',
+    '127.0.0.1',
+    '-d',
+    folder,
+    '-m',
+    '10',
+    '--echo-upload',
+    String(port),
+  ]);
+  onTestFinished(() => void server.kill());
+  const gateway = await startGateway({ upstreamPort: port, api: { protocol: 'h2' } });
+  const isThere = async () => (await gateway.ask(head('GET /big.txt'))).status === 200;
+  await waitFor('it is there', isThere);
+  const responses = await Promise.all(Array.from({ length: 40 }, () => gateway.ask(head('GET /big.txt'))));
+  for (const response of responses) expect(response.body.toString() === text).toBe(true);
+  const echo = await gateway.ask(withBody('POST /echo', text));
+  expect(echo.body.toString() === text).toBe(true);
+  expect((await gateway.ask(head('GET /none'))).status).toBe(404);
 });
