@@ -15,7 +15,7 @@ import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from './
 import { Gateway, UnlistedProxies } from './gateway/index.ts';
 import { type CertificateView, type Logger, Observation } from './observe/index.ts';
 import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
-import { Listeners } from './server/index.ts';
+import { type BoundAddresses, Listeners } from './server/index.ts';
 import { openTransport, Transports } from './upstream/index.ts';
 
 /** What a gateway needs besides its configuration. */
@@ -29,7 +29,7 @@ export interface AppOptions {
 /** A running gateway. */
 export interface App {
   /** The bound addresses, with the actual port where the configuration says 0. */
-  readonly addresses: { readonly http: HostPort; readonly admin: HostPort | null };
+  readonly addresses: BoundAddresses & { readonly admin: HostPort | null };
   /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
   reload(): Promise<void>;
   /**
@@ -47,7 +47,7 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 }
 
 class RunningApp implements App {
-  addresses: { http: HostPort; admin: HostPort | null } = { http: { host: '', port: 0 }, admin: null };
+  addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
   readonly #clock: Clock;

@@ -59,5 +59,7 @@ async function untilStopped(
 function logAddresses(log: Logger, { addresses }: App, config: string, hash: string): void {
   const http = formatHostPort(addresses.http);
   const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
-  log.info({ http, admin, config, hash, version: readVersion() }, 'listening');
+  // Most gateways have none, and no line about it.
+  const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
+  log.info({ http, ...redirect, admin, config, hash, version: readVersion() }, 'listening');
 }

@@ -8,6 +8,8 @@ export interface Client {
   /** False: the peer relays the bytes of someone unknown, so that it vouches for no forwarding header even if it is trusted. */
   readonly mayForward: boolean;
   readonly scheme: 'http' | 'https';
+  /** Its listener serves no request, but sends clients on to https. */
+  readonly redirects: boolean;
   /** Its verified certificate, as the value of `Client-Cert` (RFC 9440); null: none. */
   readonly certificate: string | null;
 }

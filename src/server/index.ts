@@ -1,1 +1,1 @@
-export { Listeners } from './listeners.ts';
+export { type BoundAddresses, Listeners } from './listeners.ts';

@@ -15,6 +15,8 @@ export interface ListenerDependencies {
   readonly state: ListenerState;
   /** Those of all listeners together. */
   readonly caps: ConnectionCaps;
+  /** Serves no request, but sends clients on to https. */
+  readonly redirects: boolean;
   readonly openTls: (options: TlsOptions) => TlsTermination;
 }
 
@@ -24,12 +26,14 @@ export class Listener {
   readonly #address: HostPort;
   #terms: StageTerms;
   readonly #openTls: ListenerDependencies['openTls'];
+  readonly #redirects: boolean;
   readonly #caps: ConnectionCaps;
   readonly #connections = new Set<Accepted>();
 
-  constructor(listener: ListenerModel, { state, caps, openTls }: ListenerDependencies) {
+  constructor(listener: ListenerModel, { state, caps, redirects, openTls }: ListenerDependencies) {
     this.#address = listener.address;
     this.#openTls = openTls;
+    this.#redirects = redirects;
     this.#terms = {
       listener,
       state,
@@ -89,7 +93,13 @@ export class Listener {
   #onSocket(socket: Socket): void {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
     const connection = new Accepted(socket, peer);
-    const client = { peer, mayForward: true, scheme: 'http', certificate: null } as const;
+    const client = {
+      peer,
+      mayForward: true,
+      scheme: 'http',
+      redirects: this.#redirects,
+      certificate: null,
+    } as const;
     connection.become(openFirstStage(connection, client, this.#terms));
     this.#connections.add(connection);
     const cap = this.#caps.take(peer);

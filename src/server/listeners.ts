@@ -1,4 +1,11 @@
-import type { CapsModel, HostPort, Http2Model, ListenModel, TimeoutsModel } from '../config/index.ts';
+import type {
+  CapsModel,
+  HostPort,
+  Http2Model,
+  ListenerModel,
+  ListenModel,
+  TimeoutsModel,
+} from '../config/index.ts';
 import { type Clock, type ConnectionListener, randomKey } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
@@ -29,6 +36,7 @@ export interface ListenerLimits {
 /** The addresses that were bound, with the actual port where the configuration says 0. */
 export interface BoundAddresses {
   readonly http: HostPort;
+  readonly redirect: HostPort | null;
 }
 
 /** The listeners for clients, under common caps. They hand requests to the gateway. */
@@ -37,6 +45,7 @@ export class Listeners {
   readonly #caps: ConnectionCaps;
   readonly #handshakes: Handshakes;
   readonly #http: Listener;
+  readonly #redirect: Listener | null;
   readonly #all: readonly Listener[];
   #sweeper: NodeJS.Timeout | null = null;
 
@@ -70,17 +79,23 @@ export class Listeners {
       events: connectionListener,
       ticketKeys: randomKey(48),
     };
-    this.#http = new Listener(listen.http, {
-      state: this.#state,
-      caps: this.#caps,
-      openTls: options => new TlsTermination(options, { ...tls, listener: 'http' }),
-    });
-    this.#all = [this.#http];
+    const shared = { state: this.#state, caps: this.#caps };
+    const open = (listener: ListenerModel, name: string, redirects: boolean) =>
+      new Listener(listener, {
+        ...shared,
+        redirects,
+        openTls: options => new TlsTermination(options, { ...tls, listener: name }),
+      });
+    this.#http = open(listen.http, 'http', false);
+    this.#redirect = listen.redirect && open(listen.redirect, 'redirect', true);
+    this.#all = this.#redirect === null ? [this.#http] : [this.#http, this.#redirect];
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
   use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
+    // One that is new or gone waits for a restart.
+    if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
     this.#handshakes.use(caps.tlsHandshakes);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
@@ -98,8 +113,9 @@ export class Listeners {
   /** Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound. */
   async listen(): Promise<BoundAddresses> {
     const http = await this.#http.listen();
+    const redirect = (await this.#redirect?.listen()) ?? null;
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
-    return { http };
+    return { http, redirect };
   }
 
   /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */

@@ -18,8 +18,11 @@ export class TestGateway {
   }
 
   /** A raw connection that the end of the running test closes. */
-  connect(options: ConnectOptions = {}): Promise<RawClient> {
-    return connectRaw(this.port, options);
+  connect({
+    port = this.port,
+    ...options
+  }: ConnectOptions & { readonly port?: number } = {}): Promise<RawClient> {
+    return connectRaw(port, options);
   }
 
   /** Sends a request on a connection of its own and reads the response. */

@@ -27,6 +27,8 @@ export interface TlsGatewaySettings extends Omit<GatewaySettings, 'upstreamPort'
   readonly identities?: readonly Identity[];
   /** Further keys of `listen.http.tls`. */
   readonly tls?: ConfigPart;
+  /** `listen.redirect`. */
+  readonly redirect?: ConfigPart;
   /** Further keys of `listen.http`. */
   readonly listener?: ConfigPart;
 }
@@ -36,6 +38,7 @@ export async function startTlsGateway(settings: TlsGatewaySettings = {}) {
   const {
     script,
     tls,
+    redirect,
     listener,
     identities = [AUTHORITY.forHosts('localhost', '127.0.0.1')],
     ...others
@@ -49,7 +52,7 @@ export async function startTlsGateway(settings: TlsGatewaySettings = {}) {
   const gateway: LocalGateway = await startGateway({
     ...others,
     upstreamPort: upstream.port,
-    config: { ...others.config, listen: { http, admin: '127.0.0.1:0' } },
+    config: { ...others.config, listen: { http, ...(redirect && { redirect }), admin: '127.0.0.1:0' } },
   });
   return { gateway, upstream, folder };
 }

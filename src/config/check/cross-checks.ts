@@ -91,10 +91,16 @@ function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
 
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
-  if (!listen.success || listen.data.admin === null) return;
-  const [http, admin] = [listen.data.http.address, listen.data.admin.address];
-  if (http.port === 0 || http.port !== admin.port || !overlap(http, admin)) return;
-  file.add(['listen', 'admin'], 'http already listens on this address: use another port');
+  if (!listen.success) return;
+  const { http, redirect, admin } = listen.data;
+  if (redirect !== null && http.tls === undefined)
+    file.add(['listen', 'redirect'], 'there is no https to send clients to: add "tls" to listen.http');
+  const listeners = Object.entries({ http, redirect, admin });
+  for (const [index, [name, listener]] of listeners.entries()) {
+    const taken = listeners.slice(0, index).find(([, other]) => overlap(other, listener));
+    if (taken !== undefined)
+      file.add(['listen', name], `${taken[0]} already listens on this address: use another port`);
+  }
 }
 
 /** Clients pause for a whole window of a minute, and load balancers keep idle connections as long. */
@@ -109,8 +115,13 @@ function checkKeepAlive(file: ConfigFile, value: unknown): void {
   file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
 }
 
-function overlap(a: HostPort, b: HostPort): boolean {
-  return a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host);
+type Listening = { readonly address: HostPort } | null;
+
+/** Whether two listeners would need one port. */
+function overlap(one: Listening, other: Listening): boolean {
+  if (one === null || other === null || one.address.port === 0) return false;
+  const [a, b] = [one.address, other.address];
+  return a.port === b.port && (a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host));
 }
 
 function isEveryAddress(host: string): boolean {

@@ -7,12 +7,14 @@ import {
   type RoutePattern,
   RouteTable,
 } from '../../routing/index.ts';
+import { ServerNames } from '../../tls/index.ts';
 import type { UpstreamTls } from '../../upstream/index.ts';
 import {
   type ForwardRoute,
   formatHostPort,
   type ListenModel,
   type PoolModel,
+  type RedirectModel,
   type RouteModel,
   type Snapshot,
   type StoreModel,
@@ -118,9 +120,23 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
   };
 }
 
-function compileListen({ http, admin }: GatewayConfig['listen'], tls: ListenerTls): ListenModel {
+function compileListen(config: GatewayConfig['listen'], tls: ListenerTls): ListenModel {
+  const { http, redirect, admin } = config;
   const { address, h2c, proxy_protocol: proxyProtocol } = http;
-  return { http: { address, tls: tls.http, h2c, proxyProtocol }, admin };
+  return {
+    http: { address, tls: tls.http, h2c, proxyProtocol },
+    redirect: redirect === null ? null : compileRedirect(redirect, tls),
+    admin,
+  };
+}
+
+function compileRedirect(
+  { address, proxy_protocol: proxyProtocol, port }: NonNullable<GatewayConfig['listen']['redirect']>,
+  tls: ListenerTls,
+): RedirectModel {
+  const names = (tls.http?.certificates ?? []).flatMap(({ serverNames }) => serverNames);
+  const hosts = new ServerNames(names.map(name => [name, true] as const));
+  return { address, tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
 }
 
 /** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */

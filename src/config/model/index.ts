@@ -13,6 +13,7 @@ export type {
   ListenerModel,
   ListenModel,
   PoolModel,
+  RedirectModel,
   RouteModel,
   SignInRoute,
   Snapshot,

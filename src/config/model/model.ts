@@ -6,7 +6,7 @@ import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../signin/index.ts';
-import type { TlsOptions } from '../../tls/index.ts';
+import type { ServerNames, TlsOptions } from '../../tls/index.ts';
 import type { UpstreamOptions, UpstreamProtocol } from '../../upstream/index.ts';
 
 /**
@@ -46,6 +46,8 @@ export interface HostPort {
 
 export interface ListenModel {
   readonly http: ListenerModel;
+  /** Null: no listener that redirects. */
+  readonly redirect: RedirectModel | null;
   /** Null: no admin listener. */
   readonly admin: AdminListenerModel | null;
 }
@@ -59,6 +61,14 @@ export interface ListenerModel {
   readonly h2c: boolean;
   /** Each connection comes from a trusted proxy and begins with a header of the PROXY protocol. */
   readonly proxyProtocol: boolean;
+}
+
+/** A listener that sends clients on to https. */
+export interface RedirectModel extends ListenerModel {
+  /** Of https. */
+  readonly httpsPort: number;
+  /** The hosts that certificates of `listen.http` are for. */
+  readonly hosts: ServerNames<true>;
 }
 
 export interface AdminListenerModel {

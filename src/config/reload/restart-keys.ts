@@ -27,6 +27,11 @@ const FIXED: readonly FixedKey[] = [
     written: ({ listen }) => formatHostPort(listen.http.address),
   },
   {
+    key: 'listen.redirect',
+    value: ({ listen }) => listen.redirect?.address ?? null,
+    written: ({ listen }) => addressOrOff(listen.redirect?.address ?? null),
+  },
+  {
     key: 'listen.admin',
     value: ({ listen }) => listen.admin?.address ?? null,
     written: ({ listen }) => addressOrOff(listen.admin?.address ?? null),

@@ -3,10 +3,13 @@ import type { ForwardRoute, PoolModel, RouteModel, SignInRoute } from '../../con
 import type { CorsRules } from '../../http/index.ts';
 
 /** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
-export type Destination = Nowhere | OptionsHere | PreflightHere | SignInHere | Forwarded;
+export type Destination = Nowhere | Redirected | OptionsHere | PreflightHere | SignInHere | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
 export type Nowhere = Place<'nowhere', null>;
+
+/** Where https is. Nothing of the request but its host, path and query counts. */
+export type Redirected = Place<'redirect', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
 export type OptionsHere = Place<'options', RouteModel | null>;

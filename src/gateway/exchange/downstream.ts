@@ -29,6 +29,8 @@ export interface Downstream {
   readonly scheme: 'http' | 'https';
   /** Address of the connection's other end, with IPv4-mapped IPv6 written as IPv4. */
   readonly peer: string;
+  /** Its listener serves no request, but sends clients on to https. */
+  readonly redirects: boolean;
   /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null: none. */
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;

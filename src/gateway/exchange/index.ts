@@ -5,6 +5,7 @@ export {
   NOWHERE,
   type OptionsHere,
   type PreflightHere,
+  type Redirected,
   type SignInHere,
   webhookOf,
 } from './destination.ts';

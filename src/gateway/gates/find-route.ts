@@ -10,6 +10,11 @@ export function findRoute(exchange: Exchange): GateResult {
   const { downstream, dialect, head, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return badRequest(target.rejected);
+  if (downstream.redirects) {
+    const { path, query } = target;
+    exchange.destination = { ...NOWHERE, kind: 'redirect', path, query };
+    return null;
+  }
   if (target.path === '*') {
     exchange.destination = THE_GATEWAY;
     return null;

@@ -4,6 +4,7 @@ import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
 import { serveOptions } from './options.ts';
 import { servePreflight } from './preflight.ts';
+import { serveRedirect } from './redirect.ts';
 import { serveSignIn } from './sign-in.ts';
 
 /** Hands an exchange that has passed the gates to its terminal, which answers it in any case, now or later. */
@@ -18,6 +19,9 @@ export function serve(exchange: Exchange, state: GatewayState): void {
       break;
     case 'preflight':
       servePreflight(exchange, destination);
+      break;
+    case 'redirect':
+      serveRedirect(exchange, destination);
       break;
     case 'options':
       serveOptions(exchange, destination);

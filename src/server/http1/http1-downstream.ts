@@ -48,6 +48,7 @@ export class Http1Downstream implements Downstream {
   readonly protocol = 'http1';
   readonly scheme: 'http' | 'https';
   readonly peer: string;
+  readonly redirects: boolean;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Null: there is none, or its end is ambiguous. */
@@ -74,6 +75,7 @@ export class Http1Downstream implements Downstream {
     this.framing = head.framing;
     this.peer = connection.client.peer;
     this.scheme = connection.client.scheme;
+    this.redirects = connection.client.redirects;
     this.clientCertificate = connection.client.certificate;
     this.memory = connection.memory;
     this.#connection = connection;

@@ -32,6 +32,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
   readonly peer: string;
+  readonly redirects: boolean;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   readonly stream: ServerHttp2Stream;
@@ -51,6 +52,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     this.framing = head.framing;
     this.scheme = connection.client.scheme;
     this.peer = connection.client.peer;
+    this.redirects = connection.client.redirects;
     this.clientCertificate = connection.client.certificate;
     this.memory = connection.memory;
     this.stream = stream;

@@ -30,7 +30,7 @@ export async function readRequestsWithOurs(
   new Connection(
     new Accepted(wire.asSocket, '127.0.0.1'),
     wire.asSocket,
-    { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null },
+    { peer: '127.0.0.1', scheme: 'http', mayForward: true, redirects: false, certificate: null },
     listenerState(gateway.asGateway, HEAD_BYTES),
   );
   await turn();

@@ -55,7 +55,7 @@ function withEveryKey(text: string): string {
 function commentOf(text: string, path: string): string {
   const lines = text.split('\n');
   const [key = '', ...above] = path.split('.').reverse();
-  const at = lines.findIndex(line => new RegExp(`^${above.length > 0 ? ' +' : ''}${key}:`).test(line));
+  const at = lines.findIndex(line => new RegExp(`^${above.length > 0 ? ' +' : ''}#?${key}:`).test(line));
   const from = lines.slice(0, at).findLastIndex(line => !/^ *#/.test(line));
   return lines.slice(from + 1, at).join('\n');
 }

@@ -64,6 +64,7 @@ function request(responses: number[]): Downstream {
       fields: ['Host', 'a'],
       scheme: 'http',
       clientCertificate: null,
+      redirects: false,
       peer: '192.0.2.1',
       framing: { bodyLength: 0, expectation: 'none', persistent: true, upgrade: 'none' },
     },

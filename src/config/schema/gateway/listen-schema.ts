@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { formatHostPort, type HostPort } from '../../model/index.ts';
-import { mapSuchAs, yesOrNo } from '../plain-values.ts';
+import { count, mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
 import { listenerTlsSchema } from './tls-schema.ts';
 
@@ -22,7 +22,14 @@ const clientKeys = {
     ),
 };
 
+const redirectKeys = {
+  ...adminKeys,
+  proxy_protocol: clientKeys.proxy_protocol,
+  port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
+};
+
 const clientMap = z.strictObject(clientKeys);
+const redirectMap = z.strictObject(redirectKeys);
 const adminMap = z.strictObject(adminKeys);
 
 /** An address, or a map with the address and what is spoken there. */
@@ -38,6 +45,12 @@ function listenerOrOff() {
     .transform(value => (value === null || 'address' in value ? value : adminMap.parse(written(value))));
 }
 
+function redirectOrOff() {
+  return z
+    .union([hostPortOrOff(), redirectMap], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
+}
+
 /** The map that says no more than this address. */
 function written(address: HostPort) {
   return { address: formatHostPort(address) };
@@ -49,6 +62,11 @@ export const listenSchema = z.strictObject(
     http: listener()
       .prefault('0.0.0.0:8080')
       .describe('Where clients connect: host:port, or a map. Address changes take effect after a restart.'),
+    redirect: redirectOrOff()
+      .prefault('off')
+      .describe(
+        'Where clients of http are sent on to https: host:port, a map, or off. Every request is answered 308. Address changes take effect after a restart.',
+      ),
     admin: listenerOrOff()
       .prefault('127.0.0.1:9090')
       .describe(

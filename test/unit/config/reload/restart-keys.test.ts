@@ -70,8 +70,8 @@ describe('what waits for a restart', () => {
     let section = '';
     let comment = '';
     for (const line of lines) {
-      const [, indent = '', key] = /^( *)(\w+):/.exec(line) ?? [];
-      if (/^ *#/.test(line)) comment += line.replace(/^ *#/, '');
+      const [, indent = '', key] = /^( *)#?(\w+):/.exec(line) ?? [];
+      if (/^ *#(?!\w+:)/.test(line)) comment += line.replace(/^ *#/, '');
       if (key === undefined) continue;
       if (indent === '') section = key;
       if (WAITS.test(comment)) marked.push(indent === '' ? key : `${section}.${key}`);

@@ -20,7 +20,13 @@ class Conversation {
     gateway = new RecordingGateway(manner),
   } = {}) {
     this.gateway = gateway;
-    const client = { peer: '127.0.0.1', scheme: 'http', mayForward: true, certificate: null } as const;
+    const client = {
+      peer: '127.0.0.1',
+      scheme: 'http',
+      mayForward: true,
+      redirects: false,
+      certificate: null,
+    } as const;
     const accepted = new Accepted(this.wire.asSocket, '127.0.0.1');
     const state = listenerState(this.gateway.asGateway, headBytes);
     new Connection(accepted, this.wire.asSocket, client, state);

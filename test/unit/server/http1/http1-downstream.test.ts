@@ -24,7 +24,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
   const side = { answered: 0, resets: 0 };
   const connection: ConnectionSide = {
     socket: wire.asSocket,
-    client: { peer: '192.0.2.1', scheme: 'http', mayForward: true, certificate: null },
+    client: { peer: '192.0.2.1', scheme: 'http', mayForward: true, redirects: false, certificate: null },
     memory: new ConnectionMemory(true),
     draining,
     keepAliveHint: 'timeout=5',
