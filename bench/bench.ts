@@ -17,6 +17,7 @@ export interface Settings {
 export interface World {
   readonly upstream: Part;
   readonly grpcUpstream: Part;
+  readonly webSocketUpstream: Part;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
   /** Null: Redis is not installed. */
@@ -49,8 +50,12 @@ export class Bench {
   async surroundings(): Promise<Surroundings> {
     const directory = join(this.world.directory, `gateway-${this.#started++}`);
     await mkdir(directory);
-    const { upstream, grpcUpstream, issuer, certificate } = this.world;
-    const ports = { upstreamPort: upstream.port, grpcUpstreamPort: grpcUpstream.port };
+    const { upstream, grpcUpstream, webSocketUpstream, issuer, certificate } = this.world;
+    const ports = {
+      upstreamPort: upstream.port,
+      grpcUpstreamPort: grpcUpstream.port,
+      webSocketUpstreamPort: webSocketUpstream.port,
+    };
     return { ...ports, issuer, certificate, directory, port: await freePort() };
   }
 

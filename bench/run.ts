@@ -15,7 +15,7 @@ import { textOf } from './report/text.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { makeCertificate } from './world/certificate.ts';
 import { startIssuer } from './world/issuer.ts';
-import { freePort, startNode } from './world/part.ts';
+import { freePort, type Part, startNode } from './world/part.ts';
 import { startRedis } from './world/redis.ts';
 
 const { settings, scenarios, partial, json, publish } = readFlags(process.argv.slice(2));
@@ -37,18 +37,15 @@ async function runAll(): Promise<Report> {
   const issuer = await startIssuer();
   const certificate = await makeCertificate(directory);
   const redis = await startRedis();
-  const port = await freePort();
-  const upstream = await startNode(join(import.meta.dirname, 'servers/upstream.ts'), port, {});
-  const grpcUpstream = await startNode(
-    join(import.meta.dirname, 'servers/grpc-upstream.ts'),
-    await freePort(),
-    {},
-  );
+  const upstream = await startUpstream('upstream');
+  const grpcUpstream = await startUpstream('grpc-upstream');
+  const webSocketUpstream = await startUpstream('websocket-upstream');
   const results: Result[] = [];
   try {
     const world: World = {
       upstream,
       grpcUpstream,
+      webSocketUpstream,
       issuer,
       certificate,
       redisUrl: redis?.url ?? null,
@@ -58,9 +55,14 @@ async function runAll(): Promise<Report> {
     for (const scenario of scenarios) results.push(await runOne(bench, scenario));
   } finally {
     issuer.close();
-    await Promise.all([upstream.stop(), grpcUpstream.stop(), redis?.stop()]);
+    await Promise.all([upstream.stop(), grpcUpstream.stop(), webSocketUpstream.stop(), redis?.stop()]);
   }
   return { date: new Date().toISOString(), ...settings, machine, versions: versionsNow(), results };
+}
+
+/** Starts a program of `servers/`. */
+async function startUpstream(name: string): Promise<Part> {
+  return startNode(join(import.meta.dirname, `servers/${name}.ts`), await freePort(), {});
 }
 
 /** Notes a failed scenario in the report and continues with the others. */

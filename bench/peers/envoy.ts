@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, versionOf } from './peer.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
 
 const TYPES = 'type.googleapis.com/envoy.extensions';
 const FILTERS = `${TYPES}.filters.http`;
@@ -28,7 +28,6 @@ export const envoy: Peer = {
 };
 
 function configuration(job: Job, surroundings: Surroundings) {
-  const { upstreamPort, grpcUpstreamPort } = surroundings;
   const isGrpc = job.clients === 'grpc';
   const cluster = {
     name: 'api',
@@ -40,9 +39,7 @@ function configuration(job: Job, surroundings: Surroundings) {
     },
     load_assignment: {
       cluster_name: 'api',
-      endpoints: [
-        { lb_endpoints: [{ endpoint: { address: address(isGrpc ? grpcUpstreamPort : upstreamPort) } }] },
-      ],
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstreamPortOf(job, surroundings)) } }] }],
     },
   };
   return { static_resources: { listeners: [listener(job, surroundings)], clusters: [cluster] } };
@@ -65,6 +62,7 @@ function listener(job: Job, surroundings: Surroundings) {
   const manager = {
     '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'gateway',
+    ...(job.clients === 'websocket' ? { upgrade_configs: [{ upgrade_type: 'websocket' }] } : {}),
     ...(job.clients === 'h2c' || job.clients === 'grpc' ? { codec_type: 'HTTP2' } : {}),
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
     http_filters: [...tokenFilters(job, surroundings), ...limitFilters(job), router()],

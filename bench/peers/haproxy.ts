@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, versionOf } from './peer.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
 
 export const haproxy: Peer = {
   name: 'HAProxy',
@@ -28,9 +28,10 @@ function mapFile({ directory }: Surroundings): string {
 }
 
 function configuration(job: Job, surroundings: Surroundings): string {
-  const { upstreamPort, grpcUpstreamPort, port, certificate } = surroundings;
+  const { port, certificate } = surroundings;
   const protocol = {
     http1: '',
+    websocket: '',
     h2c: 'proto h2',
     grpc: 'proto h2',
     tls: `ssl crt ${certificate.bothFile} alpn http/1.1`,
@@ -39,14 +40,15 @@ function configuration(job: Job, surroundings: Surroundings): string {
   return `
 global
   nbthread 1
-  maxconn 4000
+  maxconn 8000
 defaults
   mode http
-  maxconn 4000
+  maxconn 8000
   timeout connect 5s
   timeout client 60s
   timeout server 60s
   timeout http-keep-alive 75s
+  timeout tunnel 10m
   http-reuse always
 frontend gateway
   bind 127.0.0.1:${port} ${protocol} backlog 4096
@@ -54,7 +56,7 @@ ${limits(job)}
 ${choice}
   default_backend api
 backend api
-  server upstream 127.0.0.1:${job.clients === 'grpc' ? `${grpcUpstreamPort} proto h2` : upstreamPort} maxconn 4096
+  server upstream 127.0.0.1:${upstreamPortOf(job, surroundings)} ${job.clients === 'grpc' ? 'proto h2' : ''} maxconn 8192
 ${tables(job)}
 `;
 }

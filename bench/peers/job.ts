@@ -1,7 +1,10 @@
 /** What a gateway does with each request before forwarding it. Every peer renders its own configuration from it. */
 export interface Job {
-  /** What clients speak: HTTP/1.1, HTTP/2 in cleartext, HTTP/1.1 over TLS, or gRPC in cleartext, to an upstream of gRPC. */
-  readonly clients: 'http1' | 'h2c' | 'tls' | 'grpc';
+  /**
+   * What clients speak: HTTP/1.1, HTTP/2 in cleartext, HTTP/1.1 over TLS; gRPC in cleartext or WebSocket, to an upstream that
+   * speaks that.
+   */
+  readonly clients: 'http1' | 'h2c' | 'tls' | 'grpc' | 'websocket';
   /** Checks the signature and the claims of the Bearer token, and remembers the ones found good. */
   readonly token: boolean;
   /**

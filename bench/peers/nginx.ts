@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, versionOf } from './peer.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf, versionOf } from './peer.ts';
 
 export const nginx: Peer = {
   name: 'nginx',
@@ -19,10 +19,8 @@ export const nginx: Peer = {
   },
 };
 
-function configuration(
-  job: Job,
-  { upstreamPort, grpcUpstreamPort, directory, port, certificate }: Surroundings,
-): string {
+function configuration(job: Job, surroundings: Surroundings): string {
+  const { directory, port, certificate } = surroundings;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(kind => `  ${kind}_temp_path ${directory};`)
     .join('\n');
@@ -32,19 +30,19 @@ ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
 pid ${directory}/nginx.pid;
 error_log stderr emerg;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log off;
 ${temporary}
   client_max_body_size 0;
   keepalive_requests 1000000000;
 ${zones(job)}
-  upstream api { server 127.0.0.1:${job.clients === 'grpc' ? grpcUpstreamPort : upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
+  upstream api { server 127.0.0.1:${upstreamPortOf(job, surroundings)}; keepalive 1024; keepalive_requests 1000000000; }
   server {
-    listen 127.0.0.1:${port} ${{ http1: '', h2c: 'http2', grpc: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
+    listen 127.0.0.1:${port} ${{ http1: '', websocket: '', h2c: 'http2', grpc: 'http2', tls: 'ssl' }[job.clients]} backlog=4096;
     ${job.clients === 'tls' ? tlsFiles(certificate) : ''}
     proxy_http_version 1.1;
-    proxy_set_header Connection "";
+    ${job.clients === 'websocket' ? 'proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection Upgrade;' : 'proxy_set_header Connection "";'}
     proxy_set_header Host $host;
     # Bodies flow; nothing is written to disk.
     proxy_request_buffering off;

@@ -8,11 +8,18 @@ import type { Job } from './job.ts';
 export interface Surroundings {
   readonly upstreamPort: number;
   readonly grpcUpstreamPort: number;
+  readonly webSocketUpstreamPort: number;
   readonly issuer: Issuer;
   readonly certificate: ServerCertificate;
   /** An empty directory for its files. */
   readonly directory: string;
   readonly port: number;
+}
+
+/** Where the upstream of a job listens. */
+export function upstreamPortOf({ clients }: Job, surroundings: Surroundings): number {
+  if (clients === 'grpc') return surroundings.grpcUpstreamPort;
+  return clients === 'websocket' ? surroundings.webSocketUpstreamPort : surroundings.upstreamPort;
 }
 
 /** A gateway that can be measured. */

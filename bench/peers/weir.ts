@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { GRPC_SERVICE } from '../load/grpc.ts';
 import { startPart } from '../world/part.ts';
 import { type Job, routePrefixes } from './job.ts';
-import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings } from './peer.ts';
+import { NEVER_REACHED_PER_SECOND, type Peer, type Surroundings, upstreamPortOf } from './peer.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../..');
 const MAIN = join(CHECKOUT, 'src/main.ts');
@@ -51,7 +51,8 @@ export function limitsFile({ directory }: Surroundings): string {
 }
 
 function gatewayConfig(job: Job, surroundings: Surroundings) {
-  const { upstreamPort, grpcUpstreamPort, issuer } = surroundings;
+  const { issuer } = surroundings;
+  const url = `http://127.0.0.1:${upstreamPortOf(job, surroundings)}`;
   const isGrpc = job.clients === 'grpc';
   const authentication = job.token ? 'required' : 'none';
   return {
@@ -59,13 +60,18 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
     ...(job.forwardedAddresses ? { trusted_proxies: ['127.0.0.1'] } : {}),
     ...(job.token ? identity(issuer.url) : {}),
     upstreams: {
-      api: isGrpc
-        ? { url: `http://127.0.0.1:${grpcUpstreamPort}`, protocol: 'grpc' }
-        : { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 },
+      api: {
+        url,
+        ...(isGrpc ? { protocol: 'grpc' } : { max_requests: 20_000, max_websockets: 20_000 }),
+        ...(isGrpc ? {} : { max_websockets_per_caller: '100%' }),
+      },
     },
     routes: isGrpc
       ? [{ grpc: `${GRPC_SERVICE}/*`, upstream: 'api', authentication }]
-      : routePrefixes(job).map(path => ({ path: `${path}**`, upstream: 'api', authentication })),
+      : routePrefixes(job).map(path => ({
+          ...{ path: `${path}**`, upstream: 'api', authentication },
+          ...(job.clients === 'websocket' ? { websocket: true } : {}),
+        })),
     limits: 'limits.yaml',
     ...(job.weir.redis === null ? {} : { store: { redis: job.weir.redis } }),
     caps: { connections: 40_000, connections_per_address: 20_000, requests_per_address: 10_000 },
@@ -76,7 +82,7 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
 function listener({ clients }: Job, { port, certificate }: Surroundings) {
   const { certificateFile, keyFile } = certificate;
   const address = `127.0.0.1:${port}`;
-  if (clients === 'http1') return address;
+  if (clients === 'http1' || clients === 'websocket') return address;
   if (clients === 'h2c' || clients === 'grpc') return { address, h2c: true };
   return { address, tls: { certificates: [{ certificate_file: certificateFile, key_file: keyFile }] } };
 }

@@ -12,6 +12,7 @@ import { manyRoutes, steps } from './steps.ts';
 import { streams } from './streams.ts';
 import { tls } from './tls.ts';
 import { coldTokens, forgedTokens } from './tokens.ts';
+import { webSocketScenarios } from './web-sockets.ts';
 
 /** In the order of a run and of its report. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -33,5 +34,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...tls,
   ...http2,
   ...grpc,
+  ...webSocketScenarios,
   reload,
 ];
