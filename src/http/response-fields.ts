@@ -95,7 +95,7 @@ export function keepTrailerFields(fields: Fields): Fields {
 const NEVER_CALL_TRAILERS = new NameTable<true>(
   [
     ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-    ...['content-length', 'via', 'x-request-id', 'x-ratelimit-*'],
+    ...['http2-settings', 'content-length', 'via', 'x-request-id', 'x-ratelimit-*'],
   ].map(name => [name, true] as const),
 );
 

@@ -146,11 +146,11 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     if (!this.#sendsTrailers) this.#leaveRequest();
   }
 
-  /** `close` would not do: Node ends the response before it resets the stream, so that it could look complete. */
   switchProtocols(): boolean {
     throw new Error('a request of HTTP/2 asks for no upgrade');
   }
 
+  /** `close` would not do: Node ends the response before it resets the stream, so that it could look complete. */
   abort(): void {
     this.stream.destroy(new Error('the response broke off'));
   }

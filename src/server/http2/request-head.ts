@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import type { Fields } from '../../core/index.ts';
+import { type Fields, firstValue } from '../../core/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 
 /** The head of a request, in the form in which the gateway reads those of HTTP/1.1. */
@@ -149,7 +149,7 @@ function readSection(raw: readonly string[], from: number, authority: string | n
 /** The stream says where a body ends, so that its length may be left out (RFC 9113, 8.1.1). */
 function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   const framing = requestFraming(fields, 1);
-  const hasLength = fields.includes('content-length');
+  const hasLength = firstValue(fields, 'content-length') !== undefined;
   const isRefused = typeof framing.bodyLength === 'object';
   return {
     bodiless: isRefused ? framing : { ...framing, bodyLength: 0 },

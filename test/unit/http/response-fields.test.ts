@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { keepResponseFields, keepTrailerFields, type ResponsePolicy } from '../../../src/http/index.ts';
+import {
+  keepCallTrailers,
+  keepResponseFields,
+  keepTrailerFields,
+  type ResponsePolicy,
+} from '../../../src/http/index.ts';
 
 const kept = (fields: string[], policy: Partial<ResponsePolicy> = {}) =>
   keepResponseFields(fields, { status: 200, chunked: false, rateLimits: false, cors: false, ...policy });
@@ -97,4 +102,10 @@ test('trailers that describe the body pass, and fields that belong in a head do 
 test('trailers that some reader takes for head fields are dropped, as are CORS fields', () => {
   const fields = ['Content.Length', '3', 'X~RateLimit_Scope', 'user', 'Access-Control-Allow-Origin', '*'];
   expect(keepTrailerFields(fields)).toEqual([]);
+});
+
+test('trailers of a gRPC call pass, except those that a hop reads and the gateway writes', () => {
+  const hop = ['http2-settings', 'x', 'connection', 'x', 'x-request-id', 'y', 'x-ratelimit-limit', '9'];
+  const call = ['grpc-status', '0', 'x-trace-bin', 'AAE', 'x-trace-bin', 'AAI', 'content-type', 'a/b'];
+  expect(keepCallTrailers([...hop, ...call])).toEqual(call);
 });

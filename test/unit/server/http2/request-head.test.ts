@@ -42,6 +42,11 @@ describe('the head of a request', () => {
     expect(framing.bodyLength).toMatchObject({ rejected: expect.any(String) });
   });
 
+  test('has a body of unknown length where only a value reads content-length', () => {
+    const { framing } = read([...PSEUDO, 'access-control-request-headers', 'content-length'], false);
+    expect(framing.bodyLength).toBe('chunked');
+  });
+
   test('is as large as HTTP/1.1 would write it, and refused past its cap', () => {
     const text = 'GET /a HTTP/1.1\r\nhost: a.test\r\nx: y\r\n\r\n';
     const raw = [...PSEUDO, 'x', 'y'];
