@@ -47,7 +47,7 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 }
 
 class RunningApp implements App {
-  addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, admin: null };
+  addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
   readonly #clock: Clock;

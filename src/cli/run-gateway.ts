@@ -58,8 +58,9 @@ async function untilStopped(
 
 function logAddresses(log: Logger, { addresses }: App, config: string, hash: string): void {
   const http = formatHostPort(addresses.http);
+  const grpc = addresses.grpc === null ? 'off' : formatHostPort(addresses.grpc);
   const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
   // Most gateways have none, and no line about it.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
-  log.info({ http, ...redirect, admin, config, hash, version: readVersion() }, 'listening');
+  log.info({ http, ...redirect, grpc, admin, config, hash, version: readVersion() }, 'listening');
 }

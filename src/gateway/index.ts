@@ -6,6 +6,7 @@ export {
   bodyTooSlow,
   clientTooSlow,
   headTooLarge,
+  notGrpc,
   overloaded,
   versionNotSupported,
 } from './responses/index.ts';

@@ -37,6 +37,7 @@ export interface ListenerLimits {
 export interface BoundAddresses {
   readonly http: HostPort;
   readonly redirect: HostPort | null;
+  readonly grpc: HostPort | null;
 }
 
 /** The listeners for clients, under common caps. They hand requests to the gateway. */
@@ -46,6 +47,7 @@ export class Listeners {
   readonly #handshakes: Handshakes;
   readonly #http: Listener;
   readonly #redirect: Listener | null;
+  readonly #grpc: Listener | null;
   readonly #all: readonly Listener[];
   #sweeper: NodeJS.Timeout | null = null;
 
@@ -88,7 +90,8 @@ export class Listeners {
       });
     this.#http = open(listen.http, 'http', false);
     this.#redirect = listen.redirect && open(listen.redirect, 'redirect', true);
-    this.#all = this.#redirect === null ? [this.#http] : [this.#http, this.#redirect];
+    this.#grpc = listen.grpc && open(listen.grpc, 'grpc', false);
+    this.#all = [this.#http, this.#redirect, this.#grpc].filter(listener => listener !== null);
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
@@ -96,6 +99,7 @@ export class Listeners {
     this.#http.use(listen.http);
     // One that is new or gone waits for a restart.
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
+    if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
     this.#handshakes.use(caps.tlsHandshakes);
     this.#state.timeouts = timeouts;
     this.#state.trustedProxies = trustedProxies;
@@ -114,8 +118,9 @@ export class Listeners {
   async listen(): Promise<BoundAddresses> {
     const http = await this.#http.listen();
     const redirect = (await this.#redirect?.listen()) ?? null;
+    const grpc = (await this.#grpc?.listen()) ?? null;
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
-    return { http, redirect };
+    return { http, redirect, grpc };
   }
 
   /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */

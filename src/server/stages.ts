@@ -36,33 +36,34 @@ function openSecurity(accepted: Accepted, client: Client, terms: StageTerms): Cl
   if (tls === null) return openCleartext(accepted, client, terms);
   const time = { nowMs: state.clock.monotonicMs(), maxMs: state.timeouts.tlsHandshakeMs };
   return tls.open(accepted, client, time, (socket, secured, protocol) =>
-    openProtocol(protocol === 'h2' ? 'h2' : 'http1', socket, secured, accepted, state),
+    openProtocol(protocol === 'h2' ? 'h2' : 'http1', socket, secured, accepted, terms),
   );
 }
 
 /** Opens what serves cleartext: where a listener speaks both versions, the first bytes decide. */
-function openCleartext(
-  accepted: Accepted,
-  client: Client,
-  { listener, state }: StageTerms,
-): ClientConnection {
+function openCleartext(accepted: Accepted, client: Client, terms: StageTerms): ClientConnection {
   const { socket } = accepted;
-  if (!listener.h2c) return openProtocol('http1', socket, client, accepted, state);
-  return new FirstBytes(socket, state, protocol => {
-    const next = openProtocol(protocol, socket, client, accepted, state);
+  const { h2c, serves } = terms.listener;
+  if (!h2c || serves === 'grpc') return openProtocol('http1', socket, client, accepted, terms);
+  return new FirstBytes(socket, terms.state, protocol => {
+    const next = openProtocol(protocol, socket, client, accepted, terms);
     accepted.become(next);
     return next;
   });
 }
 
-/** Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it. */
+/**
+ * Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it.
+ *
+ * @param protocol what the client is known to speak; a listener of gRPC alone takes it for HTTP/2 all the same
+ */
 function openProtocol(
   protocol: 'http1' | 'h2',
   socket: Socket,
   client: Client,
   accepted: Accepted,
-  state: ListenerState,
+  { listener: { serves }, state }: StageTerms,
 ): ClientConnection {
-  if (protocol === 'h2') return new Http2Connection(socket, client, state);
+  if (protocol === 'h2' || serves === 'grpc') return new Http2Connection(socket, client, state, serves);
   return new Connection(accepted, socket, client, state);
 }

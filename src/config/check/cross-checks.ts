@@ -89,13 +89,14 @@ function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
   return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
 }
 
+/** No two listeners can have one address. */
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success) return;
-  const { http, redirect, admin } = listen.data;
+  const { http, redirect, grpc, admin } = listen.data;
   if (redirect !== null && http.tls === undefined)
     file.add(['listen', 'redirect'], 'there is no https to send clients to: add "tls" to listen.http');
-  const listeners = Object.entries({ http, redirect, admin });
+  const listeners = Object.entries({ http, redirect, grpc, admin });
   for (const [index, [name, listener]] of listeners.entries()) {
     const taken = listeners.slice(0, index).find(([, other]) => overlap(other, listener));
     if (taken !== undefined)

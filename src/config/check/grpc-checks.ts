@@ -17,12 +17,31 @@ const PATH_ONLY = [
 export function checkGrpc(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
+  checkListeners(
+    file,
+    routes.findIndex(route => asMap(route).grpc !== undefined),
+  );
   for (const [index, route] of routes.entries()) {
     const raw = asMap(route);
     if (raw.grpc !== undefined) checkKeys(file, index, raw);
     else if (raw.path === undefined) addMissing(file, index, raw);
     checkUpstream(file, index, raw, asMap(upstreams));
   }
+}
+
+/** @param first the first route of gRPC; -1: there is none */
+function checkListeners(file: ConfigFile, first: number): void {
+  const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
+  const { tls, h2c } = asMap(http);
+  if (asMap(asMap(grpc).tls).http2 === false)
+    file.add(['listen', 'grpc', 'tls', 'http2'], 'gRPC needs HTTP/2: leave this out');
+  if (first === -1 && grpc !== 'off')
+    file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
+  const isServed = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
+  if (first === -1 || isServed) return;
+  const message =
+    'no listener speaks HTTP/2, which gRPC needs: add "listen.grpc", or "tls" or "h2c: true" to "listen.http"';
+  file.add(['routes', first, 'grpc'], message, { severity: 'warning' });
 }
 
 function checkKeys(file: ConfigFile, index: number, route: Readonly<Record<string, unknown>>): void {

@@ -121,11 +121,18 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
 }
 
 function compileListen(config: GatewayConfig['listen'], tls: ListenerTls): ListenModel {
-  const { http, redirect, admin } = config;
+  const { http, redirect, grpc, admin } = config;
   const { address, h2c, proxy_protocol: proxyProtocol } = http;
   return {
-    http: { address, tls: tls.http, h2c, proxyProtocol },
+    http: { address, serves: 'every protocol', tls: tls.http, h2c, proxyProtocol },
     redirect: redirect === null ? null : compileRedirect(redirect, tls),
+    grpc: grpc && {
+      address: grpc.address,
+      serves: 'grpc',
+      tls: tls.grpc,
+      h2c: true,
+      proxyProtocol: grpc.proxy_protocol,
+    },
     admin,
   };
 }
@@ -136,7 +143,7 @@ function compileRedirect(
 ): RedirectModel {
   const names = (tls.http?.certificates ?? []).flatMap(({ serverNames }) => serverNames);
   const hosts = new ServerNames(names.map(name => [name, true] as const));
-  return { address, tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
+  return { address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
 }
 
 /** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */

@@ -7,6 +7,7 @@ import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
 /** TLS of each listener; null: cleartext, or no such listener. */
 export interface ListenerTls {
   readonly http: TlsOptions | null;
+  readonly grpc: TlsOptions | null;
 }
 
 /**
@@ -14,7 +15,7 @@ export interface ListenerTls {
  * from that is among the diagnostics of the file then.
  */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
-  return { http: await readTls(file, 'http', clock) };
+  return { http: await readTls(file, 'http', clock), grpc: await readTls(file, 'grpc', clock) };
 }
 
 async function readTls(file: ConfigFile, listener: string, clock: Clock): Promise<TlsOptions | null> {
@@ -33,7 +34,7 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
   return {
     certificates,
     minVersion: config.min_version,
-    protocols: config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     clientCertificates: clientCertificates(ca, config.client_certificates?.required),
   };
 }

@@ -48,6 +48,8 @@ export interface ListenModel {
   readonly http: ListenerModel;
   /** Null: no listener that redirects. */
   readonly redirect: RedirectModel | null;
+  /** Null: gRPC has no listener of its own. */
+  readonly grpc: ListenerModel | null;
   /** Null: no admin listener. */
   readonly admin: AdminListenerModel | null;
 }
@@ -55,6 +57,8 @@ export interface ListenModel {
 /** Where a listener listens, and what it speaks there. */
 export interface ListenerModel {
   readonly address: HostPort;
+  /** `grpc`: calls of gRPC and nothing else, over HTTP/2 alone. */
+  readonly serves: 'every protocol' | 'grpc';
   /** Null: cleartext. */
   readonly tls: TlsOptions | null;
   /** Whether cleartext clients may speak HTTP/2 as well, without a word before (RFC 9113, 3.3). */

@@ -32,6 +32,11 @@ const FIXED: readonly FixedKey[] = [
     written: ({ listen }) => addressOrOff(listen.redirect?.address ?? null),
   },
   {
+    key: 'listen.grpc',
+    value: ({ listen }) => listen.grpc?.address ?? null,
+    written: ({ listen }) => addressOrOff(listen.grpc?.address ?? null),
+  },
+  {
     key: 'listen.admin',
     value: ({ listen }) => listen.admin?.address ?? null,
     written: ({ listen }) => addressOrOff(listen.admin?.address ?? null),

@@ -11,6 +11,8 @@ import type { Response } from './response.ts';
 export interface Dialect {
   /** The protocol for the record; null: that of the connection. */
   readonly protocol: Protocol | null;
+  /** Whether clients must send and take bytes in time; else a stream may rest for as long as its connection lives. */
+  readonly isPaced: boolean;
   /** The method to look up routes by. */
   routedMethod(downstream: Downstream): string;
   /** The client's deadline for the whole exchange, in milliseconds; null: none. */

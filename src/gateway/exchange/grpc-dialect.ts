@@ -8,6 +8,7 @@ import type { Dialect } from './dialect.ts';
 /** Calls of gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
 export const GRPC: Dialect = {
   protocol: 'grpc',
+  isPaced: false,
   routedMethod: () => GRPC_CALL,
   timeoutMs: readGrpcTimeout,
   render: renderGrpcError,

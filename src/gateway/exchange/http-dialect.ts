@@ -5,6 +5,7 @@ import type { Dialect } from './dialect.ts';
 /** Requests of HTTP itself. */
 export const HTTP: Dialect = {
   protocol: null,
+  isPaced: true,
   routedMethod: ({ method }) => method,
   timeoutMs: () => null,
   render: renderError,

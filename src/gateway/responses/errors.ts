@@ -234,6 +234,16 @@ const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
   grpc_calls: 'gRPC calls are in flight',
 };
 
+/** A listener for calls of gRPC got something else. */
+export function notGrpc(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
+  });
+}
+
 /** The time that its client gave a call is over. */
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({

@@ -12,6 +12,7 @@ export {
   keysUnreachable,
   methodNotSupported,
   noRoute,
+  notGrpc,
   otherVersion,
   overloaded,
   poolFull,

@@ -5,12 +5,14 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { ListenerModel } from '../../config/index.ts';
 import { type GatewayError, type Http2Fault, holdSession, StallTimer } from '../../core/index.ts';
-import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
+import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge, notGrpc } from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { Liveness } from './liveness.ts';
 import { OpenStream } from './open-stream.ts';
 import { type HeadFault, HeadReader } from './request-head.ts';
 import { blameClient, faultOf } from './session-fault.ts';
@@ -40,18 +42,21 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly client: Client;
   readonly memory: ConnectionMemory;
   readonly #state: ListenerState;
+  readonly #serves: ListenerModel['serves'];
   readonly #session: ServerHttp2Session;
   readonly #heads = new HeadReader();
   readonly #streams = new Set<OpenStream>();
   readonly #stall = new StallTimer();
+  readonly #liveness = new Liveness();
   readonly #floods: FloodWatch;
   /** Bytes that the streams explain which have closed. */
   #explained = 0;
   #phase: Phase;
 
   /** @param socket whatever was read of it belongs back on it (`unshift`) */
-  constructor(socket: Socket, client: Client, state: ListenerState) {
+  constructor(socket: Socket, client: Client, state: ListenerState, serves: ListenerModel['serves']) {
     this.socket = socket;
+    this.#serves = serves;
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
@@ -86,6 +91,9 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#sweepFloods(nowMs);
     const waitedMs = this.#stall.waitedMs(nowMs, this.#streams.size > 0);
     const { timeouts } = this.#state;
+    const ping = () => void this.#session.ping(() => {});
+    if (this.#liveness.isLost(nowMs, this.socket.bytesRead, this.#streams.size > 0, timeouts, ping))
+      this.socket.destroy();
     switch (this.#phase.name) {
       case 'preface':
         if (nowMs - this.#phase.sinceMs > timeouts.clientHeaderMs) this.socket.destroy();
@@ -129,8 +137,10 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#streams.add(open);
     stream.on('drain', () => exchange.drained());
     stream.on('close', () => this.#onStreamClosed(open));
-    if (head.fault === null) gateway.run(exchange);
-    else gateway.clientFault(exchange, errorOf(head.fault));
+    if (head.fault !== null) gateway.clientFault(exchange, errorOf(head.fault));
+    else if (this.#serves === 'grpc' && exchange.protocol !== 'grpc')
+      gateway.clientFault(exchange, notGrpc());
+    else gateway.run(exchange);
     // A repeated head would not be recognized: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
   }

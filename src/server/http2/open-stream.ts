@@ -41,6 +41,7 @@ export class OpenStream {
 
   /** Whether its client has taken too long. Ask at each sweep, and only then. */
   lateness(nowMs: number, state: ListenerState): StreamLateness {
+    if (!this.exchange.dialect.isPaced) return null;
     this.#waits ??= new StreamWaits();
     return this.#waits.lateness(nowMs, this.downstream, state);
   }

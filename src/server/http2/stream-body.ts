@@ -48,6 +48,8 @@ export class StreamBody implements BodySource, PacedBody {
     this.#stream.on('data', (bytes: Buffer) => this.#onData(bytes));
     this.#stream.on('end', () => this.#onEnd());
     this.#owner.bodyStarted();
+    // An empty body that ended before: Node says so at once, whether anyone reads or not.
+    if (this.#stream.readableEnded) this.#onEnd();
   }
 
   pause(): void {

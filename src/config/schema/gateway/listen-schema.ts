@@ -9,12 +9,9 @@ const adminKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
 };
 
-const clientKeys = {
+const grpcKeys = {
   ...adminKeys,
   tls: listenerTlsSchema.optional(),
-  h2c: yesOrNo()
-    .prefault(false)
-    .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
   proxy_protocol: yesOrNo()
     .prefault(false)
     .describe(
@@ -24,11 +21,19 @@ const clientKeys = {
 
 const redirectKeys = {
   ...adminKeys,
-  proxy_protocol: clientKeys.proxy_protocol,
+  proxy_protocol: grpcKeys.proxy_protocol,
   port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
 };
 
+const clientKeys = {
+  ...grpcKeys,
+  h2c: yesOrNo()
+    .prefault(false)
+    .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
+};
+
 const clientMap = z.strictObject(clientKeys);
+const grpcMap = z.strictObject(grpcKeys);
 const redirectMap = z.strictObject(redirectKeys);
 const adminMap = z.strictObject(adminKeys);
 
@@ -39,10 +44,13 @@ function listener() {
     .transform(value => ('address' in value ? value : clientMap.parse(written(value))));
 }
 
-function listenerOrOff() {
+function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(map: Map) {
   return z
-    .union([hostPortOrOff(), adminMap], { error: HOST_PORT_OR_OFF_EXPECTED })
-    .transform(value => (value === null || 'address' in value ? value : adminMap.parse(written(value))));
+    .union([hostPortOrOff(), map], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .transform((value): z.output<Map> | null => {
+      if (value === null) return null;
+      return ('host' in value ? map.parse(written(value as HostPort)) : value) as z.output<Map>;
+    });
 }
 
 function redirectOrOff() {
@@ -67,7 +75,12 @@ export const listenSchema = z.strictObject(
       .describe(
         'Where clients of http are sent on to https: host:port, a map, or off. Every request is answered 308. Address changes take effect after a restart.',
       ),
-    admin: listenerOrOff()
+    grpc: listenerOrOff(grpcMap)
+      .prefault('off')
+      .describe(
+        'Where clients of gRPC connect, over HTTP/2 alone: host:port, a map, or off. Address changes take effect after a restart.',
+      ),
+    admin: listenerOrOff(adminMap)
       .prefault('127.0.0.1:9090')
       .describe(
         'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',

@@ -8,10 +8,12 @@ routes:
   - { path: /**, upstream: api, authentication: none }
 `;
 
+const LISTEN = 'listen: { grpc: 127.0.0.1:8081 }\n';
+
 /** The diagnostics of this route, which stands in line 6 behind a sound one. */
 async function diagnosticsOfRoute(route: string): Promise<string[]> {
   const last = '  - { grpc: z.Z/*, upstream: calls, authentication: none }\n';
-  return diagnosticsIn(`${UPSTREAMS}  - { ${route}, authentication: none }\n${last}`);
+  return diagnosticsIn(`${UPSTREAMS}  - { ${route}, authentication: none }\n${last}${LISTEN}`);
 }
 
 describe('a route of gRPC', () => {
@@ -65,7 +67,7 @@ describe('a route of gRPC', () => {
 describe('a line of gRPC in limits.yaml', () => {
   const lines = (...routes: string[]) =>
     loadFiles({
-      'gateway.yaml': `${UPSTREAMS}  - { grpc: a.B/*, upstream: calls, authentication: none }\nlimits: limits.yaml\n`,
+      'gateway.yaml': `${UPSTREAMS}  - { grpc: a.B/*, upstream: calls, authentication: none }\nlimits: limits.yaml\n${LISTEN}`,
       'limits.yaml': `buckets: { b: { address: 5/5s }, m: { main: id, address: 5/5s } }\nroutes:\n${routes.map(line => `  ${line}\n`).join('')}`,
     }).then(result => diagnosticsOf(result).filter(line => !line.includes('uses the bucket')));
 
@@ -88,5 +90,37 @@ describe('a line of gRPC in limits.yaml', () => {
     expect(await lines('GRPC a.X/C: b', 'POST /a.B/C: b')).toEqual([
       'limits.yaml:3:3: warning: routes: no route of gateway.yaml takes what "GRPC a.X/C" matches',
     ]);
+  });
+});
+
+describe('the listener of gRPC', () => {
+  const GRPC_ROUTE = `${UPSTREAMS}  - { grpc: a.B/*, upstream: calls, authentication: none }\n`;
+  const UNREACHED =
+    '6:13: warning: routes[1].grpc: no listener speaks HTTP/2, which gRPC needs: add "listen.grpc", or "tls" or "h2c: true" to "listen.http"';
+
+  it('is missed by routes that no other listener serves', async () => {
+    expect(await diagnosticsIn(GRPC_ROUTE)).toEqual([UNREACHED]);
+    expect(await diagnosticsIn(`${GRPC_ROUTE}listen: { http: 127.0.0.1:1, grpc: off }`)).toEqual([UNREACHED]);
+    expect(await diagnosticsIn(`${GRPC_ROUTE}listen: { http: { address: 127.0.0.1:1, h2c: true } }`)).toEqual(
+      [],
+    );
+    expect(await diagnosticsIn(`${GRPC_ROUTE}${LISTEN}`)).toEqual([]);
+  });
+
+  it('has something to serve', async () => {
+    const text = `upstreams: { api: { url: "http://api" } }\nroutes: [{ path: /, upstream: api, authentication: none }]\n${LISTEN}`;
+    expect(await diagnosticsIn(text)).toEqual([
+      '3:17: warning: listen.grpc: no route has "grpc": nothing is served here',
+    ]);
+  });
+
+  it('speaks HTTP/2 in any case', async () => {
+    const tls = 'certificates: [{ certificate_file: a, key_file: b }], http2: false';
+    const found = await diagnosticsIn(
+      `${GRPC_ROUTE}listen: { grpc: { address: 127.0.0.1:1, tls: { ${tls} } } }`,
+    );
+    expect(found).toContainEqual(
+      expect.stringContaining('listen.grpc.tls.http2: gRPC needs HTTP/2: leave this out'),
+    );
   });
 });

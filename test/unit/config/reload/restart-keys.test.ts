@@ -24,9 +24,10 @@ test('nothing waits for a restart where nothing changed', async () => {
 
 test('a moved listener is reported with both addresses', async () => {
   const from = await snapshotOf('listen: { http: "127.0.0.1:1", admin: "127.0.0.1:2" }\n');
-  const to = await snapshotOf('listen: { http: "127.0.0.1:3", admin: off }\n');
+  const to = await snapshotOf('listen: { http: "127.0.0.1:3", grpc: "127.0.0.1:4", admin: off }\n');
   expect(restartKeys(from, to)).toEqual([
     { key: 'listen.http', running: '127.0.0.1:1', wanted: '127.0.0.1:3' },
+    { key: 'listen.grpc', running: 'off', wanted: '127.0.0.1:4' },
     { key: 'listen.admin', running: '127.0.0.1:2', wanted: 'off' },
   ]);
 });
