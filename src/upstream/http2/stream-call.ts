@@ -1,16 +1,13 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
 import { StallTimer } from '../../core/index.ts';
-import { MalformedMessage, type OutgoingRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { onEndStream } from './end-stream.ts';
-import { type ResponseHead, readResponseHead } from './response-head.ts';
 import { type SessionFate, streamFailure } from './stream-failure.ts';
+import { StreamResponse } from './stream-response.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM } = constants;
-
-/** Interim responses before the final one; a server that sends more is at fault. */
-const MAX_INTERIM = 16;
 
 /** What carries a call: the queue that it waits in, then its session. */
 export interface CallHolder {
@@ -38,21 +35,15 @@ type Phase =
 export class StreamCall implements TransportCall, BodyWriterOwner {
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;
-  readonly #maxHeadBytes: number;
+  readonly #response: StreamResponse;
   #holder: CallHolder;
   #phase: Phase = 'queued';
   #stream: ClientHttp2Stream | null = null;
   #writer: BodyWriter | null = null;
   #breaking: AbortController | null = null;
   #requestSent = false;
-  /** A response without a body whose stream has not ended yet. */
-  #bodiless: ResponseHead | null = null;
+  /** The upstream has ended the stream by END_STREAM. */
   #ended = false;
-  #responseBegun = false;
-  #statedLength: number | null = null;
-  #received = 0;
-  #trailers: readonly string[] = [];
-  #interim = 0;
   /** The sink has enough for now. */
   #paused = false;
   #error: Error | null = null;
@@ -61,7 +52,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, maxHeadBytes: number) {
-    this.#maxHeadBytes = maxHeadBytes;
+    this.#response = new StreamResponse(request.method, sink, maxHeadBytes);
     this.request = request;
     this.#sink = sink;
     this.#holder = queue;
@@ -79,13 +70,13 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
       this.#ended = true;
     });
     stream.on('headers', (_headers: IncomingHttpHeaders, _flags: number, section: string[]) =>
-      this.#onInterim(section),
+      this.#read(() => this.#response.readInterim(section)),
     );
     stream.on('response', (_headers: IncomingHttpHeaders, flags: number, section: string[]) =>
-      this.#onResponse(section, (flags & NGHTTP2_FLAG_END_STREAM) !== 0),
+      this.#read(() => this.#response.readHead(section, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)),
     );
     stream.on('trailers', (_headers: IncomingHttpHeaders, _flags: number, section: string[]) => {
-      this.#trailers = section;
+      this.#response.trailers = section;
     });
     stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     stream.on('end', () => this.#onEnd());
@@ -136,111 +127,64 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   }
 
   requestBroken(): void {
-    this.fail(this.#phase === 'answering' ? 'truncated' : 'reset', new Error('the body broke off'));
+    this.fail('reset', new Error('the body broke off'));
   }
 
+  /** Whatever the kind, a response whose head has come is truncated. */
   fail(kind: UpstreamFailure['kind'], cause: unknown, onReusedConnection = false): void {
-    if (this.#phase === 'over') return;
+    const { inBody, begun: responseBegun } = this.#response;
+    if (inBody) this.#response.handOn();
+    // The sink may have given the exchange up.
+    if (this.#isOver()) return;
     this.#finish();
-    this.#sink.fail({ kind, onReusedConnection, responseBegun: this.#responseBegun, cause });
+    this.#sink.fail({ kind: inBody ? 'truncated' : kind, onReusedConnection, responseBegun, cause });
   }
 
   /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
   #waitsForUpstream(): boolean {
-    const progress = (this.#writer?.bytesTaken ?? 0) + this.#interim;
+    const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim;
     const moved = progress !== this.#progress;
     this.#progress = progress;
     return !moved && (this.#requestSent || this.#stream?.writableNeedDrain === true);
   }
 
-  #onInterim(section: string[]): void {
-    if (this.#phase !== 'waiting') return;
-    this.#responseBegun = true;
-    const head = this.#read(section);
-    if (head === null) return;
-    if (++this.#interim > MAX_INTERIM || head.status === 101 || head.status >= 200) {
-      this.fail('malformed', new MalformedMessage('interim responses that cannot be'));
-      return;
-    }
-    // A 100 asks for a body that is already on its way, or comes when the client sends it.
-    if (head.status !== 100) this.#sink.info(head.status, head.fields);
-  }
-
-  #onResponse(section: string[], isWhole: boolean): void {
-    if (this.#phase !== 'waiting') return;
-    this.#responseBegun = true;
-    const head = this.#read(section);
-    if (head === null) return;
-    if (head.status < 200)
-      this.fail('malformed', new MalformedMessage('an interim response that ends its stream'));
-    else if (isWhole) this.#whole(head);
-    else if (this.#hasNoBody(head.status)) this.#bodiless = head;
-    else {
-      this.#phase = 'answering';
-      this.#stall.begin();
-      this.#statedLength = head.statedLength;
-      this.#sink.head(head.status, head.reason, head.fields, head.statedLength);
-    }
-  }
-
-  #read(section: string[]): ResponseHead | null {
+  /** Reads a part of the response. Ends the call when that was the last one, or none that can be. */
+  #read(part: () => void): void {
+    if (this.#phase === 'over') return;
     try {
-      return readResponseHead(section, this.#maxHeadBytes);
+      part();
     } catch (error) {
       this.fail('malformed', error);
-      return null;
+      return;
     }
-  }
-
-  /** RFC 9110, 6.4.1. */
-  #hasNoBody(status: number): boolean {
-    return this.request.method === 'HEAD' || status === 204 || status === 304;
-  }
-
-  #whole({ status, reason, fields, statedLength }: ResponseHead): void {
-    // HTTP/1.1 has to announce a body that is known to be empty.
-    if (statedLength === null && !this.#hasNoBody(status)) fields.push('content-length', '0');
-    this.#finish();
-    this.#sink.whole(status, reason, fields, '');
+    if (this.#response.over) this.#finish();
+    else if (this.#response.inBody) {
+      this.#phase = 'answering';
+      this.#stall.begin();
+    }
   }
 
   #onData(chunk: Buffer): void {
-    if (this.#phase !== 'answering') {
-      this.fail('malformed', new MalformedMessage('a body that cannot be'));
-      return;
-    }
-    this.#stall.begin();
-    this.#received += chunk.length;
-    if (this.#statedLength !== null && this.#received > this.#statedLength) {
-      this.fail('truncated', new MalformedMessage('more than content-length says'));
-      return;
-    }
-    this.#paused = !this.#sink.data(chunk, null);
+    this.#read(() => {
+      this.#paused = !this.#response.readData(chunk);
+    });
     if (this.#paused) this.#stream?.pause();
   }
 
   #onEnd(): void {
-    // Broken off: `close` follows.
-    if (!this.#ended) return;
-    if (this.#bodiless !== null && this.#phase === 'waiting') {
-      this.#whole(this.#bodiless);
-      return;
-    }
-    if (this.#phase !== 'answering') return;
-    if (this.#statedLength !== null && this.#received !== this.#statedLength) {
-      this.fail('truncated', new MalformedMessage('less than content-length says'));
-      return;
-    }
-    this.#finish();
-    this.#sink.end(this.#trailers);
+    // Otherwise the response was broken off, and `close` follows.
+    if (this.#ended) this.#read(() => this.#response.readEnd());
   }
 
   #onClose(stream: ClientHttp2Stream, session: CallSession): void {
     session.released(this);
     if (this.#phase === 'over') return;
     const { kind, cause, onReusedConnection } = streamFailure(stream, session, this.#error);
-    if (this.#phase === 'answering') this.fail('truncated', cause);
-    else this.fail(this.#responseBegun && kind === 'refused' ? 'reset' : kind, cause, onReusedConnection);
+    this.fail(this.#response.begun && kind === 'refused' ? 'reset' : kind, cause, onReusedConnection);
+  }
+
+  #isOver(): boolean {
+    return this.#phase === 'over';
   }
 
   /** Ends the call. The sink hears nothing more of it, except from the caller of this method. */
@@ -249,6 +193,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     const wasQueued = this.#phase === 'queued';
     this.#phase = 'over';
     this.#writer?.stop();
+    this.#response.stop();
     if (wasQueued) this.#holder.released(this);
     else this.#letGo();
   }

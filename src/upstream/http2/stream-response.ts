@@ -1,0 +1,142 @@
+import { MalformedMessage } from '../../http1/index.ts';
+import type { CallSink } from '../transport.ts';
+import { type ResponseHead, readResponseHead } from './response-head.ts';
+
+/** Interim responses before the final one; a server that sends more is at fault. */
+const MAX_INTERIM = 16;
+/** A response with a body up to this size is handed on whole when it comes within one turn of the event loop. */
+const WHOLE_MAX_BYTES = 16_384;
+
+/** Where in a response the next event belongs. */
+type Phase =
+  /** In front of the head of the final response. */
+  | 'head'
+  /** Behind the head of a response that has no body: its stream has yet to end. */
+  | 'bodiless'
+  /** In a small body, whose head the sink does not have yet. */
+  | 'gathering'
+  /** In a body whose head the sink has. */
+  | 'body'
+  /** Nowhere: the sink has it all. */
+  | 'over';
+
+/** Hands what comes on a stream to the sink of its request. What is not a response to it throws MalformedMessage. */
+export class StreamResponse {
+  /** A part of it has come. */
+  begun = false;
+  /** Interim responses that have come. */
+  interim = 0;
+  trailers: readonly string[] = [];
+  readonly #method: string;
+  readonly #sink: CallSink;
+  readonly #maxHeadBytes: number;
+  #phase: Phase = 'head';
+  #head: ResponseHead | null = null;
+  /** Pieces of a body that is gathered. */
+  #pieces: Buffer[] = [];
+  #received = 0;
+
+  constructor(method: string, sink: CallSink, maxHeadBytes: number) {
+    this.#method = method;
+    this.#sink = sink;
+    this.#maxHeadBytes = maxHeadBytes;
+  }
+
+  /** The head of the final response has come, and a body is to follow. */
+  get inBody(): boolean {
+    return this.#phase === 'body' || this.#phase === 'gathering';
+  }
+
+  get over(): boolean {
+    return this.#phase === 'over';
+  }
+
+  /** An interim response. RFC 9110, 15.2: any number of them may come, asked for or not. */
+  readInterim(section: readonly string[]): void {
+    this.begun = true;
+    const head = readResponseHead(section, this.#maxHeadBytes);
+    if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
+    if (head.status === 101 || head.status >= 200)
+      throw new MalformedMessage('an interim response that cannot be');
+    // A 100 asks for a body that is already on its way, or comes when the client sends it.
+    if (head.status !== 100) this.#sink.info(head.status, head.fields);
+  }
+
+  /** The final response; `isWhole`: its head ends the stream. */
+  readHead(section: readonly string[], isWhole: boolean): void {
+    this.begun = true;
+    const head = readResponseHead(section, this.#maxHeadBytes);
+    if (head.status < 200) throw new MalformedMessage('an interim response that ends its stream');
+    this.#head = head;
+    if (isWhole) this.#whole(head, '');
+    else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
+    else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
+      this.#phase = 'gathering';
+      setImmediate(() => this.handOn());
+    } else {
+      this.#phase = 'gathering';
+      this.handOn();
+    }
+  }
+
+  /** A piece of the body. False: the sink has enough for now. */
+  readData(chunk: Buffer): boolean {
+    if (!this.inBody) throw new MalformedMessage('a body that cannot be');
+    const length = this.#head?.statedLength ?? null;
+    this.#received += chunk.length;
+    if (length !== null && this.#received > length)
+      throw new MalformedMessage('more than content-length says');
+    if (this.#phase === 'body') return this.#sink.data(chunk, null);
+    this.#pieces.push(chunk);
+    return true;
+  }
+
+  /** The stream has ended by END_STREAM. */
+  readEnd(): void {
+    const head = this.#head;
+    if (head === null || this.#phase === 'over') return;
+    if (this.inBody && head.statedLength !== null && this.#received !== head.statedLength)
+      throw new MalformedMessage('less than content-length says');
+    if (this.#phase === 'body' || this.trailers.length > 0) {
+      this.handOn();
+      this.#phase = 'over';
+      this.#sink.end(this.trailers);
+    } else this.#whole(head, this.#gathered());
+  }
+
+  /** Hands on what was gathered: the rest comes later. */
+  handOn(): void {
+    if (this.#phase !== 'gathering' || this.#head === null) return;
+    const { status, reason, fields, statedLength } = this.#head;
+    const pieces = this.#pieces;
+    this.#phase = 'body';
+    this.#pieces = [];
+    this.#sink.head(status, reason, fields, statedLength);
+    // So little that it does not matter whether the sink has enough.
+    for (const piece of pieces) this.#sink.data(piece, null);
+  }
+
+  /** The sink wants nothing more. */
+  stop(): void {
+    this.#phase = 'over';
+  }
+
+  #whole({ status, reason, fields, statedLength }: ResponseHead, body: string): void {
+    // Where the body is known to be empty, HTTP/1.1 has to be told.
+    if (statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
+      fields.push('content-length', '0');
+    this.#phase = 'over';
+    this.#sink.whole(status, reason, fields, body);
+  }
+
+  #gathered(): string {
+    const [first] = this.#pieces;
+    if (first === undefined) return '';
+    return (this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces)).toString('latin1');
+  }
+
+  /** RFC 9110, 6.4.1. */
+  #hasNoBody({ status }: ResponseHead): boolean {
+    return this.#method === 'HEAD' || status === 204 || status === 304;
+  }
+}
