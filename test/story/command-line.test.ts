@@ -521,6 +521,13 @@ describe('weir explain, of callers', () => {
     expect((await explain('GRPC', 'x.Y')).code).toBe(1);
   });
 
+  it('says which routes serve WebSockets, with their caps and when an idle one ends', async () => {
+    const { facts } = await explain('GET', '/v1/live');
+    expect(facts.join('\n')).toMatch(/^WebSockets: served, ended after 1h without traffic$/m);
+    expect(facts.join('\n')).toContain('10000 WebSockets open to the upstream, 1000 per caller');
+    expect((await explain('GET', '/v1/other')).facts.join()).not.toContain('WebSockets');
+  });
+
   it('says that everyone may use a route without authentication', async () => {
     const { facts } = await explain('POST', '/v1/webhooks/7/token');
     expect(facts).toContain('authentication: none: open to everyone');
