@@ -62,7 +62,7 @@ class StreamWaits {
     this.#bytesReceived = bytesReceived;
     this.#unread = unread;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
-    if (body !== null && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
+    if (body?.done === false && this.#isTooSlow(nowMs, body)) return bodyTooSlow();
     if (unread > 0) return waitedMs > timeouts.clientReadMs ? 'reset' : null;
     if (downstream.awaitsClient) return waitedMs > timeouts.clientBodyIdleMs ? clientTooSlow() : null;
     this.#stall.begin();

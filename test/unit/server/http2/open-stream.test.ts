@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import type { Exchange } from '../../../../src/gateway/index.ts';
+import { NO_TERMS } from '../../../../src/http1/index.ts';
+import type { Http2Downstream } from '../../../../src/server/http2/http2-downstream.ts';
+import { OpenStream } from '../../../../src/server/http2/open-stream.ts';
+import { HeadReader } from '../../../../src/server/http2/request-head.ts';
+import type { ListenerState } from '../../../../src/server/listener-state.ts';
+
+const HEAD = new HeadReader().read([':method', 'GET', ':path', '/', ':authority', 'a.test'], true, 1_000);
+const STATE = { timeouts: { clientBodyIdleMs: 1_000, clientReadMs: 2_000 } } as ListenerState;
+
+/** A stream in some state, swept twice a second. */
+class Swept {
+  readonly stream = { bufferSize: 0, readableLength: 0 };
+  readonly body = { terms: NO_TERMS, flows: true, bytes: 0, stoodStill: false, done: false };
+  readonly downstream = {
+    ...{ stream: this.stream, requestBody: this.body, bytesReceived: 0, awaitsClient: false, writes: 0 },
+  };
+  readonly open = new OpenStream(this.downstream as unknown as Http2Downstream, {} as Exchange, HEAD);
+  #nowMs = 0;
+
+  /** What the sweeps of so much time find; `between` happens before each. */
+  during(ms: number, between: () => void = () => {}): unknown {
+    for (const end = this.#nowMs + ms; this.#nowMs < end; ) {
+      this.#nowMs += 500;
+      between();
+      const late = this.open.lateness(this.#nowMs, STATE);
+      if (late !== null) return late;
+    }
+    return null;
+  }
+}
+
+describe('a stream', () => {
+  test('that waits for its upstream is never late', () => {
+    expect(new Swept().during(1_000_000)).toBeNull();
+  });
+
+  test('is reset when its client takes nothing of the response for client_read', () => {
+    const swept = new Swept();
+    swept.stream.bufferSize = 100;
+    expect(swept.during(2_500)).toBeNull();
+    expect(swept.during(500)).toBe('reset');
+  });
+
+  test('is not late while its client takes something now and then', () => {
+    const swept = new Swept();
+    swept.stream.bufferSize = 100_000;
+    expect(swept.during(30_000, () => swept.stream.bufferSize--)).toBeNull();
+  });
+
+  test('is answered 408 when its body pauses for client_body, and not while it comes', () => {
+    const swept = new Swept();
+    swept.downstream.awaitsClient = true;
+    expect(swept.during(30_000, () => swept.downstream.bytesReceived++)).toBeNull();
+    expect(swept.during(2_000)).toMatchObject({ status: 408 });
+  });
+
+  test('is answered 408 when its body misses its rate, and not while the upstream holds it up', () => {
+    const swept = new Swept();
+    swept.body.terms = { ...NO_TERMS, minBytesPerS: 100 };
+    const held = () => {
+      swept.body.stoodStill = true;
+    };
+    expect(swept.during(60_000, held)).toBeNull();
+    expect(swept.during(40_000)).toMatchObject({ status: 408, message: expect.stringContaining('slowly') });
+  });
+
+  test('is not late for a slow body that is complete', () => {
+    const swept = new Swept();
+    swept.body.terms = { ...NO_TERMS, minBytesPerS: 100 };
+    expect(swept.during(30_500)).toBeNull();
+    swept.body.done = true;
+    expect(swept.during(30_000)).toBeNull();
+  });
+
+  test('explains the bytes of its request, and what each piece of its response makes the client send', () => {
+    const swept = new Swept();
+    const before = swept.open.explainedBytes;
+    expect(before).toBeGreaterThan(HEAD.bytes);
+    swept.downstream.bytesReceived = 1_000;
+    swept.stream.readableLength = 500;
+    expect(swept.open.explainedBytes).toBe(before + 1_500);
+    swept.downstream.writes = 10;
+    expect(swept.open.explainedBytes).toBe(before + 1_500 + 640);
+  });
+});
