@@ -216,18 +216,25 @@ class RunningApp implements App {
       certificates: () => this.#certificates(),
       upstreamConnections: () => this.#transports.connections,
     } as const;
-    return new AdminListener({
+    const view = {
       metrics: () => this.#observation.scrape(),
       notReady,
       status: () => gatherStatus(sources),
-    });
+    };
+    return this.#follows(new AdminListener(view, this.#fixed.listen.admin?.tls ?? null), (part, next) =>
+      part.use(next.snapshot.listen.admin?.tls ?? null),
+    );
   }
 
   /** The certificates of all listeners. */
   #certificates(): CertificateView[] {
-    const { http } = this.#generations.current.snapshot.listen;
-    return Object.entries({ http }).flatMap(([listener, { tls }]) =>
-      (tls?.certificates ?? []).map(({ name, notAfterMs }) => ({ listener, certificate: name, notAfterMs })),
+    const { http, grpc, admin } = this.#generations.current.snapshot.listen;
+    return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
+      (model?.tls?.certificates ?? []).map(({ name, notAfterMs }) => ({
+        listener,
+        certificate: name,
+        notAfterMs,
+      })),
     );
   }
 

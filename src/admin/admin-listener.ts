@@ -1,6 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { HostPort } from '../config/index.ts';
+import { randomKey } from '../core/index.ts';
+import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 import { statusAsPage } from './status-page.ts';
 
@@ -26,12 +30,48 @@ export interface AdminView {
 export class AdminListener {
   readonly #server: Server;
   readonly #view: AdminView;
+  /** Serves HTTP on a socket. */
+  readonly #serve: (socket: Socket) => void;
+  readonly #sockets = new Set<Socket>();
+  #options: TlsOptions | null = null;
+  /** Null: cleartext. */
+  #tls: TlsServer | null = null;
 
-  constructor(view: AdminView) {
+  constructor(view: AdminView, tls: TlsOptions | null) {
     this.#view = view;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
+    // Takes the place of what serves each accepted socket, as TLS may come first.
+    const serving = this.#server.listeners('connection');
+    this.#server.removeAllListeners('connection');
+    this.#serve = socket => {
+      for (const serve of serving) Reflect.apply(serve, this.#server, [socket]);
+    };
+    this.#server.on('connection', socket => this.#onSocket(socket));
+    this.use(tls);
+  }
+
+  /** Applies a reload to further connections. */
+  use(tls: TlsOptions | null): void {
+    if (isDeepStrictEqual(tls, this.#options)) return;
+    this.#options = tls;
+    this.#tls = tls && createTlsServer(tls, { ticketKeys: randomKey(48) });
+    this.#tls?.on('secureConnection', socket => {
+      if (hasBadCertificate(socket)) socket.destroy();
+      else this.#serve(socket);
+    });
+  }
+
+  #onSocket(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    if (this.#tls === null) this.#serve(socket);
+    else {
+      // Which TLS takes over: a client that closes its side inside a handshake is gone.
+      socket.allowHalfOpen = false;
+      this.#tls.emit('connection', socket);
+    }
   }
 
   async listen({ host, port }: HostPort): Promise<HostPort> {
@@ -47,7 +87,7 @@ export class AdminListener {
 
   close(): void {
     this.#server.close();
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

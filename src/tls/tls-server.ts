@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createSecureContext, createServer, type SecureContextOptions, type Server } from 'node:tls';
+import {
+  createSecureContext,
+  createServer,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+} from 'node:tls';
 import { ServerNames } from './server-names.ts';
 import type { CertificateOptions, TlsOptions } from './tls-options.ts';
 
@@ -21,6 +27,11 @@ export function createTlsServer(options: TlsOptions, dependencies: TlsServerDepe
     requestCert: clientCertificates !== null,
     rejectUnauthorized: clientCertificates?.required === true,
   });
+}
+
+/** Whether a client sent a certificate that cannot be verified. Where one may be left out, Node lets that pass. */
+export function hasBadCertificate(socket: TLSSocket): boolean {
+  return !socket.authorized && socket.getPeerX509Certificate() !== undefined;
 }
 
 type SniCallback = NonNullable<Parameters<typeof createServer>[0] & object>['SNICallback'];

@@ -133,7 +133,7 @@ function compileListen(config: GatewayConfig['listen'], tls: ListenerTls): Liste
       h2c: true,
       proxyProtocol: grpc.proxy_protocol,
     },
-    admin,
+    admin: admin && { address: admin.address, tls: tls.admin },
   };
 }
 
@@ -147,8 +147,9 @@ function compileRedirect(
 }
 
 /** Fields that the gateway alone writes where it verifies certificates of clients (RFC 9440). */
-function certificateFields({ http }: ListenerTls): readonly string[] {
-  return http?.clientCertificates ? ['Client-Cert', 'Client-Cert-Chain'] : [];
+function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
+  const isAsked = [http, grpc].some(tls => tls?.clientCertificates);
+  return isAsked ? ['Client-Cert', 'Client-Cert-Chain'] : [];
 }
 
 function corsRules(config: CorsConfig): CorsRules | null {

@@ -8,6 +8,7 @@ import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
 export interface ListenerTls {
   readonly http: TlsOptions | null;
   readonly grpc: TlsOptions | null;
+  readonly admin: TlsOptions | null;
 }
 
 /**
@@ -15,7 +16,12 @@ export interface ListenerTls {
  * from that is among the diagnostics of the file then.
  */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
-  return { http: await readTls(file, 'http', clock), grpc: await readTls(file, 'grpc', clock) };
+  const admin = await readTls(file, 'admin', clock);
+  return {
+    http: await readTls(file, 'http', clock),
+    grpc: await readTls(file, 'grpc', clock),
+    admin: admin && { ...admin, protocols: ['http/1.1'] },
+  };
 }
 
 async function readTls(file: ConfigFile, listener: string, clock: Clock): Promise<TlsOptions | null> {

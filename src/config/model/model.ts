@@ -77,6 +77,8 @@ export interface RedirectModel extends ListenerModel {
 
 export interface AdminListenerModel {
   readonly address: HostPort;
+  /** Null: cleartext. */
+  readonly tls: TlsOptions | null;
 }
 
 /** A named service behind the gateway. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import type { ConnectionListener } from '../../core/index.ts';
-import { createTlsServer, type TlsOptions } from '../../tls/index.ts';
+import { createTlsServer, hasBadCertificate, type TlsOptions } from '../../tls/index.ts';
 import type { Accepted } from '../accepted.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import { handshakeFailure } from './handshake-failure.ts';
@@ -74,9 +74,7 @@ export class TlsTermination {
     // A renegotiation could go on without end, and TLS 1.3 has none.
     socket.disableRenegotiation();
     socket.allowHalfOpen = true;
-    // Where a certificate may be left out, Node lets a bad one pass too.
-    if (!socket.authorized && socket.getPeerX509Certificate() !== undefined)
-      handshake?.fail('client_certificate');
+    if (hasBadCertificate(socket)) handshake?.fail('client_certificate');
     else handshake?.succeed(socket);
   }
 

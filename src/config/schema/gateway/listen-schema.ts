@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { formatHostPort, type HostPort } from '../../model/index.ts';
 import { count, mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
-import { listenerTlsSchema } from './tls-schema.ts';
+import { adminTlsSchema, listenerTlsSchema } from './tls-schema.ts';
 
-const adminKeys = {
+const addressKeys = {
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
 };
 
 const grpcKeys = {
-  ...adminKeys,
+  ...addressKeys,
   tls: listenerTlsSchema.optional(),
   proxy_protocol: yesOrNo()
     .prefault(false)
@@ -20,7 +20,7 @@ const grpcKeys = {
 };
 
 const redirectKeys = {
-  ...adminKeys,
+  ...addressKeys,
   proxy_protocol: grpcKeys.proxy_protocol,
   port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
 };
@@ -35,7 +35,7 @@ const clientKeys = {
 const clientMap = z.strictObject(clientKeys);
 const grpcMap = z.strictObject(grpcKeys);
 const redirectMap = z.strictObject(redirectKeys);
-const adminMap = z.strictObject(adminKeys);
+const adminMap = z.strictObject({ ...addressKeys, tls: adminTlsSchema.optional() });
 
 /** An address, or a map with the address and what is spoken there. */
 function listener() {

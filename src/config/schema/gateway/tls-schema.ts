@@ -30,21 +30,27 @@ const clientCertificates = z.strictObject(
   mapSuchAs('{ ca_file: clients-ca.crt }'),
 );
 
-/** `tls` of a listener. */
+const listenerKeys = {
+  certificates: unshown(
+    z
+      .array(certificate, { error: CERTIFICATES_EXPECTED })
+      .min(1, { error: CERTIFICATES_EXPECTED })
+      .describe(
+        'Chosen by the name that a client asks for (SNI), as the certificates themselves say; the first one serves all other clients.',
+      ),
+  ),
+  min_version: choice(['TLSv1.2', 'TLSv1.3'])
+    .prefault('TLSv1.2')
+    .describe('The oldest version of TLS that is spoken. The newest is TLSv1.3.'),
+};
+const SUCH_AS = mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
+const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
+
+/** `tls` of a listener for clients. */
 export const listenerTlsSchema = z
   .strictObject(
     {
-      certificates: unshown(
-        z
-          .array(certificate, { error: CERTIFICATES_EXPECTED })
-          .min(1, { error: CERTIFICATES_EXPECTED })
-          .describe(
-            'Chosen by the name that a client asks for (SNI), as the certificates themselves say; the first one serves all other clients.',
-          ),
-      ),
-      min_version: choice(['TLSv1.2', 'TLSv1.3'])
-        .prefault('TLSv1.2')
-        .describe('The oldest version of TLS that is spoken. The newest is TLSv1.3.'),
+      ...listenerKeys,
       http2: yesOrNo()
         .prefault(true)
         .describe('Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.'),
@@ -54,9 +60,20 @@ export const listenerTlsSchema = z
           'Asks clients for a certificate. A verified one goes upstream as Client-Cert (RFC 9440), which nobody else may send then.',
         ),
     },
-    mapSuchAs('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }'),
+    SUCH_AS,
   )
-  .describe('Speaks TLS there. Files are PEM, relative to this file, and followed when they change.');
+  .describe(LISTENER_TLS);
+
+/** `tls` of the admin listener. */
+export const adminTlsSchema = z
+  .strictObject(
+    {
+      ...listenerKeys,
+      client_certificates: clientCertificates.optional().describe('Asks clients for a certificate.'),
+    },
+    SUCH_AS,
+  )
+  .describe(LISTENER_TLS);
 
 /** `tls` of an upstream. */
 export const upstreamTlsSchema = z

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { changeConfig } from '../support/edit-config.ts';
+import { tempText } from '../support/temp.ts';
+import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
+import { waitFor } from '../support/wait.ts';
+import { type ConnectOptions, openRaw } from '../support/wire/index.ts';
+
+const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
+const GET = 'GET /readyz HTTP/1.1\r\nHost: admin.test\r\n\r\n';
+
+test('the admin listener takes TLS, asks for certificates, and goes back, all by reloads', async () => {
+  const { gateway, folder } = await startTlsGateway();
+  const certificates = [{ certificate_file: join(folder, '0.crt'), key_file: join(folder, '0.key') }];
+  const ca_file = await tempText('ca.crt', AUTHORITY.certificate);
+  const ask = async (options: ConnectOptions): Promise<number | null> => {
+    try {
+      const client = await openRaw(gateway.adminPort, options);
+      return await client
+        .ask(GET)
+        .then(
+          ({ status }) => status,
+          () => null,
+        )
+        .finally(() => client.destroy());
+    } catch {
+      return null;
+    }
+  };
+  const change = (tls: object | undefined) =>
+    changeConfig(gateway, {
+      listen: {
+        http: { address: '127.0.0.1:0', tls: { certificates } },
+        admin: { address: '127.0.0.1:0', ...(tls && { tls }) },
+      },
+    });
+  const { certificate: cert, key } = AUTHORITY.forClient('prometheus');
+  expect(await ask({})).toBe(200);
+  await change({ certificates });
+  await waitFor('it speaks TLS', async () => (await ask({ tls: TRUST })) === 200);
+  expect(await ask({})).toBe(null);
+  await change({ certificates, client_certificates: { ca_file } });
+  await waitFor('it asks for a certificate', async () => (await ask({ tls: TRUST })) === null);
+  expect(await ask({ tls: { ...TRUST, cert, key } })).toBe(200);
+  await change(undefined);
+  await waitFor('it speaks cleartext', async () => (await ask({})) === 200);
+});
