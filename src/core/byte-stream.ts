@@ -19,7 +19,7 @@ export interface ByteStream {
 
 /** Hears what happens at one end. */
 export interface ByteSink {
-  /** They stay unchanged until the call returns; for longer only while the stream is paused. */
+  /** They stay unchanged until the call returns, and for good where the stream is paused in it. */
   bytes(piece: Buffer): void;
   /** All that was written has been taken. */
   drained(): void;

@@ -9,7 +9,7 @@ const SMALL_BYTES = 4_096;
 /** The upstream's end of a connection whose protocol was switched. Reads into little memory while little comes. */
 export class SwitchedStream extends SocketStream implements Reader {
   readonly #slabs: SlabStore;
-  readonly #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
   /** In place of `#small` while much comes. */
   #slab: Slab | null = null;
   #to: ByteSink | null = null;
@@ -29,7 +29,10 @@ export class SwitchedStream extends SocketStream implements Reader {
     const { socket } = this;
     const bytes = this.buffer();
     this.#to?.bytes(bytes.subarray(0, count));
-    if (socket.isPaused()) return false;
+    if (socket.isPaused()) {
+      this.#leave();
+      return false;
+    }
     // A read that fills its buffer left more behind; one that does not has emptied the socket.
     if (count < bytes.length) this.#change(null);
     else if (this.#slab === null && !socket.destroyed) this.#change(this.#slabs.take());
@@ -39,6 +42,15 @@ export class SwitchedStream extends SocketStream implements Reader {
   protected override listen(sink: ByteSink): void {
     this.#to = sink;
     this.socket.resume();
+  }
+
+  /**
+   * Reads into other memory from here on: what was read is still to be written. TLS hands out the rest of a record even while
+   * its socket is paused.
+   */
+  #leave(): void {
+    this.#slab = null;
+    this.#small = Buffer.allocUnsafeSlow(SMALL_BYTES);
   }
 
   #change(slab: Slab | null): void {

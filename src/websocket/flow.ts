@@ -100,7 +100,7 @@ export class Flow implements ByteSink {
     this.#owner.sourceGone(this);
   }
 
-  /** Reads nothing more until the receiver has taken this: the bytes are read into a buffer that is used again. */
+  /** Reads nothing more until the receiver has taken this. Only a paused stream leaves the bytes as they are. */
   #pass(bytes: Uint8Array): void {
     if (this.#to.write(bytes)) return;
     this.#blocked = true;

@@ -50,10 +50,10 @@ export class WsServer {
 export async function openSocket(
   gateway: Pick<LocalGateway, 'port'>,
   path = '/',
-  options: ClientOptions & { protocols?: string[] } = {},
+  options: ClientOptions & { scheme?: 'ws' | 'wss' } = {},
 ): Promise<WebSocket> {
-  const { protocols = [], ...rest } = options;
-  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, protocols, rest);
+  const { scheme = 'ws', ...rest } = options;
+  const socket = new WebSocket(`${scheme}://127.0.0.1:${gateway.port}${path}`, rest);
   onTestFinished(() => socket.terminate());
   await once(socket, 'open');
   socket.on('error', () => {});

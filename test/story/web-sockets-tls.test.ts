@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
+import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
+import { closing, openSocket } from '../support/web-sockets.ts';
+
+beforeAll(installBrowser, BROWSER_INSTALL_MS);
+
+/** A gateway that speaks TLS on both sides, before a service that echoes messages and shows an empty page. */
+async function front() {
+  const { certificate, key } = AUTHORITY.forHosts('127.0.0.1');
+  const server = createServer({ cert: certificate, key }, (_, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end('<!doctype html>');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', socket => socket.on('message', (data, binary) => socket.send(data, { binary })));
+  onTestFinished(() => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.close();
+  });
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { gateway } = await startTlsGateway({
+    api: { url, tls: { verify: false } },
+    route: { websocket: true },
+    config: { shutdown: { delay: '0s', drain: '5s' } },
+  });
+  return gateway;
+}
+
+test('over TLS on both sides messages of any size pass, and a drain ends a WebSocket with 1001', async () => {
+  const gateway = await front();
+  const socket = await openSocket(gateway, '/', {
+    scheme: 'wss',
+    rejectUnauthorized: false,
+    perMessageDeflate: false,
+  });
+  for (const size of [1, 5_000, 100_000, 3_000_000]) {
+    const bytes = randomBytes(size);
+    socket.send(bytes);
+    const [echo] = await once(socket, 'message');
+    expect(bytes.equals(echo), `${size}`).toBe(true);
+  }
+  const closed = closing(socket);
+  void gateway.app.drain();
+  expect(await closed).toEqual([1001, 'going away']);
+});
+
+test('a page of a browser opens a WebSocket, is echoed, and hears why the gateway ends it', async () => {
+  const gateway = await front();
+  const page = await (await startBrowser()).open(`https://127.0.0.1:${gateway.port}/`);
+  const isSame = await page.run<boolean>(`
+    self.socket = new WebSocket('wss://' + location.host + '/live');
+    await new Promise((resolve, reject) => { socket.onopen = resolve; socket.onerror = reject; });
+    self.ending = new Promise(resolve => { socket.onclose = ({ code, reason, wasClean }) => resolve([code, reason, wasClean]); });
+    const echo = new Promise(resolve => { socket.onmessage = ({ data }) => resolve(data); });
+    const sent = Array.from({ length: 30000 }, (_, at) => at).join();
+    socket.send(sent);
+    return (await echo) === sent;`);
+  expect(isSame).toBe(true);
+  void gateway.app.drain();
+  expect(await page.run('return await ending')).toEqual([1001, 'going away', true]);
+});
