@@ -1,6 +1,7 @@
 import { Metadata, type ServerDuplexStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
+import { makeCertificates } from '../support/certificates.ts';
 import { diagnosticsIn, NEEDED } from '../support/config-text.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import {
@@ -323,6 +324,31 @@ describe('a gRPC call that is given up', () => {
   });
 });
 
+describe('a gRPC call under way', () => {
+  it('ends when its address is restricted, whether its head has gone out or not', async () => {
+    const limits = await tempText('limits.yaml', 'global: off\ninvalid_requests: { limit: 2/1h }\n');
+    const talk = (call: Talk) => {
+      if (call.metadata.get('x-mark')[0] === 'denied') fail(7, 'no')(call);
+      else if (call.metadata.get('x-mark')[0] === 'head') call.sendMetadata(new Metadata());
+    };
+    const gateway = await start(talk, { config: { limits } });
+    const client = grpcClient(gateway.port);
+    const underWay = ['head', 'none'].map(mark =>
+      ended(openCall(client, '/test.v1.Echo/Talk', { metadata: { 'x-mark': mark } })),
+    );
+    for (let i = 0; i < 3; i++) {
+      const { status } = await callOnce(client, '/test.v1.Echo/Talk', [], {
+        metadata: { 'x-mark': 'denied' },
+      });
+      expect(status.code).toBe(7);
+    }
+    for (const { status } of await Promise.all(underWay)) {
+      expect(status.code).toBe(8);
+      expect(status.details).toContain('temporarily restricted');
+    }
+  });
+});
+
 describe('draining', () => {
   it('lets a call end that is under way, and takes no further one on its connection', async () => {
     const gateway = await start();
@@ -351,6 +377,31 @@ describe('a listener of gRPC', () => {
     const head = await postRaw(port, { 'content-type': 'application/json' });
     expect(head).toMatchObject({ ':status': 415, 'content-type': 'application/json' });
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  });
+
+  it('speaks TLS, as the listener of ordinary requests does, which serves both', async () => {
+    const { ca, server } = makeCertificates();
+    const tls = {
+      certificates: [
+        {
+          certificate_file: await tempText('tls.crt', server.certificate),
+          key_file: await tempText('tls.key', server.key),
+        },
+      ],
+    };
+    const gateway = await start(echo, {
+      config: {
+        listen: {
+          http: { address: '127.0.0.1:0', tls },
+          grpc: { address: '127.0.0.1:0', tls },
+          admin: '127.0.0.1:0',
+        },
+      },
+    });
+    for (const port of [gateway.port, gateway.app.addresses.grpc?.port ?? 0]) {
+      const result = await callOnce(grpcClient(port, {}, ca), '/test.v1.Echo/Talk');
+      expect([text(result), result.status.code]).toEqual([['hello'], 0]);
+    }
   });
 
   it('needs an address of its own', async () => {

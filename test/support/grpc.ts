@@ -60,9 +60,10 @@ export async function startGrpcServer(methods: UntypedServiceImplementation): Pr
   });
 }
 
-/** A client of the service, over a connection of its own. The end of the running test closes it. */
-export function grpcClient(port: number, options: ChannelOptions = {}): Client {
-  const client = new EchoClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+/** A client of the service, over a connection of its own: with `ca`, over TLS. The end of the running test closes it. */
+export function grpcClient(port: number, options: ChannelOptions = {}, ca: string | null = null): Client {
+  const secured = ca === null ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));
+  const client = new EchoClient(`127.0.0.1:${port}`, secured, {
     'grpc.max_receive_message_length': -1,
     'grpc.use_local_subchannel_pool': 1,
     ...options,
