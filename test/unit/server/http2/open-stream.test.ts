@@ -16,8 +16,13 @@ class Swept {
   readonly downstream = {
     ...{ stream: this.stream, requestBody: this.body, bytesReceived: 0, awaitsClient: false, writes: 0 },
   };
-  readonly open = new OpenStream(this.downstream as unknown as Http2Downstream, {} as Exchange, HEAD);
+  readonly open: OpenStream;
   #nowMs = 0;
+
+  constructor(isPaced = true) {
+    const exchange = { dialect: { isPaced } } as Exchange;
+    this.open = new OpenStream(this.downstream as unknown as Http2Downstream, exchange, HEAD);
+  }
 
   /** What the sweeps of so much time find; `between` happens before each. */
   during(ms: number, between: () => void = () => {}): unknown {
@@ -72,6 +77,13 @@ describe('a stream', () => {
     expect(swept.during(30_500)).toBeNull();
     swept.body.done = true;
     expect(swept.during(30_000)).toBeNull();
+  });
+
+  test('is never late where its dialect sets no pace, as that of a gRPC call', () => {
+    const swept = new Swept(false);
+    swept.downstream.awaitsClient = true;
+    swept.stream.bufferSize = 100;
+    expect(swept.during(1_000_000)).toBeNull();
   });
 
   test('explains the bytes of its request, and what each piece of its response makes the client send', () => {
