@@ -297,6 +297,26 @@ describe('the time of a gRPC call', () => {
   });
 });
 
+describe('a silent gRPC call', () => {
+  it('outlasts every time that ordinary requests have', async () => {
+    const times = { first_byte: '50ms', idle: '50ms' };
+    const gateway = await start(echo, {
+      upstream: { timeouts: times },
+      config: { timeouts: { client_body: '50ms', client_read: '50ms' } },
+    });
+    const call = openCall(grpcClient(gateway.port), '/test.v1.Echo/Talk');
+    const result = ended(call);
+    call.write(Buffer.from('a'));
+    await new Promise(resolve => call.once('data', resolve));
+    // Several sweeps of both sides.
+    await new Promise(resolve => setTimeout(resolve, 1_600));
+    call.write(Buffer.from('b'));
+    call.end();
+    expect(text(await result)).toEqual(['a', 'b']);
+    expect((await result).status.code).toBe(0);
+  });
+});
+
 describe('a gRPC call that is given up', () => {
   it('by its client is cancelled at its service', async () => {
     const { talk, calls, next } = silent();
