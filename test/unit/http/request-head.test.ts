@@ -162,3 +162,18 @@ describe('what the gateway reads', () => {
     expect(untrusted(name, 'x', name.toLowerCase(), 'x').doubled).toBe(name.toLowerCase());
   });
 });
+
+test.each([
+  ['trailers', true],
+  ['Trailers', true],
+  ['deflate;q=0.5, trailers', true],
+  ['trailers, deflate', true],
+  ['deflate', false],
+  ['x-trailers', false],
+  ['trailersx', false],
+  ['', false],
+])('knows from TE: %s whether the client takes trailers: %s', (value, takes) => {
+  const head = untrusted('TE', value);
+  expect(head.takesTrailers).toBe(takes);
+  expect(head.kept).toEqual([]);
+});

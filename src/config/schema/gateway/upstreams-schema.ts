@@ -15,7 +15,7 @@ const upstreamKeys = {
   protocol: choice(['http1', 'h2', 'grpc'])
     .prefault('http1')
     .describe(
-      'What it speaks: HTTP/1.1, HTTP/2 (in cleartext by prior knowledge), or gRPC, which HTTP/2 carries.',
+      'What it speaks: HTTP/1.1, HTTP/2 (over https:// agreed by ALPN, else by prior knowledge), or gRPC, which HTTP/2 carries.',
     ),
   host: choice(['client', 'upstream'])
     .prefault('client')
