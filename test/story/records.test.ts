@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
-import { H2C } from '../support/http2-client.ts';
+import { startH2Upstream } from '../support/h2-upstream.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { sleep } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
@@ -127,5 +128,51 @@ describe.each(VERSIONS)('what is recorded of a request over %s', (version, flag)
     });
     await expectCounted(gateway, protocol, 'route="/**",status="200",outcome="abandoned"');
     expect([...(await gateway.metric('weir_requests_in_flight')).values()]).toEqual([0]);
+  });
+});
+
+describe('what is recorded of a gRPC call', () => {
+  /** A gateway that serves calls of one service, which ends them with this status. */
+  async function service(status: string) {
+    const upstream = await startH2Upstream(async ({ stream, body }) => {
+      const message = await body();
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
+      stream.end(message.repeat(3));
+    });
+    return await startGateway({
+      upstreamPort: upstream.port,
+      api: { protocol: 'grpc' },
+      config: {
+        listen: H2C,
+        routes: [{ grpc: 'test.Echo/*', upstream: 'api', authentication: 'none' }],
+        log: { level: 'info', access: true },
+      },
+    });
+  }
+
+  const call = (gateway: LocalGateway, path: string) =>
+    ask(
+      connectHttp2(gateway),
+      { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+      Buffer.from('\0\0\0\0\x05hello'),
+    );
+
+  test.each(['0', '5'])('is true of one that its service ended with status %s', async status => {
+    const gateway = await service(status);
+    expect((await call(gateway, '/test.Echo/Unary')).trailers['grpc-status']).toBe(status);
+    expect(await onlyLine(gateway)).toMatchObject({
+      ...{ protocol: 'grpc', status: 200, grpcStatus: Number(status), outcome: 'forwarded' },
+      ...{ bytesReceived: 10, bytesSent: 30 },
+    });
+    await expectCounted(gateway, 'grpc', 'route="GRPC test.Echo/*",status="200",outcome="forwarded"');
+  });
+
+  test('is true of one that the gateway refuses', async () => {
+    const gateway = await service('0');
+    expect((await call(gateway, '/test.Other/Unary')).fields['grpc-status']).toBe('12');
+    expect(await onlyLine(gateway)).toMatchObject({
+      ...{ protocol: 'grpc', grpcStatus: 12, outcome: 'answered', bytesSent: 0 },
+    });
   });
 });
