@@ -47,6 +47,21 @@ describe.each(VERSIONS)('an upload from a pipe, over %s', (_, version) => {
     expect(curl.output).toBe('begunended');
   });
 
+  // A reset behind the response would often reach curl before it has read that.
+  test('that is refused before its end is told so, each time', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({
+      upstreamPort: upstream.port,
+      route: { max_body: '10B' },
+      config: { listen: H2C },
+    });
+    const url = `http://127.0.0.1:${gateway.port}/upload`;
+    for (let i = 0; i < 25; i++) {
+      const curl = new Curl(version, '-o', '/dev/null', '-w', '%{http_code}', '-d', '-'.repeat(11), url);
+      expect([await curl.ended(), curl.output]).toEqual([0, '413']);
+    }
+  });
+
   test('that its client gives up ends at the upstream as well', async () => {
     const gone = Promise.withResolvers<void>();
     const upstream = await startUpstream(async exchange => {

@@ -8,6 +8,10 @@ import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 
+/** What is read of a request that was answered before its end. Its client takes the response meanwhile. */
+const REST_MAX_BYTES = 65_536;
+const REST_MAX_MS = 1_000;
+
 const WHOLE: ServerStreamResponseOptions = { endStream: true };
 const BODY_FOLLOWS: ServerStreamResponseOptions = {};
 const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true };
@@ -176,10 +180,14 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     setImmediate(() => this.#leaveRequest());
   }
 
-  /** RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. */
+  /**
+   * RFC 9113, 8.1: what is left of a request that was answered before its end is not wanted. It is read for a
+   * moment all the same: curl 7.88 loses a response that a reset follows at once.
+   */
   #leaveRequest(): void {
-    this.requestBody?.stop();
-    if (!this.requestComplete) this.stream.close(NGHTTP2_NO_ERROR);
+    if (this.requestComplete) this.requestBody?.stop();
+    else if (this.requestBody === null) this.stream.close(NGHTTP2_NO_ERROR);
+    else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS);
   }
 
   /** RFC 9110, 15.3.6 and 15.4.5: these responses end with their head, whatever its fields say. */

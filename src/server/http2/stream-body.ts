@@ -1,7 +1,9 @@
-import type { ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { BodySink, BodySource } from '../../core/index.ts';
 import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { PacedBody } from '../body-pace.ts';
+
+const { NGHTTP2_NO_ERROR } = constants;
 
 export interface StreamBodyOwner {
   /** The body has a sink from now on. */
@@ -18,6 +20,7 @@ export class StreamBody implements BodySource, PacedBody {
   readonly #stream: ServerHttp2Stream;
   readonly #owner: StreamBodyOwner;
   #sink: BodySink | null = null;
+  #dropped = false;
   terms = NO_TERMS;
   started = false;
   paused = false;
@@ -33,7 +36,7 @@ export class StreamBody implements BodySource, PacedBody {
   }
 
   get flows(): boolean {
-    return this.started && !this.paused && !this.done;
+    return this.started && !this.paused && !this.done && !this.#dropped;
   }
 
   /** Sets the terms, before the body is started. */
@@ -66,6 +69,26 @@ export class StreamBody implements BodySource, PacedBody {
   /** Hands on nothing more. */
   stop(): void {
     this.#sink = null;
+  }
+
+  /** Hands on nothing more, and reads what still comes: up to so many bytes and so long, then the stream is reset. */
+  drop(maxBytes: number, maxMs: number): void {
+    this.stop();
+    // Nobody waits for it any more.
+    this.#dropped = true;
+    this.terms = NO_TERMS;
+    const stream = this.#stream;
+    const reset = () => {
+      if (!stream.closed) stream.close(NGHTTP2_NO_ERROR);
+    };
+    const timer = setTimeout(reset, maxMs);
+    stream.once('close', () => clearTimeout(timer));
+    let left = maxBytes;
+    stream.on('data', (bytes: Buffer) => {
+      left -= bytes.length;
+      if (left < 0) reset();
+    });
+    stream.resume();
   }
 
   #onData(bytes: Buffer): void {
