@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
-import type { LocalGateway } from '../support/gateway.ts';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { header, openRaw } from '../support/wire/index.ts';
+import { header, openRaw, startUpstream } from '../support/wire/index.ts';
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -234,6 +234,26 @@ describe('certificates of clients', () => {
       200,
     );
     expect(upstream.requests.map(request => header(request, 'Client-Cert'))).toEqual([undefined]);
+  });
+
+  test('of one listener are forged by nobody on another, not even by a trusted proxy', async () => {
+    const upstream = await startUpstream();
+    const { certificate, key } = AUTHORITY.forHosts('localhost');
+    const tls = {
+      certificates: [
+        {
+          certificate_file: await tempText('grpc.crt', certificate),
+          key_file: await tempText('grpc.key', key),
+        },
+      ],
+      client_certificates: { ca_file: await tempText('clients.crt', AUTHORITY.certificate) },
+    };
+    const listen = { http: '127.0.0.1:0', grpc: { address: '127.0.0.1:0', tls }, admin: '127.0.0.1:0' };
+    const config = { listen, trusted_proxies: ['127.0.0.1'] };
+    const gateway = await startGateway({ upstreamPort: upstream.port, config });
+    const forged = '\r\nClient-Cert: :Zm9yZ2Vk:\r\nClient-Cert-Chain: :Zm9yZ2Vk:\r\n\r\n';
+    expect((await gateway.ask(GET.replace('\r\n\r\n', forged))).status).toBe(200);
+    expect(String(upstream.requests[0]?.head).toLowerCase()).not.toContain('client-cert');
   });
 
   test('of an authority that is trusted no more are refused, a session of before included', async () => {
