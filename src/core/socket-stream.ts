@@ -17,8 +17,8 @@ export class SocketStream implements ByteStream {
     this.socket = socket;
     this.#early = early;
     socket.pause();
-    // 'close' follows and is handled.
-    socket.on('error', ignore);
+    // 'close' follows and is handled; TLS that breaks leaves its socket open.
+    socket.on('error', () => socket.destroy());
   }
 
   start(sink: ByteSink): void {
@@ -73,5 +73,3 @@ export class SocketStream implements ByteStream {
     this.socket.resume();
   }
 }
-
-function ignore(): void {}
