@@ -40,12 +40,20 @@ export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   if (chosen.length > 1) return 'the 101 chooses more than one subprotocol';
   if (chosen[0] !== undefined && !listOf(asked, 'sec-websocket-protocol').includes(chosen[0]))
     return 'the 101 chooses a subprotocol that was not offered';
+  const offered = new Set(listOf(asked, 'sec-websocket-extensions').map(nameOf));
+  if (!listOf(answered, 'sec-websocket-extensions').every(extension => offered.has(nameOf(extension))))
+    return 'the 101 chooses an extension that was not offered';
   return null;
 }
 
 /** Whether a 101 agrees to an extension. */
 export function hasExtensions(answered: Fields): boolean {
   return listOf(answered, 'sec-websocket-extensions').length > 0;
+}
+
+/** An extension without its parameters (RFC 6455, 9.1). */
+function nameOf(extension: string): string {
+  return (extension.split(';', 1)[0] as string).trim().toLowerCase();
 }
 
 function acceptFor(key: string): string {

@@ -36,12 +36,12 @@ async function front(settings: Settings = {}) {
 }
 
 /** An open WebSocket between raw sockets. */
-async function raw(settings: Settings & { lines?: string[] } = {}) {
-  const { lines = [], ...rest } = settings;
+async function raw(settings: Settings & { offer?: string[]; lines?: string[] } = {}) {
+  const { offer = [], lines = [], ...rest } = settings;
   const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(...lines), 'latin1'));
   const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true }, ...rest });
   const client = await gateway.connect();
-  await client.send(handshake('/'));
+  await client.send(handshake('/', ...offer));
   await expect.poll(() => client.received.toString('latin1')).toContain(' 101 ');
   return { client, gateway, upstream: upstream.peers[0] as RawPeer };
 }
@@ -313,7 +313,8 @@ describe('bytes that are no frame', () => {
   });
 
   test('may be some, with an extension that gives them a meaning', async () => {
-    const { client, upstream } = await raw({ lines: ['Sec-WebSocket-Extensions: x-own'] });
+    const own = ['Sec-WebSocket-Extensions: x-own'];
+    const { client, upstream } = await raw({ offer: own, lines: own });
     const bytes = Buffer.concat([masked('x', { reserved: 0x70 }), masked('x', { opcode: 3 })]);
     await client.send(bytes);
     await expect.poll(() => upstream.received).toEqual(bytes);
@@ -362,6 +363,23 @@ describe('the gateway ends a WebSocket', () => {
     );
     client.destroy();
     upstream.socket.destroy();
+    expect(await drained).toBe(true);
+  });
+
+  test('when it drains, and the upstream agrees only then', async () => {
+    const upstream = await startRawUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true } });
+    const client = await gateway.connect();
+    await client.send(handshake('/'));
+    await expect.poll(() => upstream.peers[0]?.head).toBeTruthy();
+    const drained = gateway.app.drain();
+    upstream.peers[0]?.socket.write(agreement(), 'latin1');
+    await expect
+      .poll(() => behindHead(client))
+      .toEqual(frame(closePayload(1001, 'going away'), { opcode: CLOSE }));
+    await expect.poll(() => upstream.peers[0]?.end).toBe('fin');
+    client.destroy();
+    upstream.peers[0]?.socket.destroy();
     expect(await drained).toBe(true);
   });
 

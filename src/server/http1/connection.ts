@@ -118,8 +118,9 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#phase = CLOSED;
     const stream = new SocketStream(socket, this.#reader.takeRest());
-    this.#accepted.become(new SwitchedConnection(this.#accepted.socket, socket, successor, this.#state));
+    // Started before it becomes the stage: while the gateway drains, that ends it at once.
     successor.start(stream);
+    this.#accepted.become(new SwitchedConnection(this.#accepted.socket, socket, successor, this.#state));
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {

@@ -37,8 +37,19 @@ describe('a 101', () => {
       'more than one subprotocol',
       [...ANSWERED, ...['Sec-WebSocket-Protocol', 'a'], ...['Sec-WebSocket-Protocol', 'b']],
     ],
+    ['an extension that was not offered', [...ANSWERED, 'Sec-WebSocket-Extensions', 'x-own, x-other']],
   ])('that %s does not agree', (why, fields) => {
     expect(judgeSwitch(ASKED, fields)).toContain(why);
+  });
+
+  test('may choose an extension that was offered, with parameters of its own', () => {
+    const asked = [
+      ...ASKED,
+      'Sec-WebSocket-Extensions',
+      'x-own; a, permessage-deflate; client_max_window_bits',
+    ];
+    const chosen = 'Permessage-Deflate ; server_no_context_takeover';
+    expect(judgeSwitch(asked, [...ANSWERED, 'Sec-WebSocket-Extensions', chosen])).toBeNull();
   });
 
   test('has extensions where it names one', () => {
