@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BROWSER_INSTALL_MS, installBrowser, startBrowser } from '../support/browser.ts';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { startGateway } from '../support/gateway.ts';
-import { H2C } from '../support/http2-client.ts';
+import { connectHttp2, H2C } from '../support/http2-client.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
@@ -47,21 +48,6 @@ describe.each(VERSIONS)('an upload from a pipe, over %s', (_, version) => {
     expect(curl.output).toBe('begunended');
   });
 
-  // A reset behind the response would often reach curl before it has read that.
-  test('that is refused before its end is told so, each time', async () => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({
-      upstreamPort: upstream.port,
-      route: { max_body: '10B' },
-      config: { listen: H2C },
-    });
-    const url = `http://127.0.0.1:${gateway.port}/upload`;
-    for (let i = 0; i < 25; i++) {
-      const curl = new Curl(version, '-o', '/dev/null', '-w', '%{http_code}', '-d', '-'.repeat(11), url);
-      expect([await curl.ended(), curl.output]).toEqual([0, '413']);
-    }
-  });
-
   test('that its client gives up ends at the upstream as well', async () => {
     const gone = Promise.withResolvers<void>();
     const upstream = await startUpstream(async exchange => {
@@ -101,4 +87,27 @@ test("a browser's fetch uploads a stream piece by piece, each before the next on
   }
   expect(upload()?.complete).toBe(false);
   expect(await page.run('await writer.close(); return await (await response).text()')).toContain('whole');
+});
+
+// curl 7.88 loses a response that a reset follows at once.
+test('the rest of an upload that was refused over HTTP/2 is read, and its stream is not reset', async () => {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    route: { max_body: '10B' },
+    config: { listen: H2C },
+  });
+  const session = connectHttp2(gateway);
+  const stream = session.request({ ':method': 'POST', ':path': '/upload', 'content-length': '11' });
+  stream.write('12345');
+  const [fields] = await once(stream, 'response');
+  expect(fields[':status']).toBe(413);
+  stream.resume();
+  await once(stream, 'end');
+  // What the gateway sent before its reply to the PING has come.
+  await new Promise(resolve => session.ping(resolve));
+  expect(stream.closed).toBe(false);
+  stream.end('678901');
+  await once(stream, 'close');
+  expect(stream.rstCode).toBe(0);
 });
