@@ -209,6 +209,17 @@ test('requests that are reset once they are under way end their connection, and 
   await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
 });
 
+test('a refusal that its client neither reads nor sends the rest of its request for ends by a reset, whatever window comes later', async () => {
+  const { gateway } = await start({ timeouts: { client_read: '1s' } });
+  const client = await (await connectFrames(gateway.port)).begin([4, 0]);
+  await client.send(headers(1, request('/a/../b', 'POST'), FLAG.endHeaders));
+  expect(await client.status(1)).toBe(400);
+  // Without the reset, nghttp2 would send empty DATA in an endless loop once it may send again.
+  expect(await client.reset(1)).toBe(NGHTTP2_INTERNAL_ERROR);
+  await client.send(frame(TYPE.windowUpdate, 0, 1, uint32(1_000)), headers(3, request('/a')));
+  expect(await client.status(3)).toBe(200);
+});
+
 test('a body that outgrows its Content-Length ends its connection, and never reaches the upstream as a whole', async () => {
   const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();

@@ -3,6 +3,7 @@ import { type BodySource, type Fields, firstValue, type Release } from '../../co
 import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { Client } from '../client-connection.ts';
+import { closeWhenSent } from './close-when-sent.ts';
 import type { RequestHead } from './request-head.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
@@ -186,7 +187,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
    */
   #leaveRequest(): void {
     if (this.requestComplete) this.requestBody?.stop();
-    else if (this.requestBody === null) this.stream.close(NGHTTP2_NO_ERROR);
+    else if (this.requestBody === null) closeWhenSent(this.stream);
     else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS);
   }
 

@@ -1,9 +1,8 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { BodySink, BodySource } from '../../core/index.ts';
 import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { PacedBody } from '../body-pace.ts';
-
-const { NGHTTP2_NO_ERROR } = constants;
+import { closeWhenSent } from './close-when-sent.ts';
 
 export interface StreamBodyOwner {
   /** The body has a sink from now on. */
@@ -78,15 +77,12 @@ export class StreamBody implements BodySource, PacedBody {
     this.#dropped = true;
     this.terms = NO_TERMS;
     const stream = this.#stream;
-    const reset = () => {
-      if (!stream.closed) stream.close(NGHTTP2_NO_ERROR);
-    };
-    const timer = setTimeout(reset, maxMs);
+    const timer = setTimeout(() => closeWhenSent(stream), maxMs);
     stream.once('close', () => clearTimeout(timer));
     let left = maxBytes;
     stream.on('data', (bytes: Buffer) => {
+      if (left >= 0 && bytes.length > left) closeWhenSent(stream);
       left -= bytes.length;
-      if (left < 0) reset();
     });
     stream.resume();
   }
