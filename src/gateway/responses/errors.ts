@@ -4,7 +4,6 @@ import { type Cap, type Fields, GatewayError, type PoolName, RpcCode } from '../
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
 
-const RETRY_SOON: Fields = ['Retry-After', '1'];
 /** The methods that a resource can have here. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
@@ -188,79 +187,6 @@ export function internalFault(cause: unknown): GatewayError {
     message: 'The gateway failed to handle this request.',
     close: true,
     cause,
-  });
-}
-
-/** The gateway has reached this cap. */
-export function overloaded(cap: Cap): GatewayError {
-  return new GatewayError({
-    status: 503,
-    rpcCode: RpcCode.unavailable,
-    side: 'gateway',
-    message: 'Too many requests are in flight. Try again shortly.',
-    fields: RETRY_SOON,
-    cap,
-  });
-}
-
-/** An upstream takes no more of this kind. */
-export function poolFull(pool: PoolName): GatewayError {
-  return new GatewayError({
-    status: 503,
-    rpcCode: RpcCode.unavailable,
-    side: 'gateway',
-    message: `Too many ${IN_FLIGHT[pool]}. Try again shortly.`,
-    fields: RETRY_SOON,
-    cap: `max_${pool}`,
-  });
-}
-
-/** The caller has used up its share of an upstream; others still have room. */
-export function shareTaken(pool: PoolName): GatewayError {
-  return new GatewayError({
-    status: 503,
-    rpcCode: RpcCode.unavailable,
-    side: 'client',
-    message: `Too many of your ${IN_FLIGHT[pool]} to this service. Try again shortly.`,
-    fields: RETRY_SOON,
-    cap: `max_${pool}_per_caller`,
-  });
-}
-
-/** What is in flight, for messages. */
-const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
-  requests: 'requests are in flight',
-  websockets: 'WebSockets are open',
-  grpc_calls: 'gRPC calls are in flight',
-};
-
-/** A listener for calls of gRPC got something else. */
-export function notGrpc(): GatewayError {
-  return new GatewayError({
-    status: 415,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
-  });
-}
-
-/** The time that its client gave a call is over. */
-export function deadlineExceeded(): GatewayError {
-  return new GatewayError({
-    status: 504,
-    rpcCode: RpcCode.deadlineExceeded,
-    side: 'client',
-    message: 'The deadline of the call passed before the service behind the gateway had finished.',
-  });
-}
-
-/** The deadline of a call cannot be read. The connection is in order. */
-export function badDeadline(why: string): GatewayError {
-  return new GatewayError({
-    status: 400,
-    rpcCode: RpcCode.invalidArgument,
-    side: 'client',
-    message: `Bad request: ${why}.`,
   });
 }
 

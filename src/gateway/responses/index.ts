@@ -1,10 +1,9 @@
+export { overloaded, poolFull, shareTaken } from './capacity-errors.ts';
 export {
-  badDeadline,
   badRequest,
   bodyTooLarge,
   bodyTooSlow,
   clientTooSlow,
-  deadlineExceeded,
   expectationNotMet,
   foreignOrigin,
   headTooLarge,
@@ -12,11 +11,7 @@ export {
   keysUnreachable,
   methodNotSupported,
   noRoute,
-  notGrpc,
   otherVersion,
-  overloaded,
-  poolFull,
-  shareTaken,
   storeUnreachable,
   USUAL_METHODS,
   unauthenticated,
@@ -26,6 +21,7 @@ export {
   versionNotSupported,
   wrongMethod,
 } from './errors.ts';
+export { badDeadline, deadlineExceeded, notGrpc } from './grpc-errors.ts';
 export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
 export {

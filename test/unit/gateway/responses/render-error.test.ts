@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../../../src/core/index.ts';
-import * as problems from '../../../../src/gateway/responses/errors.ts';
+import * as capacityErrors from '../../../../src/gateway/responses/capacity-errors.ts';
+import * as errors from '../../../../src/gateway/responses/errors.ts';
+import * as grpcErrors from '../../../../src/gateway/responses/grpc-errors.ts';
 import { renderError } from '../../../../src/gateway/responses/render-error.ts';
 
 const render = (message: string, fields: string[] = []) =>
@@ -24,25 +26,26 @@ test('a body is always ASCII, so that its length in characters is its length in 
 });
 
 test.each([
-  [problems.badRequest('x'), 400, 3],
-  [problems.noRoute(), 404, 5],
-  [problems.methodNotSupported(['GET']), 405, 3],
-  [problems.clientTooSlow(), 408, 4],
-  [problems.bodyTooLarge(), 413, 3],
-  [problems.expectationNotMet(), 417, 3],
-  [problems.headTooLarge(), 431, 3],
-  [problems.internalFault(null), 500, 13],
-  [problems.upstreamFailed(null), 502, 14],
-  [problems.overloaded('requests'), 503, 14],
-  [problems.poolFull('requests'), 503, 14],
-  [problems.shareTaken('requests'), 503, 14],
-  [problems.upstreamTooSlow(null), 504, 4],
-  [problems.versionNotSupported(), 505, 3],
+  [errors.badRequest('x'), 400, 3],
+  [errors.noRoute(), 404, 5],
+  [errors.methodNotSupported(['GET']), 405, 3],
+  [errors.clientTooSlow(), 408, 4],
+  [errors.bodyTooLarge(), 413, 3],
+  [errors.expectationNotMet(), 417, 3],
+  [errors.headTooLarge(), 431, 3],
+  [errors.internalFault(null), 500, 13],
+  [errors.upstreamFailed(null), 502, 14],
+  [capacityErrors.overloaded('requests'), 503, 14],
+  [capacityErrors.poolFull('requests'), 503, 14],
+  [capacityErrors.shareTaken('requests'), 503, 14],
+  [errors.upstreamTooSlow(null), 504, 4],
+  [grpcErrors.deadlineExceeded(), 504, 4],
+  [errors.versionNotSupported(), 505, 3],
 ])('%s is %i with code %i', (error, status, code) => {
   expect(error).toMatchObject({ status, rpcCode: code });
 });
 
 test('a 405 says what is allowed, and a 503 when to retry', () => {
-  expect(problems.methodNotSupported(['GET']).fields[0]).toBe('Allow');
-  expect(problems.overloaded('requests').fields).toEqual(['Retry-After', '1']);
+  expect(errors.methodNotSupported(['GET']).fields[0]).toBe('Allow');
+  expect(capacityErrors.overloaded('requests').fields).toEqual(['Retry-After', '1']);
 });
