@@ -162,6 +162,14 @@ test('a thousand connections that only begin a handshake hold up nobody', async 
   await ended(gateway, 'capacity', 951);
 });
 
+test('while draining, a connection without a byte is not waited for', async () => {
+  const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '60s' } } });
+  const client = await gateway.connect();
+  await waitFor('it is open', async () => (await gateway.metric('weir_client_connections')).get('') === 1);
+  expect(await gateway.app.drain()).toBe(true);
+  expect(await client.ended()).toMatch(/close|reset/);
+});
+
 test('a client may not renegotiate', async () => {
   const { gateway } = await startTlsGateway();
   const client = await gateway.connect({ tls: { ...TRUST, maxVersion: 'TLSv1.2' } });

@@ -6,6 +6,8 @@ import type { Handshakes } from './handshakes.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
 const HANDSHAKE_RECORD = 0x16;
+/** How long a connection without a byte is kept while draining. */
+const DRAIN_IDLE_MS = 1_000;
 
 /** What a handshake needs of its listener. */
 export interface HandshakeOwner {
@@ -31,6 +33,9 @@ export class TlsHandshake implements ClientConnection {
   readonly #owner: HandshakeOwner;
   readonly #sinceMs: number;
   #phase: Phase = 'waiting for bytes';
+  #draining = false;
+  /** The first sweep since the gateway drains. */
+  #drainingSinceMs: number | null = null;
   readonly #onReadable = () => this.#readFirst();
   readonly #onEnd = () => this.fail('closed');
   // Node closes a socket for a reason that it tells in the same turn of the event loop.
@@ -53,11 +58,16 @@ export class TlsHandshake implements ClientConnection {
   }
 
   sweep(nowMs: number): void {
-    if (nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
+    if (this.#draining) this.#drainingSinceMs ??= nowMs;
+    const drainingMs = nowMs - (this.#drainingSinceMs ?? nowMs);
+    const isLeft = this.#phase === 'waiting for bytes' && drainingMs >= DRAIN_IDLE_MS;
+    if (isLeft || nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
-  /** The handshake goes on: what follows it hears that the gateway drains. */
-  drain(): void {}
+  /** A handshake that has begun goes on: what follows it hears that the gateway drains. */
+  drain(): void {
+    this.#draining = true;
+  }
 
   begin(): void {
     if (this.#phase !== 'over') this.#owner.wrap(this);
