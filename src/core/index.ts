@@ -1,5 +1,13 @@
-export type { BodyLength, BodySink, BodySource, LendingBytes, Release } from './body.ts';
-export type { ByteSink, ByteStream } from './byte-stream.ts';
+export type {
+  BodyLength,
+  BodySink,
+  BodySource,
+  ByteSink,
+  ByteStream,
+  LendingBytes,
+  Release,
+} from './bytes/index.ts';
+export { GrowingBytes, SocketStream } from './bytes/index.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
 export { parseDurationMs } from './duration.ts';
@@ -12,7 +20,6 @@ export {
   type PoolName,
 } from './error.ts';
 export { type Fields, firstValue } from './fields.ts';
-export { GrowingBytes } from './growing-bytes.ts';
 export { holdSession } from './hold-session.ts';
 export type {
   AppliedEvent,
@@ -47,6 +54,5 @@ export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
-export { SocketStream } from './socket-stream.ts';
 export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../core/index.ts';
-import { ConnectionPool } from './connection-pool.ts';
+import { ConnectionPool } from './http1/index.ts';
 import { SessionPool } from './http2/index.ts';
 import type { UpstreamOptions } from './options.ts';
 import type { Transport } from './transport.ts';

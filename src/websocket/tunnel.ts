@@ -1,6 +1,6 @@
 import type { ByteStream } from '../core/index.ts';
 import { CloseCode, closeFrame } from './close-frame.ts';
-import { Flow, type FlowOwner } from './flow.ts';
+import { Flow, type FlowOwner } from './frame-flow.ts';
 
 /** How long both ends have to close once the WebSocket ends; then they are cut. */
 const CLOSING_MS = 5_000;

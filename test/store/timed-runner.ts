@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { RedisError, type Reply } from '../../src/redis/connection/connection.ts';
 import { defineScript, type RedisScript } from '../../src/redis/connection/index.ts';
+import { RedisError, type Reply } from '../../src/redis/connection/redis-connection.ts';
 import type { ScriptRunner } from '../../src/redis/store/redis-store.ts';
 
 const CLOCK = "redis.call('TIME')";

@@ -3,7 +3,7 @@ import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
 import { walkLogin } from '../../src/demo/flow/login.ts';
-import { startProvider } from '../../src/demo/provider/provider.ts';
+import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { ClientAuthentication, ProviderOptions } from '../../src/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type ScriptedOptions, startScriptedProvider } from '../support/scripted-provider.ts';

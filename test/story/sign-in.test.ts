@@ -2,7 +2,11 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import { walkLogin } from '../../src/demo/flow/login.ts';
-import { type DemoProviderOptions, GATEWAY_CLIENT, startProvider } from '../../src/demo/provider/provider.ts';
+import {
+  type DemoProviderOptions,
+  GATEWAY_CLIENT,
+  startProvider,
+} from '../../src/demo/provider/demo-provider.ts';
 import type { SignInOptions } from '../../src/signin/index.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';

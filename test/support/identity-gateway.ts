@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { Clock } from '../../src/core/index.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/provider.ts';
+import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';

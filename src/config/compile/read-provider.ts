@@ -10,7 +10,7 @@ import {
 } from '../../signin/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
-import { clientAuthentication } from './client-authentication.ts';
+import { clientAuthentication } from './compile-client-authentication.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'identity_provider';

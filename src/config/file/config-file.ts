@@ -1,10 +1,10 @@
 import { type Place, parseYamlText, SecretLines } from '../yaml/index.ts';
 import { type Diagnostic, type Severity, sortDiagnostics } from './diagnostic.ts';
 import type { Environment } from './environment.ts';
+import type { Secrecy } from './hidden-values.ts';
 import { formatPath, type Path } from './path.ts';
 import { readConfigFile } from './read-file.ts';
 import type { Readings } from './readings.ts';
-import type { Secrecy } from './secrecy.ts';
 import { buildYamlTree, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
 /** Per severity. More would only fill the log and the status page. */

@@ -1,6 +1,7 @@
 export { ConfigFile } from './config-file.ts';
 export { type Diagnostic, formatDiagnostic, type Severity } from './diagnostic.ts';
 export type { Environment } from './environment.ts';
+export type { Secrecy } from './hidden-values.ts';
 export { withLeanHeap } from './lean-heap.ts';
 export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';
@@ -8,5 +9,4 @@ export { readNamedText } from './named-file.ts';
 export { formatPath, type Path } from './path.ts';
 export { asMap, isMap } from './raw.ts';
 export { Readings } from './readings.ts';
-export type { Secrecy } from './secrecy.ts';
 export { didYouMean, suggest } from './suggest.ts';

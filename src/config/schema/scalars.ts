@@ -13,7 +13,7 @@ import {
   QUOTA_PATTERN,
 } from './editor-patterns.ts';
 import { parseLimitRoute } from './limit-route.ts';
-import { parseMomentS } from './moment.ts';
+import { parseMomentS } from './moment-value.ts';
 import { formatSize, parseSizeBytes } from './size.ts';
 
 // Strings with a grammar. Each has a lenient regular expression for editors, and a parser that decides. The value as written

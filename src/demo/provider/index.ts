@@ -1,1 +1,1 @@
-export { BOT_CLIENT, startProvider } from './provider.ts';
+export { BOT_CLIENT, startProvider } from './demo-provider.ts';

@@ -1,5 +1,5 @@
 import type { Invalid } from '../../auth/index.ts';
-import { type Cap, type Fields, GatewayError, type PoolName, RpcCode } from '../../core/index.ts';
+import { type Fields, GatewayError, RpcCode } from '../../core/index.ts';
 
 // Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.

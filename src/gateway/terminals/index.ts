@@ -1,1 +1,1 @@
-export { serve } from './serve.ts';
+export { serve } from './serve-exchange.ts';

@@ -1,4 +1,4 @@
-import type { Limit } from './limit.ts';
+import type { Limit } from './limit-definition.ts';
 import type { Moment } from './moment.ts';
 
 /**

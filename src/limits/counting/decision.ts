@@ -1,4 +1,4 @@
-import type { Limit, LimitRole, LimitSet } from './limit.ts';
+import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 
 /**
  * A store's decision about one request. The numbers describe one limit: the one that refused, or on admission the caller's (the

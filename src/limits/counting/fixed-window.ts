@@ -1,5 +1,5 @@
 import type { Counter, CounterRule } from './counter.ts';
-import type { Limit } from './limit.ts';
+import type { Limit } from './limit-definition.ts';
 import { CLOCK_STEP_MS } from './moment.ts';
 
 /**

@@ -11,7 +11,7 @@ export {
   type LimitRole,
   type LimitSet,
   NO_LIMITS,
-} from './limit.ts';
+} from './limit-definition.ts';
 export { MemoryStore, type StoreCounts } from './memory-store.ts';
 export { parseQuota, type Quota, QuotaError } from './quota.ts';
 export { Spaces } from './spaces.ts';

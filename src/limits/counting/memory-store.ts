@@ -2,7 +2,7 @@ import type { Clock } from '../../core/index.ts';
 import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
 import { Draw } from './draw.ts';
-import type { Limit, LimitSet } from './limit.ts';
+import type { Limit, LimitSet } from './limit-definition.ts';
 import { Moment } from './moment.ts';
 import { type BoundSet, Spaces } from './spaces.ts';
 

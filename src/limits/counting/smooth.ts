@@ -1,5 +1,5 @@
 import type { Counter, CounterRule } from './counter.ts';
-import type { Limit } from './limit.ts';
+import type { Limit } from './limit-definition.ts';
 
 /** Clients round the wait they are given, and some come this much early. In milliseconds. */
 const CLIENT_ROUNDING_MS = 2;

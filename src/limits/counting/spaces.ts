@@ -1,6 +1,6 @@
 import { type Counter, type CounterRule, newCounter } from './counter.ts';
 import { fixedWindow } from './fixed-window.ts';
-import type { Algorithm, Limit, LimitSet } from './limit.ts';
+import type { Algorithm, Limit, LimitSet } from './limit-definition.ts';
 import { smooth } from './smooth.ts';
 
 const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, smooth };

@@ -1,7 +1,7 @@
 import type { Clock, StoreListener } from '../../core/index.ts';
 import type { FailurePolicy } from '../options.ts';
-import { type RedisConnection, RedisError } from './connection.ts';
 import { PROBED_TAGS } from './probed-tags.ts';
+import { type RedisConnection, RedisError } from './redis-connection.ts';
 import type { Replicas } from './replicas.ts';
 
 /** After this many failures within this time, the policy takes over and Redis is no longer asked. */

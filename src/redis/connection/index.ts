@@ -1,4 +1,4 @@
-export { RedisConnection, RedisError, type Reply } from './connection.ts';
 export { Health } from './health.ts';
+export { RedisConnection, RedisError, type Reply } from './redis-connection.ts';
 export { Replicas } from './replicas.ts';
 export { defineScript, type RedisScript } from './script.ts';

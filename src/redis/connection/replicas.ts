@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { defineScript } from './script.ts';
 
 /** A gateway without a heartbeat for this long is gone. */

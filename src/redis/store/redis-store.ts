@@ -7,7 +7,7 @@ import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { type Plan, PlanTable, textOf } from './plan.ts';
 import type { Question } from './question.ts';
-import { type Response, readResponse } from './response.ts';
+import { type Response, readResponse } from './script-response.ts';
 
 /** What the store needs of a connection. */
 export interface ScriptRunner {

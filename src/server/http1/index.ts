@@ -1,1 +1,1 @@
-export { Connection } from './connection.ts';
+export { Connection } from './http1-connection.ts';

@@ -12,9 +12,9 @@ import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { type HeadFault, HeadReader } from './http2-request-head.ts';
 import { Liveness } from './liveness.ts';
 import { OpenStream } from './open-stream.ts';
-import { type HeadFault, HeadReader } from './request-head.ts';
 import { blameClient, faultOf } from './session-fault.ts';
 import { sessionOptions } from './session-options.ts';
 

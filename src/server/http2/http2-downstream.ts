@@ -4,7 +4,7 @@ import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { Client } from '../client-connection.ts';
 import { closeWhenSent } from './close-when-sent.ts';
-import type { RequestHead } from './request-head.ts';
+import type { RequestHead } from './http2-request-head.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;

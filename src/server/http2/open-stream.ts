@@ -3,7 +3,7 @@ import { bodyTooSlow, clientTooSlow, type Exchange } from '../../gateway/index.t
 import { BodyPace } from '../body-pace.ts';
 import type { ListenerState } from '../listener-state.ts';
 import type { Http2Downstream } from './http2-downstream.ts';
-import type { RequestHead } from './request-head.ts';
+import type { RequestHead } from './http2-request-head.ts';
 import type { StreamBody } from './stream-body.ts';
 
 /** HEADERS with their frame's header, the pseudo-fields that HTTP/1.1 does not have, and padding. */

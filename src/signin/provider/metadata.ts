@@ -1,6 +1,6 @@
 import type { ProviderOptions } from '../options.ts';
-import { addressMistake } from './address.ts';
 import { ProviderFault } from './fault.ts';
+import { addressMistake } from './provider-address.ts';
 
 /** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {

@@ -4,8 +4,8 @@ import { type Clock, holdSession, StallTimer } from '../../core/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
 import { requestHeaders } from './request-headers.ts';
-import { sessionOptions, WINDOW_BYTES } from './session-options.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
+import { sessionOptions, WINDOW_BYTES } from './upstream-session-options.ts';
 
 /** Streams that a connection has identifiers for, less a margin. RFC 9113, 5.1.1: the odd ones below 2^31. */
 const MAX_CARRIED = 2 ** 30 - 1_000;

@@ -1,6 +1,6 @@
 import { MalformedMessage } from '../../http1/index.ts';
 import type { CallSink } from '../transport.ts';
-import { type ResponseHead, readResponseHead } from './response-head.ts';
+import { type ResponseHead, readResponseHead } from './http2-response-head.ts';
 
 /** Interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;

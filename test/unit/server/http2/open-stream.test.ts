@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../../src/gateway/index.ts';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
 import type { Http2Downstream } from '../../../../src/server/http2/http2-downstream.ts';
+import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
 import { OpenStream } from '../../../../src/server/http2/open-stream.ts';
-import { HeadReader } from '../../../../src/server/http2/request-head.ts';
 import type { ListenerState } from '../../../../src/server/listener-state.ts';
 
 const HEAD = new HeadReader().read([':method', 'GET', ':path', '/', ':authority', 'a.test'], true, 1_000);

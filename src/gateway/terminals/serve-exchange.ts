@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
-import { serveOptions } from './options.ts';
+import { serveOptions } from './options-request.ts';
 import { servePreflight } from './preflight.ts';
 import { serveRedirect } from './redirect.ts';
 import { serveSignIn } from './sign-in.ts';

@@ -1,4 +1,4 @@
-import { mayAnswerTwice, type OutgoingRequest, type ResponseReader } from '../http1/index.ts';
+import { mayAnswerTwice, type OutgoingRequest, type ResponseReader } from '../../http1/index.ts';
 
 /**
  * Whether what is known of the exchange makes a second response likely. A 429 counts because it often comes from a limiter

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressMistake } from '../../../../src/signin/provider/address.ts';
+import { addressMistake } from '../../../../src/signin/provider/provider-address.ts';
 
 test.each([
   'https://id.example.com/realms/main',

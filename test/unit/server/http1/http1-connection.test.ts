@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
 import { Accepted } from '../../../../src/server/accepted.ts';
-import { Connection } from '../../../../src/server/http1/connection.ts';
+import { Connection } from '../../../../src/server/http1/http1-connection.ts';
 import { type Manner, RecordingGateway } from '../../../support/fuzz/recording-gateway.ts';
 import { listenerState } from '../../../support/listener-state.ts';
 import { MemorySocket } from '../../../support/memory-socket.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import OidcProvider from 'oidc-provider';
 import { systemClock } from '../../core/index.ts';
-import { memoryStore } from './memory-store.ts';
+import { memoryStore } from './grant-store.ts';
 import { addKeycloakMembers, REALM_PATH, realmConfiguration } from './realm.ts';
 import { type Serve, serveRealm } from './serve-realm.ts';
 

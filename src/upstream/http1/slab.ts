@@ -1,4 +1,4 @@
-import type { LendingBytes, Release } from '../core/index.ts';
+import type { LendingBytes, Release } from '../../core/index.ts';
 
 /**
  * The size of a slab, which is the most that one read returns. A 64 KiB response with its head takes one read and one write, and

@@ -1,5 +1,5 @@
-import type { OutgoingRequest } from '../http1/index.ts';
-import type { CallSink, TransportCall } from './transport.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import type { CallSink, TransportCall } from '../transport.ts';
 
 /** The connection that carries a call. It ignores calls that are over. */
 export interface CallCarrier {

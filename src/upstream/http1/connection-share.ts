@@ -1,6 +1,6 @@
-import type { Clock } from '../core/index.ts';
-import type { Connect } from './connect.ts';
-import type { UpstreamOptions } from './options.ts';
+import type { Clock } from '../../core/index.ts';
+import type { Connect } from '../connect.ts';
+import type { UpstreamOptions } from '../options.ts';
 import type { SlabStore } from './slab.ts';
 
 /** What the connections of a pool share. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../core/index.ts';
-import type { Connection } from './connection.ts';
+import type { Clock } from '../../core/index.ts';
+import type { Connection } from './upstream-connection.ts';
 
 /** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
 const REST_MS = 125;

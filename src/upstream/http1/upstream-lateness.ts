@@ -1,6 +1,6 @@
-import type { OutgoingRequest } from '../http1/index.ts';
-import type { UpstreamOptions } from './options.ts';
-import type { UpstreamFailure } from './transport.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import type { UpstreamOptions } from '../options.ts';
+import type { UpstreamFailure } from '../transport.ts';
 
 /** What a connection is doing. */
 export type Phase =

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HeadReader } from '../../../../src/server/http2/request-head.ts';
+import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
 
 const PSEUDO = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/a'];
 const read = (raw: string[], bodiless = true, maxBytes = 16_384) =>

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { StallTimer } from '../core/index.ts';
+import { StallTimer } from '../../core/index.ts';
 import {
   type OutgoingRequest,
   RequestWriter,
@@ -7,17 +7,17 @@ import {
   ResponseReader,
   requestHead,
   type Switched,
-} from '../http1/index.ts';
+} from '../../http1/index.ts';
+import { readyEvent, reset } from '../connect.ts';
+import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { Call, type CallCarrier } from './call.ts';
-import { readyEvent, reset } from './connect.ts';
 import type { ConnectionShare } from './connection-share.ts';
 import { lateBytesAreLikely } from './late-bytes.ts';
-import { lateness, type Phase } from './lateness.ts';
 import { type Reader, Reads } from './reads.ts';
 import { RequestProgress } from './request-progress.ts';
 import type { Slab } from './slab.ts';
 import { SwitchedStream } from './switched-stream.ts';
-import type { CallSink, TransportCall, UpstreamFailure } from './transport.ts';
+import { lateness, type Phase } from './upstream-lateness.ts';
 
 /** Subtracted from a server's keep-alive time: its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type ByteSink, SocketStream } from '../core/index.ts';
+import { type ByteSink, SocketStream } from '../../core/index.ts';
 import type { Reader, Reads } from './reads.ts';
 import type { Slab, SlabStore } from './slab.ts';
 

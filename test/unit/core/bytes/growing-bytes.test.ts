@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GrowingBytes } from '../../../src/core/index.ts';
+import { GrowingBytes } from '../../../../src/core/index.ts';
 
 const NOTHING = Buffer.alloc(0);
 const CAP = 65_536;

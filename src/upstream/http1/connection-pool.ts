@@ -1,12 +1,12 @@
-import type { Clock, Random } from '../core/index.ts';
-import type { OutgoingRequest } from '../http1/index.ts';
-import { type Connect, connectorFor } from './connect.ts';
-import { Connection } from './connection.ts';
+import type { Clock, Random } from '../../core/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import { type Connect, connectorFor } from '../connect.ts';
+import type { UpstreamOptions } from '../options.ts';
+import type { CallSink, Transport, TransportCall } from '../transport.ts';
 import type { ConnectionShare } from './connection-share.ts';
-import type { UpstreamOptions } from './options.ts';
 import { RestingConnections } from './resting-connections.ts';
 import { SlabStore } from './slab.ts';
-import type { CallSink, Transport, TransportCall } from './transport.ts';
+import { Connection } from './upstream-connection.ts';
 
 /** How often connections are swept, and so the precision of timeouts. */
 const SWEEP_MS = 250;
