@@ -19,7 +19,7 @@ import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_FLOW_CONTROL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
-const { NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_INTERNAL_ERROR } = constants;
+const { NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
 async function start(
   config: Record<string, unknown> = {},
@@ -259,6 +259,33 @@ test('a client that never opens its window has its response taken away after cli
   expect(await client.reset(3)).toBe(NGHTTP2_INTERNAL_ERROR);
   await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
 });
+
+test('a response that waits for its window is over at once when its client resets the stream without an error', async () => {
+  const { gateway } = await start();
+  const client = await (await connectFrames(gateway.port)).begin([4, 0]);
+  await client.send(headers(1, request('/a/../b')));
+  expect(await client.status(1)).toBe(400);
+  await client.send(frame(TYPE.rstStream, 0, 1, uint32(NGHTTP2_NO_ERROR)));
+  await waitFor('nothing is in flight', async () => (await inFlight(gateway)) === 0);
+});
+
+test('an upload that its upstream does not read is over when its client resets the stream without an error', async () => {
+  const upstream = await startUpstream(async exchange => {
+    exchange.connection.pause();
+    await exchange.received();
+  });
+  const config = { listen: H2C, http2: { stream_window: '16MiB', connection_window: '16MiB' } };
+  const gateway = await startGateway({ upstreamPort: upstream.port, config });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/', 'PUT'), FLAG.endHeaders));
+  for (let i = 0; i < 1_000; i++) await client.send(frame(TYPE.data, 0, 1, Buffer.alloc(16_384)));
+  await client.send(frame(TYPE.rstStream, 0, 1, uint32(NGHTTP2_NO_ERROR)));
+  await waitFor('nothing is in flight', async () => (await inFlight(gateway)) === 0);
+});
+
+async function inFlight(gateway: LocalGateway): Promise<number | undefined> {
+  return [...(await gateway.metric('weir_requests_in_flight')).values()][0];
+}
 
 test.each([
   ['sends nothing', ''],

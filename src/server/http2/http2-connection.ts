@@ -158,6 +158,10 @@ export class Http2Connection implements ClientConnection, SessionSide {
   #sweepStream(open: OpenStream, nowMs: number): void {
     const { gateway } = this.#state;
     gateway.review(open.exchange);
+    if (open.downstream.isLeft) {
+      open.downstream.abort();
+      return;
+    }
     const late = open.lateness(nowMs, this.#state);
     if (late === 'reset') open.downstream.abort();
     else if (late !== null) gateway.clientFault(open.exchange, late);

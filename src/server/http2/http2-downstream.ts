@@ -86,6 +86,15 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.#ended && this.stream.rstCode === NGHTTP2_NO_ERROR && !this.stream.aborted;
   }
 
+  /**
+   * Whether the client has reset the stream with NO_ERROR. Node does not tell: it waits for what can end no more, a response that
+   * waits for its window or a body that is paused.
+   */
+  get isLeft(): boolean {
+    const { closed, aborted, bufferSize } = this.stream;
+    return closed && (aborted || bufferSize > 0);
+  }
+
   body(terms: BodyTerms): BodySource {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
     return this.requestBody.under(terms);
@@ -157,6 +166,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
 
   /** `close` would not do: Node ends the response before it resets the stream, so that it could look complete. */
   abort(): void {
+    this.#ended = false;
     this.stream.destroy(new Error('the response broke off'));
   }
 
