@@ -19,7 +19,7 @@ const BROKEN_RECORD = Buffer.from('170303001000000000000000000000000000000000', 
 /** More than every buffer on the way holds at once. */
 const LONG = Buffer.alloc(800_000, 'x');
 
-test('a client of wss gets every byte, and a broken record ends both connections', async () => {
+test('a broken TLS record from a client ends both connections of its WebSocket', async () => {
   const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
   const { gateway } = await startTlsGateway({
     config: { upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } } },
@@ -39,7 +39,7 @@ test('a client of wss gets every byte, and a broken record ends both connections
   await expect.poll(async () => (await gateway.metric('weir_client_connections')).get('')).toBe(0);
 });
 
-test('an upstream of wss gets every byte, and a broken record of it ends both connections', async () => {
+test('a broken TLS record from an upstream ends both connections of its WebSocket', async () => {
   const { certificate, key } = AUTHORITY.forHosts('127.0.0.1');
   const secureContext = createSecureContext({ cert: certificate, key });
   let received = 0;
