@@ -10,6 +10,8 @@ export class MemorySocket extends Duplex {
   bytesWritten = 0;
   /** Latin-1. */
   written = '';
+  #holds = false;
+  #taken: ((error?: Error) => void) | null = null;
 
   override _read(): void {}
 
@@ -17,7 +19,26 @@ export class MemorySocket extends Duplex {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
     this.bytesWritten += bytes.length;
     this.written += bytes.toString('latin1');
-    done();
+    if (this.#holds) this.#taken = done;
+    else done();
+  }
+
+  /** The system takes nothing of what is written from now on. */
+  hold(): void {
+    this.#holds = true;
+  }
+
+  /** The system takes everything again. */
+  release(): void {
+    this.#holds = false;
+    this.#taken?.();
+    this.#taken = null;
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    // The system gives up what it has not taken.
+    this.#taken?.(new Error('canceled'));
+    done(error);
   }
 
   /** The other end sends. The reader owns what it reads and may overwrite it. */

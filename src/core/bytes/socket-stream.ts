@@ -11,6 +11,7 @@ export class SocketStream implements ByteStream {
   #sink: ByteSink | null = null;
   /** Read before the switch. */
   #early: Buffer;
+  #closed = false;
 
   /** @param early bytes that were read already */
   constructor(socket: Socket, early: Buffer) {
@@ -25,12 +26,12 @@ export class SocketStream implements ByteStream {
     this.#sink = sink;
     const { socket } = this;
     socket.on('end', () => sink.ended());
-    socket.on('close', () => sink.closed());
+    socket.on('close', () => this.#close(sink));
     const early = this.#early;
     this.#early = NO_BYTES;
     this.listen(sink);
     if (early.length > 0) sink.bytes(early);
-    if (socket.destroyed) process.nextTick(() => sink.closed());
+    if (socket.destroyed) process.nextTick(() => this.#close(sink));
     else if (socket.readableEnded) process.nextTick(() => sink.ended());
   }
 
@@ -71,5 +72,12 @@ export class SocketStream implements ByteStream {
   protected listen(sink: ByteSink): void {
     this.socket.on('data', (piece: Buffer) => sink.bytes(piece));
     this.socket.resume();
+  }
+
+  /** Tells the sink once: a socket that was destroyed before the start may have its 'close' behind it, or still to come. */
+  #close(sink: ByteSink): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    sink.closed();
   }
 }
