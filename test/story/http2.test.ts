@@ -1,10 +1,12 @@
 import { constants } from 'node:http2';
 import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C, read } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE, uint32 } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
+import { stillClock } from '../support/still-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import {
   type CaptureUpstream,
@@ -19,10 +21,11 @@ const MIB = 1024 * 1024;
 async function start(
   script: Script = responseOk,
   route: Record<string, unknown> = {},
+  clock: Clock = systemClock,
 ): Promise<{ gateway: LocalGateway; upstream: CaptureUpstream }> {
   const upstream = await startUpstream(script);
   const config = { listen: H2C, log: { level: 'info', access: true } };
-  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, route, config }) };
+  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, route, config, clock }) };
 }
 
 /** Lines of the access log. */
@@ -169,22 +172,29 @@ test('a request that is refused before its end gets the whole refusal, and nothi
   expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 200 });
 });
 
-test('an exchange under way ends before a connection that drains, and the client opens its next one elsewhere', async () => {
+test('a drain sends GOAWAY on every connection, closes an idle one, and lets an open stream end first', async () => {
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
-  const { gateway } = await start(async exchange => {
+  const script: Script = async exchange => {
+    await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst');
     begun.resolve();
     await end.promise;
-    await exchange.answer(200, [], 'whole');
-  });
+    await exchange.send(' last');
+  };
+  // No sweep finds anything too late.
+  const { gateway } = await start(script, {}, stillClock);
+  // It does nothing about a GOAWAY by itself.
+  const idle = await (await connectFrames(gateway.port)).begin();
   const session = connectHttp2(gateway);
   const goaway = new Promise(resolve => session.on('goaway', resolve));
   const response = ask(session, { ':path': '/a' });
   await begun.promise;
   const drained = gateway.app.drain();
+  expect(await idle.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
+  await waitFor('the idle connection closes', () => idle.closed);
   expect(await goaway).toBe(constants.NGHTTP2_NO_ERROR);
   end.resolve();
-  expect((await response).body.toString()).toBe('whole');
+  expect(await response).toMatchObject({ status: 200, rstCode: 0, body: Buffer.from('first last') });
   expect(await drained).toBe(true);
 });
 
