@@ -6,9 +6,11 @@ import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
+import { frame, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { ensureInstalled } from '../support/installed.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -111,6 +113,39 @@ describe('an upstream with protocol: h2', () => {
     });
     expect((await gateway.ask(head('POST /a', 'Content-Length: 0'))).status).toBe(204);
     expect(upstream.requests).toHaveLength(2);
+  });
+});
+
+test('its responses pass with their version in Via, and with trailers beside a stated length to a client that takes them', async () => {
+  const upstream = await startH2Upstream(({ stream }) => {
+    stream.respond({ ':status': 200, 'content-length': 2 }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
+    stream.end('ok');
+  });
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { protocol: 'h2' },
+    config: { listen: H2C },
+  });
+  const session = connectHttp2(gateway);
+  const taking = await ask(session, { ':path': '/', te: 'trailers' });
+  expect(taking).toMatchObject({ status: 200, fields: { via: '2 weir', 'content-length': '2' }, rstCode: 0 });
+  expect(taking.trailers).toMatchObject({ 'x-sum': '7' });
+  expect((await ask(session, { ':path': '/' })).trailers).toEqual({});
+});
+
+test('an upload that waits for its window ends when the upstream resets it without an error', async () => {
+  const upstream = await startFrameUpstream({
+    stream: (peer, id) => {
+      // The request body has filled the window of 65,535 bytes by then.
+      setTimeout(() => peer.send(frame(TYPE.rstStream, 0, id, uint32(0))), 300);
+    },
+  });
+  const gateway = await startGateway({ upstreamPort: upstream.port, api: { protocol: 'h2' } });
+  const response = await gateway.ask(withBody('POST /', 'x'.repeat(200_000)));
+  expect(response).toMatchObject({ status: 502 });
+  await waitFor('nothing is in flight', async () => {
+    return (await gateway.metric('weir_requests_in_flight')).get('') === 0;
   });
 });
 

@@ -249,7 +249,9 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'forgets the scheme of an upstream',
       UPSTREAM_URL,
       'url: 127.0.0.1:3000',
-      [/expected a URL that starts with http:\/\/, such as .*, did you mean http:\/\/127\.0\.0\.1:3000\?$/],
+      [
+        /expected a URL that starts with http:\/\/ or https:\/\/, such as .*, did you mean http:\/\/127\.0\.0\.1:3000\?$/,
+      ],
     ],
     [
       'writes a key in another style',

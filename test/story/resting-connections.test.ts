@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -108,7 +109,10 @@ describe('a connection that rests', () => {
 
   test('gives way where it would be one more than the upstream may have requests', async () => {
     const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
-    const pool = poolTo(upstream.port, { maxConnections: 3 });
+    // The clock stands still meanwhile: on a busy machine a connection could have rested long enough.
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
+    const pool = poolTo(upstream.port, { maxConnections: 3 }, undefined, clock);
     for (let i = 0; i < 20; i++) {
       expect((await ask(pool)).events).toEqual(['whole 204']);
       expect(pool.connections).toBeLessThanOrEqual(3);
@@ -116,6 +120,7 @@ describe('a connection that rests', () => {
     await waitFor('those that gave way are gone', () => upstream.openConnections.length === 3);
     // Those that rested for longest are kept: they are of use first.
     expect(upstream.openConnections.map(({ id }) => id).slice(0, 2)).toEqual([0, 1]);
+    nowMs = 1_000;
     await sleep(300);
     await ask(pool);
     expect(upstream.connections).toHaveLength(20);

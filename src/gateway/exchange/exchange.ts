@@ -139,7 +139,7 @@ export class Exchange {
     }
     const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
     dialect.noteEnd(response, rendered.fields);
-    addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via);
+    addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     response.refuse(error.status, rendered);
   }
 }

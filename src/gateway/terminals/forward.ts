@@ -1,6 +1,6 @@
 import type { ForwardRoute } from '../../config/index.ts';
 import { type ByteStream, type Fields, firstValue, type Release } from '../../core/index.ts';
-import { keepResponseFields, upstreamFields } from '../../http/index.ts';
+import { type HttpVersion, keepResponseFields, upstreamFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
@@ -207,7 +207,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     if (status === 429) return this.#fieldsOf429(fields, chunked);
     this.#exchange.dialect.noteEnd(this.#exchange.response, fields);
     const out = this.#keep(status, fields, chunked, false);
-    addOwnFields(out, this.#exchange, this.#exchange.rate);
+    addOwnFields(out, this.#exchange, this.#exchange.rate, this.#via);
     return out;
   }
 
@@ -219,7 +219,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     if (spoken === null) out = this.#keep(429, fields, chunked, false);
     response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
     if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
-    addOwnFields(out, this.#exchange, spoken === null ? rate : null);
+    addOwnFields(out, this.#exchange, spoken === null ? rate : null, this.#via);
     return out;
   }
 
@@ -233,6 +233,11 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     const abort = () => this.#call?.abort();
     return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
+  }
+
+  /** The version of HTTP that the upstream's response came by. */
+  get #via(): HttpVersion {
+    return this.#route.upstream.protocol === 'http1' ? '1.1' : '2';
   }
 
   #passesCors(): boolean {

@@ -133,7 +133,8 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     const { stream } = this;
     if (stream.closed || stream.destroyed) return;
     if (!this.#mayHaveBody(status)) this.#respond(status, fields, WHOLE);
-    else if (firstValue(fields, 'content-length') !== undefined) this.#respond(status, fields, BODY_FOLLOWS);
+    else if (firstValue(fields, 'content-length') !== undefined && !this.#takesTrailers())
+      this.#respond(status, fields, BODY_FOLLOWS);
     else {
       this.#sendsTrailers = true;
       this.#respond(status, fields, TRAILERS_MAY_FOLLOW);
@@ -199,6 +200,11 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     if (this.requestComplete) this.requestBody?.stop();
     else if (this.requestBody === null) closeWhenSent(this.stream);
     else this.requestBody.drop(REST_MAX_BYTES, REST_MAX_MS);
+  }
+
+  /** RFC 9110, 6.5.1. Beside a stated length they are worth their cost only to a client that asks for them, as those of gRPC do. */
+  #takesTrailers(): boolean {
+    return firstValue(this.fields, 'te') === 'trailers';
   }
 
   /** RFC 9110, 15.3.6 and 15.4.5: these responses end with their head, whatever its fields say. */

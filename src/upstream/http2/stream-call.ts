@@ -108,6 +108,10 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   sweep(nowMs: number, maxQueuedMs: number, session: CallSession | null): void {
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     const { firstByteTimeoutMs, idleTimeoutMs } = this.request;
+    if (this.#isCut()) {
+      this.fail('reset', new Error('the upstream reset the stream before its response was complete'));
+      return;
+    }
     const within = (limitMs: number | null) => limitMs === null || waitedMs <= limitMs;
     if (this.#phase === 'queued') {
       if (waitedMs > maxQueuedMs) this.fail('connect', new Error('no stream was free in time'));
@@ -181,6 +185,11 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     if (this.#phase === 'over') return;
     const { kind, cause, onReusedConnection } = streamFailure(stream, session, this.#error);
     this.fail(this.#response.begun && kind === 'refused' ? 'reset' : kind, cause, onReusedConnection);
+  }
+
+  /** Node says nothing of a stream that was reset by NO_ERROR while its request waits for the window. */
+  #isCut(): boolean {
+    return this.#stream?.closed === true && !this.#ended;
   }
 
   #isOver(): boolean {
