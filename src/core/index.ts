@@ -20,6 +20,7 @@ export {
   type PoolName,
 } from './error.ts';
 export { type Fields, firstValue } from './fields.ts';
+export { forgetListeners } from './forget-listeners.ts';
 export { holdSession } from './hold-session.ts';
 export type {
   AppliedEvent,
@@ -53,6 +54,7 @@ export { ownString } from './own-string.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
+export { type Listed, Roster } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
 export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';

@@ -151,7 +151,8 @@ test.each(LEFT_OUT)('a malformed field reaches no upstream: %s', async (_, field
   await client.send(headers(1, [...pseudo({}), field, ['last', 'b']]));
   expect(await client.status(1)).toBe(200);
   const { fields } = upstream.onlyRequest;
-  expect(fields.filter(each => /^x|^$/i.test(each) && !/^x-(forwarded|request)/i.test(each))).toEqual([]);
+  const names = fields.filter((_name, index) => index % 2 === 0);
+  expect(names.filter(name => /^x|^$/i.test(name) && !/^x-(forwarded|request)/i.test(name))).toEqual([]);
   expect(header(upstream.onlyRequest, 'last')).toBe('b');
 });
 

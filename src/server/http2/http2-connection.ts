@@ -6,7 +6,14 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ListenerModel } from '../../config/index.ts';
-import { type GatewayError, type Http2Fault, holdSession, StallTimer } from '../../core/index.ts';
+import {
+  forgetListeners,
+  type GatewayError,
+  type Http2Fault,
+  holdSession,
+  Roster,
+  StallTimer,
+} from '../../core/index.ts';
 import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge, notGrpc } from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
@@ -45,7 +52,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly #serves: ListenerModel['serves'];
   readonly #session: ServerHttp2Session;
   readonly #heads = new HeadReader();
-  readonly #streams = new Set<OpenStream>();
+  readonly #streams = new Roster<OpenStream>();
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
   readonly #floods: FloodWatch;
@@ -147,6 +154,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
   #onStreamClosed(open: OpenStream): void {
     const { downstream } = open;
+    forgetListeners(downstream.stream);
     this.#streams.delete(open);
     this.#explained += open.explainedBytes;
     // What else came of the request was not looked at.

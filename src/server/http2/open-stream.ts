@@ -1,4 +1,4 @@
-import { type GatewayError, StallTimer } from '../../core/index.ts';
+import { type GatewayError, type Listed, StallTimer } from '../../core/index.ts';
 import { bodyTooSlow, clientTooSlow, type Exchange } from '../../gateway/index.ts';
 import { BodyPace } from '../body-pace.ts';
 import type { ListenerState } from '../listener-state.ts';
@@ -19,7 +19,8 @@ const ACKNOWLEDGEMENT_BYTES = 64;
 export type StreamLateness = GatewayError | 'reset' | null;
 
 /** A stream whose exchange is under way. */
-export class OpenStream {
+export class OpenStream implements Listed {
+  place = -1;
   readonly downstream: Http2Downstream;
   readonly exchange: Exchange;
   readonly #headBytes: number;

@@ -1,14 +1,26 @@
 import type { ClientHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
+
+const ENDED = Symbol('ended by END_STREAM');
+
+interface Noting extends ClientHttp2Stream {
+  [ENDED]?: true;
+}
 
 /**
- * Calls `note` when the upstream ends its side of the stream with END_STREAM. Node's `end` event is not enough: it also fires
- * when RST_STREAM with NO_ERROR breaks off a response, which would make a truncated response look complete. In that case, and
- * only then, Node marks the stream as closed before it ends the readable side.
+ * Notes from now on whether the upstream ends its side of the stream with END_STREAM. Node's `end` event is not enough: it also
+ * fires when RST_STREAM with NO_ERROR breaks off a response, which would make a truncated response look complete. In that case,
+ * and only then, Node marks the stream as closed before it ends the readable side.
  */
-export function onEndStream(stream: ClientHttp2Stream, note: () => void): void {
-  const push = stream.push.bind(stream);
-  stream.push = (chunk, encoding) => {
-    if (chunk === null && !stream.closed) note();
-    return push(chunk, encoding);
-  };
+export function noteEndStream(stream: ClientHttp2Stream): void {
+  stream.push = push;
+}
+
+export function hasEndStream(stream: ClientHttp2Stream): boolean {
+  return (stream as Noting)[ENDED] === true;
+}
+
+function push(this: ClientHttp2Stream, chunk: unknown, encoding?: BufferEncoding): boolean {
+  if (chunk === null && !this.closed) (this as Noting)[ENDED] = true;
+  return Readable.prototype.push.call(this, chunk, encoding);
 }

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import { type Clock, holdSession, StallTimer } from '../../core/index.ts';
+import { type Clock, holdSession, Roster, StallTimer } from '../../core/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -49,7 +49,7 @@ export class Session implements CallSession {
   readonly #session: ClientHttp2Session;
   readonly #scheme: 'http' | 'https';
   #phase: Phase = 'connecting';
-  readonly #calls = new Set<StreamCall>();
+  readonly #calls = new Roster<StreamCall>();
   /** Requests carried so far. */
   #carried = 0;
   /** Streams that the upstream allows at once. */
@@ -124,13 +124,7 @@ export class Session implements CallSession {
     this.#calls.add(call);
     const { request } = call;
     const headers = requestHeaders(request, this.#scheme);
-    if (request.body === null) {
-      call.begin(this.#session.request(headers, { endStream: true }), this, null);
-      return;
-    }
-    const breaking = new AbortController();
-    const { signal } = breaking;
-    call.begin(this.#session.request(headers, { endStream: false, signal }), this, breaking);
+    call.begin(this.#session.request(headers, { endStream: request.body === null }), this);
   }
 
   released(call: StreamCall): void {

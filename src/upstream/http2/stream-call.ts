@@ -1,9 +1,10 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
-import { StallTimer } from '../../core/index.ts';
+import { addAbortSignal } from 'node:stream';
+import { forgetListeners, type Listed, StallTimer } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
-import { onEndStream } from './end-stream.ts';
+import { hasEndStream, noteEndStream } from './end-stream.ts';
 import { type SessionFate, streamFailure } from './stream-failure.ts';
 import { StreamResponse } from './stream-response.ts';
 
@@ -32,7 +33,8 @@ type Phase =
   | 'over';
 
 /** A request and its response on a stream of HTTP/2. */
-export class StreamCall implements TransportCall, BodyWriterOwner {
+export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
+  place = -1;
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;
   readonly #response: StreamResponse;
@@ -40,10 +42,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
   #phase: Phase = 'queued';
   #stream: ClientHttp2Stream | null = null;
   #writer: BodyWriter | null = null;
-  #breaking: AbortController | null = null;
   #requestSent = false;
-  /** The upstream has ended the stream by END_STREAM. */
-  #ended = false;
   /** The sink has enough for now. */
   #paused = false;
   #error: Error | null = null;
@@ -58,17 +57,14 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     this.#holder = queue;
   }
 
-  /** Takes the stream on which the request has been opened; `breaking` resets the stream of one with a body. */
-  begin(stream: ClientHttp2Stream, session: CallSession, breaking: AbortController | null): void {
-    this.#breaking = breaking;
+  /** Takes the stream on which the request has been opened. */
+  begin(stream: ClientHttp2Stream, session: CallSession): void {
     const { body, bodyLength } = this.request;
     this.#holder = session;
     this.#stream = stream;
     this.#phase = 'waiting';
     this.#stall.begin();
-    onEndStream(stream, () => {
-      this.#ended = true;
-    });
+    noteEndStream(stream);
     stream.on('headers', (_headers: IncomingHttpHeaders, _flags: number, section: string[]) =>
       this.#read(() => this.#response.readInterim(section)),
     );
@@ -177,10 +173,11 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
 
   #onEnd(): void {
     // Otherwise the response was broken off, and `close` follows.
-    if (this.#ended) this.#read(() => this.#response.readEnd());
+    if (this.#stream !== null && hasEndStream(this.#stream)) this.#read(() => this.#response.readEnd());
   }
 
   #onClose(stream: ClientHttp2Stream, session: CallSession): void {
+    forgetListeners(stream);
     session.released(this);
     if (this.#phase === 'over') return;
     const { kind, cause, onReusedConnection } = streamFailure(stream, session, this.#error);
@@ -189,7 +186,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
 
   /** Node says nothing of a stream that was reset by NO_ERROR while its request waits for the window. */
   #isCut(): boolean {
-    return this.#stream?.closed === true && !this.#ended;
+    return this.#stream?.closed === true && !hasEndStream(this.#stream);
   }
 
   #isOver(): boolean {
@@ -213,8 +210,9 @@ export class StreamCall implements TransportCall, BodyWriterOwner {
     if (stream === null) return;
     if (!this.#requestSent) {
       // Closing the stream would end the request first, by END_STREAM: what came of it would look complete.
-      this.#breaking?.abort();
-    } else if (this.#ended && stream.readableLength === 0) {
+      // Node resets a stream with CANCEL that a signal aborts. A signal for each request would cost all of them.
+      addAbortSignal(AbortSignal.abort(), stream);
+    } else if (hasEndStream(stream) && stream.readableLength === 0) {
       // Ends by itself, and is read to its end.
       stream.resume();
     } else if (stream.closed) stream.destroy();
