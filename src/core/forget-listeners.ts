@@ -1,11 +1,11 @@
 import type { Http2Stream } from 'node:http2';
 
 /**
- * Parts a closed stream from all that listened to it. Streams outlive their end by far: tables that Node's sessions have outgrown
- * still refer to them, until old memory is collected. What hangs on them would be kept and copied as long.
+ * Removes every listener of a closed stream. Node's sessions keep closed streams reachable until old memory is collected, and
+ * listeners would keep whole exchanges in memory, and have them copied, for as long.
  */
 export function forgetListeners(stream: Http2Stream): void {
-  // Node's own listener would be told of each of the others.
+  // First, or Node's own listener would be called for each of the others.
   stream.removeAllListeners('removeListener');
   stream.removeAllListeners();
   stream.on('error', ignore);

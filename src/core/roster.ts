@@ -1,12 +1,12 @@
-/** What a roster lists. */
+/** An entry of a roster. */
 export interface Listed {
-  /** Where the roster has it, which alone writes this. */
+  /** Its index in the roster. Only the roster writes it. */
   place: number;
 }
 
 /**
- * Lists what is under way. A Set would do, but it replaces its table every few entries that come and go, and a table that has
- * moved to old memory keeps what it once listed, and its successors with theirs, until old memory is collected.
+ * A set of what is under way, with constant-time `add` and `delete`. Unlike a Set, it leaves no garbage behind: a Set replaces its
+ * table every few changes, and a replaced table in old memory keeps its former entries alive until old memory is collected.
  */
 export class Roster<T extends Listed> {
   readonly #items: T[] = [];
@@ -29,7 +29,7 @@ export class Roster<T extends Listed> {
     this.#items[item.place] = last;
   }
 
-  /** As of now: what comes or goes meanwhile changes nothing. */
+  /** Iterates over a copy, so entries may be added and deleted meanwhile. */
   [Symbol.iterator](): Iterator<T> {
     return [...this.#items].values();
   }

@@ -37,7 +37,7 @@ export class Response {
     return this.outcome === 'answered' || this.outcome === 'forwarded';
   }
 
-  /** The equivalent HTTP status, whoever made the response: an upstream's refusal of a gRPC call has status 200. */
+  /** The equivalent HTTP status, also of an upstream's refusal of a gRPC call, which has status 200 on the wire. */
   get meaning(): number {
     return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
   }
@@ -93,8 +93,8 @@ export class Response {
   }
 
   /**
-   * Cuts a response short that was begun: the client must not take what it got for the whole. By trailers that say so, where
-   * there are any; else it is broken off.
+   * Cuts short a response that has begun, so that the client cannot take it for complete: ends it with trailers that say so, or
+   * breaks it off if there are none.
    */
   cutShort(trailers: Fields | null): void {
     const { isWhole } = this;

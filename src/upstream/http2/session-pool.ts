@@ -48,7 +48,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
   }
 
   send(request: OutgoingRequest, sink: CallSink): TransportCall {
-    const call = new StreamCall(request, sink, this, this.options.maxHeadBytes);
+    const call = new StreamCall(request, sink, this, this.options);
     const session = this.#leastBusy();
     if (session === null) this.#queue.add(call);
     else session.carry(call);

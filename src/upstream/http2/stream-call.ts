@@ -2,6 +2,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import { addAbortSignal } from 'node:stream';
 import { forgetListeners, type Listed, StallTimer } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
+import type { UpstreamOptions } from '../options.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { hasEndStream, noteEndStream } from './end-stream.ts';
@@ -50,8 +51,13 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
   /** Bytes that had left, and interim responses that had come, at the last sweep. */
   #progress = 0;
 
-  constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, maxHeadBytes: number) {
-    this.#response = new StreamResponse(request.method, sink, maxHeadBytes);
+  constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {
+    this.#response = new StreamResponse(
+      request.method,
+      sink,
+      options.maxHeadBytes,
+      options.protocol === 'grpc',
+    );
     this.request = request;
     this.#sink = sink;
     this.#holder = queue;

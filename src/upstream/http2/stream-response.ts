@@ -30,16 +30,22 @@ export class StreamResponse {
   readonly #method: string;
   readonly #sink: CallSink;
   readonly #maxHeadBytes: number;
+  readonly #isCall: boolean;
   #phase: Phase = 'head';
   #head: ResponseHead | null = null;
   /** Pieces of a body that is gathered. */
   #pieces: Buffer[] = [];
   #received = 0;
 
-  constructor(method: string, sink: CallSink, maxHeadBytes: number) {
+  /**
+   * @param maxHeadBytes maximum size of a header section
+   * @param isCall it answers a gRPC call, which goes to clients over HTTP/2 alone
+   */
+  constructor(method: string, sink: CallSink, maxHeadBytes: number, isCall: boolean) {
     this.#method = method;
     this.#sink = sink;
     this.#maxHeadBytes = maxHeadBytes;
+    this.#isCall = isCall;
   }
 
   /** The head of the final response has come, and a body is to follow. */
@@ -122,8 +128,8 @@ export class StreamResponse {
   }
 
   #whole({ status, reason, fields, statedLength }: ResponseHead, body: string): void {
-    // Where the body is known to be empty, HTTP/1.1 has to be told.
-    if (statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
+    // HTTP/1.1 has to be told that the body is empty.
+    if (!this.#isCall && statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
       fields.push('content-length', '0');
     this.#phase = 'over';
     this.#sink.whole(status, reason, fields, body);

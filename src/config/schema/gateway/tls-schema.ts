@@ -34,7 +34,7 @@ const listenerKeys = {
   certificates: unshown(
     z
       .array(certificate, { error: CERTIFICATES_EXPECTED })
-      .min(1, { error: CERTIFICATES_EXPECTED })
+      .min(1, { error: 'TLS needs a certificate: name at least one' })
       .describe(
         'Chosen by the name that a client asks for (SNI), as the certificates themselves say; the first one serves all other clients.',
       ),

@@ -69,7 +69,7 @@ describe('the certificates of a listener', () => {
   });
 
   it.each([
-    ['{ certificates: [] }', 'certificates: expected a list such as'],
+    ['{ certificates: [] }', 'certificates: TLS needs a certificate: name at least one'],
     [
       '{ certificates: [{ certificate_file: 0.crt }] }',
       'certificates[0].certificate_file: needs "key_file" beside it',

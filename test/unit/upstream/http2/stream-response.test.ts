@@ -8,8 +8,8 @@ beforeEach(() => {
   sink = new CollectingSink();
 });
 
-function responseTo(method = 'GET'): StreamResponse {
-  return new StreamResponse(method, sink, 1_000);
+function responseTo(method = 'GET', isCall = false): StreamResponse {
+  return new StreamResponse(method, sink, 1_000, isCall);
 }
 
 const head = (status: number, ...fields: string[]) => [':status', String(status), ...fields];
@@ -61,6 +61,11 @@ describe('a response on a stream', () => {
   it('is told its length where it ends with its head', () => {
     responseTo().readHead(head(200), true);
     expect(sink.fields).toEqual(['content-length', '0']);
+  });
+
+  it('passes as it is where it ends a gRPC call with its head', () => {
+    responseTo('POST', true).readHead(head(200, 'grpc-status', '5'), true);
+    expect(sink).toMatchObject({ events: ['whole 200'], fields: ['grpc-status', '5'] });
   });
 
   it.each([
