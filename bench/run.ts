@@ -12,6 +12,7 @@ import { amended } from './report/amended.ts';
 import { RESULTS, readResults, writeReadme, writeResults } from './report/files.ts';
 import type { Machine, Report, Result } from './report/result.ts';
 import { textOf } from './report/text.ts';
+import { SCENARIOS } from './scenarios/index.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { makeCertificate } from './world/certificate.ts';
 import { startIssuer } from './world/issuer.ts';
@@ -24,7 +25,13 @@ const report = await runAll();
 if (json) console.log(JSON.stringify(report, null, 2));
 // A partial or quick run replaces the published results only on request.
 if (publish) {
-  const whole = partial ? amended(await readResults(RESULTS), report) : report;
+  const whole = partial
+    ? amended(
+        await readResults(RESULTS),
+        report,
+        SCENARIOS.map(({ id }) => id),
+      )
+    : report;
   await writeResults(whole, RESULTS);
   await writeReadme(whole);
   console.error(`# written to ${RESULTS} and bench/README.md`);

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { amended } from '../../bench/report/amended.ts';
+import type { Report, Result } from '../../bench/report/result.ts';
+
+describe('amending the published benchmark report', () => {
+  const published = report({ pipeline: '2026-01-01', reload: '2026-01-01' });
+  const order = ['pipeline', 'tls', 'reload'];
+
+  it('replaces the scenarios that were measured again', () => {
+    expect(dates(amended(published, report({ reload: '2026-02-02' }), order))).toEqual({
+      pipeline: '2026-01-01',
+      reload: '2026-02-02',
+    });
+  });
+
+  it('adds a scenario that was never published, in its place', () => {
+    const { results } = amended(published, report({ tls: '2026-02-02' }), order);
+    expect(results.map(({ id }) => id)).toEqual(order);
+  });
+
+  it('refuses figures of another version', () => {
+    const later = { ...report({ tls: '2026-02-02' }), versions: { Weir: '2' } };
+    expect(() => amended(published, later, order)).toThrow('another machine, mode or version');
+  });
+});
+
+function report(dateById: Readonly<Record<string, string>>): Report {
+  return {
+    date: '2026-01-01',
+    mode: 'full',
+    rounds: 1,
+    seconds: 1,
+    machine: { processor: 'x', cores: 2, memoryGib: 1, system: 'y', loadAverage: 0 },
+    versions: { Weir: '1' },
+    results: Object.entries(dateById).map(([id, date]) => result(id, date)),
+  };
+}
+
+function result(id: string, date: string): Result {
+  const empty = { columns: [], rows: [], aims: [], notes: [], loadAverages: [] };
+  return { id, date, title: id, meaning: '', how: '', ...empty };
+}
+
+function dates({ results }: Report): Readonly<Record<string, string>> {
+  return Object.fromEntries(results.map(({ id, date }) => [id, date]));
+}
