@@ -16,6 +16,8 @@ export interface UpstreamFailure {
   readonly onReusedConnection: boolean;
   /** A byte of a response had come, so the upstream has acted on the request. */
   readonly responseBegun: boolean;
+  /** The code of the RST_STREAM by which the upstream ended the request's stream (RFC 9113, 7); null: by none. */
+  readonly resetCode: number | null;
   /** For the log. */
   readonly cause: unknown;
 }

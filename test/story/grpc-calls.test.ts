@@ -1,8 +1,10 @@
+import { constants } from 'node:http2';
 import { Metadata, type ServerDuplexStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { diagnosticsIn, NEEDED } from '../support/config-text.ts';
+import { data, frame, headers, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import {
   type CallResult,
@@ -317,6 +319,24 @@ describe('a silent gRPC call', () => {
   });
 });
 
+/** Codes of RST_STREAM, and the statuses that they mean (gRPC over HTTP/2, "Errors"). */
+const RESETS = [
+  [constants.NGHTTP2_CANCEL, 1],
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM, 8],
+  [constants.NGHTTP2_INADEQUATE_SECURITY, 7],
+  [constants.NGHTTP2_REFUSED_STREAM, 14],
+  [constants.NGHTTP2_INTERNAL_ERROR, 13],
+  [constants.NGHTTP2_NO_ERROR, 13],
+  [99, 13],
+] as const;
+
+/** The same frame for this stream. */
+function onStream(bytes: Buffer, stream: number): Buffer {
+  const moved = Buffer.from(bytes);
+  moved.writeUInt32BE(stream, 5);
+  return moved;
+}
+
 describe('a gRPC call that is given up', () => {
   it('by its client is cancelled at its service', async () => {
     const { talk, calls, next } = silent();
@@ -332,7 +352,34 @@ describe('a gRPC call that is given up', () => {
     await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
   });
 
-  it('by a service that dies is UNAVAILABLE, before its head and after', async () => {
+  it('by a reset of its service ends with the status that gRPC has for its code, before its head and after', async () => {
+    const resets: Buffer[][] = [];
+    const { port } = await startFrameUpstream({
+      stream: (peer, id) => {
+        const [reset, ...before] = (resets.shift() ?? []).map(bytes => onStream(bytes, id));
+        peer.send(...before, reset ?? Buffer.alloc(0));
+      },
+    });
+    const gateway = await start(echo, { upstream: { url: `http://127.0.0.1:${port}` } });
+    const client = grpcClient(gateway.port, { 'grpc.enable_retries': 0 });
+    const head = headers(0, { ':status': '200', 'content-type': 'application/grpc' });
+    const part = data(0, Buffer.from('\0\0\0\0\x04part'));
+    for (const [code, status] of RESETS) {
+      const reset = frame(TYPE.rstStream, 0, 0, uint32(code));
+      resets.push([reset], [reset, head, part]);
+      const before = await callOnce(client, '/test.v1.Echo/Talk');
+      const after = await callOnce(client, '/test.v1.Echo/Talk');
+      expect([code, before.status.code, after.status.code, text(after)]).toEqual([
+        ...[code, status, status],
+        ['part'],
+      ]);
+    }
+    // None of them is the caller's fault, whatever its name.
+    expect(accessLines(gateway).map(({ status }) => status)).toEqual(RESETS.flatMap(() => [502, 200]));
+    expect(await gateway.metric('weir_invalid_requests_total')).toEqual(new Map());
+  });
+
+  it('by a service whose connection breaks is UNAVAILABLE, before its head and after', async () => {
     const dying = await startDyingServer();
     const gateway = await start(echo, { upstream: { url: `http://127.0.0.1:${dying}` } });
     const client = grpcClient(gateway.port, { 'grpc.enable_retries': 0 });

@@ -1,11 +1,5 @@
 import { once } from 'node:events';
-import {
-  connect,
-  constants,
-  createServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { connect, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import {
   type ChannelOptions,
@@ -160,17 +154,17 @@ function framed(text: string): Buffer {
   return Buffer.concat([prefix, Buffer.from(text)]);
 }
 
-/** Starts a server that resets each call: at once, or with `x-when: after` behind its first message. Returns its port. */
+/** Starts a server that breaks the connection of each call: at once, or with `x-when: after` behind its first message. Returns its port. */
 export async function startDyingServer(): Promise<number> {
   const server = createServer();
   server.on('stream', (stream: ServerHttp2Stream, head) => {
     stream.on('error', () => {});
     if (head['x-when'] === 'before') {
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      stream.session?.socket.destroy();
       return;
     }
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
-    stream.write(framed('part'), () => setImmediate(() => stream.destroy(new Error('dead'))));
+    stream.write(framed('part'), () => setImmediate(() => stream.session?.destroy()));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,5 +1,6 @@
 import type { Fields, GatewayError, Protocol } from '../../core/index.ts';
 import type { Rejection } from '../../http1/index.ts';
+import type { UpstreamFailure } from '../../upstream/index.ts';
 import type { RenderedResponse } from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
 import type { Response } from './response.ts';
@@ -17,6 +18,8 @@ export interface Dialect {
   routedMethod(downstream: Downstream): string;
   /** The client's deadline for the whole exchange, in milliseconds; null: none. */
   timeoutMs(fields: Fields): number | null | Rejection;
+  /** The error for an upstream that fails. */
+  upstreamFailed(failure: UpstreamFailure): GatewayError;
   /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
   render(error: GatewayError, anonymous: boolean): RenderedResponse;
   /** The trailers that end a response that cannot go on; null: it can only be broken off. */

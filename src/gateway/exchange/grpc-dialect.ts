@@ -2,7 +2,14 @@ import { type Fields, RpcCode } from '../../core/index.ts';
 import { keepCallTrailers } from '../../http/index.ts';
 import type { Rejection } from '../../http1/index.ts';
 import { GRPC as GRPC_CALL } from '../../routing/index.ts';
-import { grpcStatusFields, grpcStatusIn, renderGrpcError, rewrittenScope } from '../responses/index.ts';
+import {
+  callReset,
+  grpcStatusFields,
+  grpcStatusIn,
+  renderGrpcError,
+  rewrittenScope,
+  upstreamFailed,
+} from '../responses/index.ts';
 import type { Dialect } from './dialect.ts';
 
 /** Calls of gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
@@ -11,6 +18,8 @@ export const GRPC: Dialect = {
   isPaced: false,
   routedMethod: () => GRPC_CALL,
   timeoutMs: readGrpcTimeout,
+  upstreamFailed: ({ resetCode, cause }) =>
+    resetCode === null ? upstreamFailed(cause) : callReset(resetCode, cause),
   render: renderGrpcError,
   trailersFor: grpcStatusFields,
   keepTrailers: keepCallTrailers,

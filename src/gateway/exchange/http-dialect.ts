@@ -1,5 +1,5 @@
 import { keepTrailerFields } from '../../http/index.ts';
-import { renderError } from '../responses/index.ts';
+import { renderError, upstreamFailed } from '../responses/index.ts';
 import type { Dialect } from './dialect.ts';
 
 /** Requests of HTTP itself. */
@@ -8,6 +8,7 @@ export const HTTP: Dialect = {
   isPaced: true,
   routedMethod: ({ method }) => method,
   timeoutMs: () => null,
+  upstreamFailed: ({ cause }) => upstreamFailed(cause),
   render: renderError,
   trailersFor: () => null,
   keepTrailers: keepTrailerFields,

@@ -21,7 +21,7 @@ export {
   versionNotSupported,
   wrongMethod,
 } from './errors.ts';
-export { badDeadline, deadlineExceeded, notGrpc } from './grpc-errors.ts';
+export { badDeadline, callReset, deadlineExceeded, notGrpc } from './grpc-errors.ts';
 export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
 export {

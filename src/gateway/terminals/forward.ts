@@ -6,13 +6,7 @@ import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import {
-  addOwnFields,
-  bodyTooLarge,
-  contractHead,
-  upstreamFailed,
-  upstreamTooSlow,
-} from '../responses/index.ts';
+import { addOwnFields, bodyTooLarge, contractHead, upstreamTooSlow } from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -185,9 +179,9 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.send();
       return;
     }
-    this.#exchange.answerError(
-      failure.kind === 'timeout' ? upstreamTooSlow(failure.cause) : upstreamFailed(failure.cause),
-    );
+    const exchange = this.#exchange;
+    const isLate = failure.kind === 'timeout';
+    exchange.answerError(isLate ? upstreamTooSlow(failure.cause) : exchange.dialect.upstreamFailed(failure));
   }
 
   drained(): void {

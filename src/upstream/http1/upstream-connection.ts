@@ -268,6 +268,6 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     const responseBegun = this.#carried > 0 && this.#response.begun;
     this.close();
     if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
-    call?.sink.fail({ kind, onReusedConnection, responseBegun, cause });
+    call?.sink.fail({ kind, onReusedConnection, responseBegun, resetCode: null, cause });
   }
 }

@@ -9,7 +9,7 @@ import { hasEndStream, noteEndStream } from './end-stream.ts';
 import { type SessionFate, streamFailure } from './stream-failure.ts';
 import { StreamResponse } from './stream-response.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM } = constants;
+const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
 
 /** What carries a call: the queue that it waits in, then its session. */
 export interface CallHolder {
@@ -111,7 +111,8 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     const { firstByteTimeoutMs, idleTimeoutMs } = this.request;
     if (this.#isCut()) {
-      this.fail('reset', new Error('the upstream reset the stream before its response was complete'));
+      const cause = new Error('the upstream reset the stream before its response was complete');
+      this.#fail({ kind: 'reset', cause, onReusedConnection: false, resetCode: NGHTTP2_NO_ERROR });
       return;
     }
     const within = (limitMs: number | null) => limitMs === null || waitedMs <= limitMs;
@@ -137,13 +138,17 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
   }
 
   /** Whatever the kind, a response whose head has come is truncated. */
-  fail(kind: UpstreamFailure['kind'], cause: unknown, onReusedConnection = false): void {
+  fail(kind: UpstreamFailure['kind'], cause: unknown): void {
+    this.#fail({ kind, cause, onReusedConnection: false, resetCode: null });
+  }
+
+  #fail(how: Omit<UpstreamFailure, 'responseBegun'>): void {
     const { inBody, begun: responseBegun } = this.#response;
     if (inBody) this.#response.handOn();
     // The sink may have given the exchange up.
     if (this.#isOver()) return;
     this.#finish();
-    this.#sink.fail({ kind: inBody ? 'truncated' : kind, onReusedConnection, responseBegun, cause });
+    this.#sink.fail({ ...how, kind: inBody ? 'truncated' : how.kind, responseBegun });
   }
 
   /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
@@ -186,8 +191,8 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     forgetListeners(stream);
     session.released(this);
     if (this.#phase === 'over') return;
-    const { kind, cause, onReusedConnection } = streamFailure(stream, session, this.#error);
-    this.fail(this.#response.begun && kind === 'refused' ? 'reset' : kind, cause, onReusedConnection);
+    const how = streamFailure(stream, session, this.#error);
+    this.#fail(this.#response.begun && how.kind === 'refused' ? { ...how, kind: 'reset' } : how);
   }
 
   /** Node says nothing of a stream that was reset by NO_ERROR while its request waits for the window. */

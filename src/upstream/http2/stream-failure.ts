@@ -21,21 +21,22 @@ const OFFENCES: ReadonlySet<number> = new Set([
   constants.NGHTTP2_HTTP_1_1_REQUIRED,
 ]);
 
-/** Why a stream closed before its response had begun. */
+/** How a stream closed before its response was complete. */
 export function streamFailure(
   stream: ClientHttp2Stream,
   session: SessionFate,
   error: Error | null,
-): Pick<UpstreamFailure, 'kind' | 'cause' | 'onReusedConnection'> {
+): Omit<UpstreamFailure, 'responseBegun'> {
   const { id, rstCode } = stream;
   // RFC 9113, 8.7: the request was not processed, whatever its method.
   const refused =
     id === undefined || id > session.lastStreamId || rstCode === constants.NGHTTP2_REFUSED_STREAM;
   const cause = session.broken ?? error ?? new Error(`the upstream closed the stream with code ${rstCode}`);
-  if (refused) return { kind: 'refused', cause, onReusedConnection: false };
-  const brokeRules = isFoundByNode(cause) || (session.broken === null && OFFENCES.has(rstCode));
-  if (brokeRules) return { kind: 'malformed', cause, onReusedConnection: false };
-  return { kind: 'reset', cause, onReusedConnection: session.closedUnawares };
+  const resetCode = session.broken === null && !refused ? rstCode : null;
+  if (refused) return { kind: 'refused', cause, onReusedConnection: false, resetCode };
+  const brokeRules = isFoundByNode(cause) || (resetCode !== null && OFFENCES.has(resetCode));
+  if (brokeRules) return { kind: 'malformed', cause, onReusedConnection: false, resetCode };
+  return { kind: 'reset', cause, onReusedConnection: session.closedUnawares, resetCode };
 }
 
 /** Whether the connection is lost because nghttp2, inside Node, received invalid frames. */

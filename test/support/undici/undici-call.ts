@@ -145,6 +145,7 @@ export class UndiciCall implements TransportCall, Dispatcher.DispatchHandler {
       kind: this.#controller === null ? 'connect' : failureKind(error, started),
       onReusedConnection: this.#onReused,
       responseBegun: this.#responseBegun,
+      resetCode: null,
       cause: error,
     });
   }
