@@ -198,6 +198,22 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
   expect(await drained).toBe(true);
 });
 
+test('a request that crosses the GOAWAY of a drain is not served, and its client is told so and can repeat it', async () => {
+  const { gateway, upstream } = await start();
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/a')));
+  expect(await client.status(1)).toBe(200);
+  client.pause();
+  const drained = gateway.app.drain();
+  await client.send(headers(3, request('/b')));
+  client.resume();
+  expect(await client.lastStream()).toBe(1);
+  expect(await drained).toBe(true);
+  await waitFor('the connection closes', () => client.closed);
+  expect(client.broken).toBe(false);
+  expect(upstream.requests.map(({ target }) => target)).toEqual(['/a']);
+});
+
 test('a response that the client resets before its end counts as abandoned, though the upstream had sent it whole', async () => {
   const { gateway } = await start(exchange => exchange.answer(200, [], Buffer.alloc(100_000)));
   const client = await (await connectFrames(gateway.port)).begin();

@@ -96,11 +96,15 @@ export class FrameClient {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
   closed = false;
+  /** The connection was reset, so that what came last may be lost. */
+  broken = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', bytes => this.#take(bytes));
-    socket.on('error', () => {});
+    socket.on('error', () => {
+      this.broken = true;
+    });
     socket.on('end', () => {
       this.closed = true;
     });
@@ -175,6 +179,11 @@ export class FrameClient {
   /** The error code of GOAWAY, once that is there. */
   async goaway(): Promise<number> {
     return (await this.next(each => each.type === TYPE.goaway)).payload.readUInt32BE(4);
+  }
+
+  /** The last stream that the first GOAWAY names, once that is there: higher ones were not served. */
+  async lastStream(): Promise<number> {
+    return (await this.next(each => each.type === TYPE.goaway)).payload.readUInt32BE(0);
   }
 
   #take(bytes: Buffer): void {
