@@ -254,7 +254,7 @@ describe('a gRPC call that is refused', () => {
 
   it('hears UNAVAILABLE past the calls that its upstream or its caller may have, which are no requests', async () => {
     const { talk, calls, next } = silent();
-    const caps = { max_grpc_calls: 2, max_grpc_calls_per_caller: '100%', max_requests: 1 };
+    const caps = { max_grpc_calls: 2, max_grpc_calls_per_caller: '100%' };
     const gateway = await start(talk, { upstream: caps });
     const client = grpcClient(gateway.port);
     for (let i = 0; i < 2; i++) {
@@ -301,9 +301,7 @@ describe('the time of a gRPC call', () => {
 
 describe('a silent gRPC call', () => {
   it('outlasts every time that ordinary requests have', async () => {
-    const times = { first_byte: '50ms', idle: '50ms' };
     const gateway = await start(echo, {
-      upstream: { timeouts: times },
       config: { timeouts: { client_body: '50ms', client_read: '50ms' } },
     });
     const call = openCall(grpcClient(gateway.port), '/test.v1.Echo/Talk');

@@ -9,6 +9,7 @@ import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
+import { checkUpstreamProtocols } from './upstream-checks.ts';
 import { checkWebSockets } from './websocket-checks.ts';
 
 /**
@@ -22,6 +23,7 @@ export function crossCheck(file: ConfigFile): void {
   const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
+  checkUpstreamProtocols(file);
   checkGrpc(file);
   checkTrustedProxies(file);
   checkProxyProtocol(file);

@@ -140,7 +140,7 @@ describe('an upstream', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_grpc_calls: 9, max_grpc_calls_per_caller: 50%, max_websockets: 50, max_websockets_per_caller: 30%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
+      'url: "http://[::1]", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
       protocol: 'h2',
@@ -160,10 +160,19 @@ describe('an upstream', () => {
       passAuthorization: false,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 },
-        websockets: { name: 'websockets', upstream: 'api', max: 50, maxPerCaller: 15 },
-        grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 9, maxPerCaller: 4 },
+        websockets: { name: 'websockets', upstream: 'api', max: 10_000, maxPerCaller: 1_000 },
+        grpc_calls: { name: 'grpc_calls', upstream: 'api', max: 1_024, maxPerCaller: 256 },
       },
     });
+  });
+
+  it('has the caps that it names of WebSockets and of gRPC calls', async () => {
+    const sockets = 'url: "http://api", max_websockets: 50, max_websockets_per_caller: 30%';
+    expect((await upstreamOf(sockets))?.pools.websockets).toMatchObject({ max: 50, maxPerCaller: 15 });
+    const calls = ', protocol: grpc, max_grpc_calls: 9, max_grpc_calls_per_caller: 50%';
+    const route = await routeOf('grpc: a.B/*', calls);
+    expect(route).toMatchObject({ pool: { name: 'grpc_calls', upstream: 'api', max: 9, maxPerCaller: 4 } });
+    expect(route).toMatchObject({ firstByteTimeoutMs: null, idleTimeoutMs: null });
   });
 
   it.each([

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { diagnosticsIn } from '../../../support/config-text.ts';
+
+/** What is said of an upstream with this protocol and these keys. */
+async function saidOf(protocol: string, keys: string) {
+  const route = protocol === 'grpc' ? 'grpc: a.B/C' : 'path: /a';
+  return (
+    await diagnosticsIn(`upstreams: { api: { url: "http://api:3000", protocol: ${protocol}, ${keys} } }
+listen: { http: "127.0.0.1:0", grpc: "127.0.0.1:0" }
+routes: [{ ${route}, upstream: api, authentication: none }]
+`)
+  ).filter(text => text.includes('upstreams.'));
+}
+
+const KEYS: [key: string, text: string, protocols: string[]][] = [
+  ['h2', 'h2: { max_streams: 7 }', ['h2', 'grpc']],
+  ['first_byte', 'timeouts: { first_byte: 7s }', ['http1', 'h2']],
+  ['idle', 'timeouts: { idle: 7s }', ['http1', 'h2']],
+  ['websocket_idle', 'timeouts: { websocket_idle: 7s }', ['http1']],
+  ['max_requests', 'max_requests: 7', ['http1', 'h2']],
+  ['max_requests_per_caller', 'max_requests_per_caller: 7%', ['http1', 'h2']],
+  ['max_grpc_calls', 'max_grpc_calls: 7', ['grpc']],
+  ['max_grpc_calls_per_caller', 'max_grpc_calls_per_caller: 7%', ['grpc']],
+  ['max_websockets', 'max_websockets: 7', ['http1']],
+  ['max_websockets_per_caller', 'max_websockets_per_caller: 7%', ['http1']],
+];
+
+it.each(KEYS)('%s is a mistake beside a protocol that has no use for it', async (key, text, protocols) => {
+  for (const protocol of ['http1', 'h2', 'grpc']) {
+    const message = `"${key}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
+    const expected = protocols.includes(protocol) ? [] : [expect.stringContaining(message)];
+    expect(await saidOf(protocol, text), protocol).toEqual(expected);
+  }
+});
+
+it('a mistake is found at its key, and where no protocol is named', async () => {
+  expect(
+    await diagnosticsIn(
+      'routes: [{ path: /a, upstream: api, authentication: none }]\nupstreams: { api: { url: "http://api:3000", timeouts: { connect: 1s }, h2: { ping_timeout: 1s } } }\n',
+    ),
+  ).toEqual(['2:72: upstreams.api: "h2" is for upstreams with protocol h2 or grpc: this one speaks http1']);
+});
+
+it('a section that is empty says nothing', async () => {
+  expect(await saidOf('http1', 'h2: {}')).toEqual([]);
+});
+
+it('a protocol that there is not is told by itself', async () => {
+  expect(await saidOf('h3', 'h2: { max_streams: 7 }')).toHaveLength(1);
+});
