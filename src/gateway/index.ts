@@ -8,6 +8,7 @@ export {
   headTooLarge,
   notGrpc,
   overloaded,
+  type RenderedResponse,
   versionNotSupported,
 } from './responses/index.ts';
 export { UnlistedProxies } from './unlisted-proxies.ts';

