@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-import type { HostPort } from './model.ts';
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
 
 /**
  * Parses `host:port`: a name, an IPv4 address or a bracketed IPv6 address, and a port from 0 to 65535.

@@ -1,24 +1,9 @@
-export { formatHostPort, parseHostPort } from './host-port.ts';
-export type {
-  AdminListenerModel,
-  BucketModel,
-  CallerClass,
-  CapsModel,
-  ForwardRoute,
-  HostPort,
-  Http2Model,
-  IdentityModel,
-  LimitRouteModel,
-  LimitsModel,
-  ListenerModel,
-  ListenModel,
-  PoolModel,
-  RedirectModel,
-  RouteModel,
-  SignInRoute,
-  Snapshot,
-  StoreModel,
-  TimeoutsModel,
-  UpstreamModel,
-} from './model.ts';
+export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
+export { formatHostPort, type HostPort, parseHostPort } from './host-port.ts';
+export type { IdentityModel } from './identity-model.ts';
+export type { BucketModel, CallerClass, LimitRouteModel, LimitsModel, StoreModel } from './limits-model.ts';
+export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';
+export type { ForwardRoute, RouteModel, SignInRoute } from './route-model.ts';
 export { callerClassesOf, drawsOnBuckets, refusesSemicolons } from './route-policies.ts';
+export type { Snapshot } from './snapshot.ts';
+export type { PoolModel, UpstreamModel } from './upstream-model.ts';

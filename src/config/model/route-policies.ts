@@ -1,4 +1,5 @@
-import type { CallerClass, RouteModel } from './model.ts';
+import type { CallerClass } from './limits-model.ts';
+import type { RouteModel } from './route-model.ts';
 
 // What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.
 

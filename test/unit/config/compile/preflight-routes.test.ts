@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { preflightRoutes } from '../../../../src/config/compile/preflight-routes.ts';
-import type { ForwardRoute } from '../../../../src/config/model/model.ts';
+import type { ForwardRoute } from '../../../../src/config/model/route-model.ts';
 import { parseRoutePattern, RouteTable } from '../../../../src/routing/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
