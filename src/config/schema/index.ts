@@ -21,7 +21,6 @@ export {
   limitsSecrecy,
   type OffenceConfig,
 } from './limits-schema.ts';
-export { network } from './scalars.ts';
+export { formatSize, network } from './scalars/index.ts';
 export { secretInFile, secretPaths } from './secrecy.ts';
-export { formatSize } from './size.ts';
 export { validate } from './validate.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
-import { duration, limitRoute, network, quota, quotaOrOff } from './scalars.ts';
+import { duration, limitRoute, network, quota, quotaOrOff } from './scalars/index.ts';
 import { secrecyOf } from './secrecy.ts';
 
 // The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../core/index.ts';
 import { parseHostPort } from '../model/index.ts';
-import { formatSize } from './size.ts';
+import { formatSize } from './scalars/index.ts';
 
 /**
  * Guesses what the operator meant, as the end of a message; empty: no idea.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { duration } from '../scalars.ts';
+import { duration } from '../scalars/index.ts';
 
 /** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
 export const clientTimeoutsSchema = z

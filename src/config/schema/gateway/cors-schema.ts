@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { yesOrNo } from '../plain-values.ts';
-import { duration, token } from '../scalars.ts';
+import { duration, token } from '../scalars/index.ts';
 
 /** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
 function origin() {

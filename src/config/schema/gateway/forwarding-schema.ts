@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ForwardingRules, foldName } from '../../../http/index.ts';
-import { token } from '../scalars.ts';
+import { token } from '../scalars/index.ts';
 
 const NAME = 'expected the name of a header field such as X-Real-IP';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { text } from '../plain-values.ts';
-import { network } from '../scalars.ts';
+import { network } from '../scalars/index.ts';
 import { secrecyOf } from '../secrecy.ts';
 import { capsSchema } from './caps-schema.ts';
 import { clientTimeoutsSchema } from './client-timeouts-schema.ts';

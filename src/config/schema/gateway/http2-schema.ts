@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { count } from '../plain-values.ts';
-import { size } from '../scalars.ts';
+import { size } from '../scalars/index.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;

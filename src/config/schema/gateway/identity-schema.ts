@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
-import { duration, momentOrNone, token } from '../scalars.ts';
+import { duration, momentOrNone, token } from '../scalars/index.ts';
 import { secret, unshown } from '../secrecy.ts';
 
 // `identity_provider` and `access_tokens` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { formatHostPort, type HostPort } from '../../model/index.ts';
 import { count, mapSuchAs, yesOrNo } from '../plain-values.ts';
-import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars.ts';
+import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars/index.ts';
 import { adminTlsSchema, listenerTlsSchema } from './tls-schema.ts';
 
 const addressKeys = {

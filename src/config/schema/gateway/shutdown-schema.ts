@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { duration } from '../scalars.ts';
+import { duration } from '../scalars/index.ts';
 
 /** `shutdown` of gateway.yaml. */
 export const shutdownSchema = z

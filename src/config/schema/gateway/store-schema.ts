@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { type HostPort, parseHostPort } from '../../model/index.ts';
 import { choice, count, pathOfFile, text } from '../plain-values.ts';
-import { duration } from '../scalars.ts';
+import { duration } from '../scalars/index.ts';
 import { secret, unshown } from '../secrecy.ts';
 
 /** `redis://weir@redis.internal:6379/0`, parsed. */

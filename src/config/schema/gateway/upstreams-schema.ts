@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { choice, count, mapSuchAs, name } from '../plain-values.ts';
-import { duration, percentage, size, upstreamUrl } from '../scalars.ts';
+import { duration, percentage, size, upstreamUrl } from '../scalars/index.ts';
 import { shown } from '../secrecy.ts';
 import { upstreamTlsSchema } from './tls-schema.ts';
 

@@ -1,4 +1,4 @@
-import { ROUTABLE_METHODS } from '../../routing/index.ts';
+import { ROUTABLE_METHODS } from '../../../routing/index.ts';
 
 // Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
 // They may accept what the parser rejects (a repeated parameter), never the reverse.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseMomentS } from '../../../../src/config/schema/moment-value.ts';
+import { parseMomentS } from '../../../../../src/config/schema/scalars/moment-value.ts';
 
 describe('parseMomentS', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSizeBytes } from '../../../../src/config/schema/size.ts';
+import { parseSizeBytes } from '../../../../../src/config/schema/scalars/size.ts';
 
 describe('parseSizeBytes', () => {
   it.each([

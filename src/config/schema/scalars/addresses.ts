@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { AddressSet } from '../../../http/index.ts';
+import { type HostPort, parseHostPort } from '../../model/index.ts';
+import { messageOf, refuse, refuseQuoting } from './refuse.ts';
+
+export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
+export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
+
+/** Where a listener listens, `0.0.0.0:8080`. */
+export function hostPort() {
+  const error = HOST_PORT_EXPECTED;
+  return z
+    .string({ error })
+    .regex(HOST_PORT, { error, abort: true })
+    .transform((text, context) => parseHostPort(text) ?? refuse(context, error));
+}
+
+/** `off`, read as null, or where a listener listens. */
+export function hostPortOrOff() {
+  const error = HOST_PORT_OR_OFF_EXPECTED;
+  return z
+    .string({ error })
+    .regex(new RegExp(`^off$|${HOST_PORT.source}`), { error, abort: true })
+    .transform((text, context): HostPort | null => {
+      if (text === 'off') return null;
+      return parseHostPort(text) ?? refuse(context, error);
+    });
+}
+
+const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
+
+/** Where an upstream is. */
+export interface UpstreamUrl extends HostPort {
+  readonly tls: boolean;
+}
+
+/** An upstream's `http://host:port` or `https://host:port`, read as scheme, host and port. */
+export function upstreamUrl() {
+  const error = 'expected a URL such as http://api.internal:3000';
+  return z
+    .string({ error })
+    .regex(/^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/, {
+      error: whyNoUpstreamUrl,
+      abort: true,
+    })
+    .transform((text, context): UpstreamUrl => {
+      const tls = text.startsWith('https:');
+      const place = parseHostPort(text.slice(text.indexOf('//') + 2), tls ? 443 : 80);
+      return place === undefined || place.port === 0 ? refuse(context, error) : { ...place, tls };
+    });
+}
+
+/** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
+function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
+  const rest = /^https?:\/\/(.*)$/i.exec(String(input))?.[1];
+  if (rest === undefined)
+    return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
+  if (rest.includes('@'))
+    return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
+  if (/[/?#]/.test(rest)) {
+    return 'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it';
+  }
+  return 'expected a URL such as http://api.internal:3000';
+}
+
+/** A network such as `10.1.0.0/16`, or one address. */
+export function network() {
+  const error = 'expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7';
+  return z
+    .string({ error })
+    .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, { error, abort: true })
+    .superRefine((text, context) => {
+      const message = messageOf(Error, () => new AddressSet([text]));
+      if (message !== null) refuseQuoting(context, message, 'a network such as 10.1.0.0/16');
+    });
+}
