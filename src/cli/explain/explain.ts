@@ -1,29 +1,15 @@
 import { METHODS } from 'node:http';
 import { isIP } from 'node:net';
-
-import {
-  didYouMean,
-  formatDiagnostic,
-  type LoadedConfig,
-  loadConfig,
-  type RouteModel,
-  refusesSemicolons,
-  type Snapshot,
-} from '../../config/index.ts';
+import { didYouMean, formatDiagnostic, loadConfig, type Snapshot } from '../../config/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
-import { GRPC, isRoutable } from '../../routing/index.ts';
+import { GRPC } from '../../routing/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { describeForwarding, routeRow } from './describe-route.ts';
 import { explainCall } from './explain-call.ts';
-import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
-import { describeCors, describeRestrictions } from './explain-restrictions.ts';
-import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
-import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
-import type { AskedCaller, Explanation } from './explanation.ts';
-import { rivalsOf } from './rivals.ts';
-import { formatRows, type Row } from './row.ts';
+import { explainRequest } from './explain-request.ts';
+import type { AskedCaller } from './explanation.ts';
+import { formatRows } from './row.ts';
 
 export const explain: Command = {
   name: 'explain',
@@ -64,64 +50,6 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
     return taken ? ExitCode.ok : ExitCode.failure;
   },
 };
-
-/** Follows a request through the gates, in their order. */
-function explainRequest(
-  method: string,
-  sent: string,
-  caller: AskedCaller,
-  config: LoadedConfig,
-): Explanation {
-  const { snapshot, routes } = config;
-  const refused = (why: string, rows: readonly Row[] = []): Explanation => ({
-    rows: [...rows, ['refused', why]],
-    taken: false,
-  });
-  if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
-    return refused('431, the request line alone is longer than "head" of "caps"');
-  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
-  const target = readTarget(method, sent);
-  if ('rejected' in target) return refused(`400, ${target.rejected}`);
-  const rows = describeTarget(sent, target);
-  if (target.path === '*') return { rows: [...rows, ...describeServerWide(config)], taken: true };
-  const match = snapshot.routes.find(method, target.path);
-  const route = routes.find(({ value }) => value === match?.value);
-  const rivals = rivalsOf(route, method, target.path, routes);
-  if (target.semicolon && refusesSemicolons(match?.value ?? null)) {
-    const found = route === undefined ? [] : [routeRow(route)];
-    return refused('400, the path contains a semicolon, which only a route with "semicolons: pass" accepts', [
-      ...rows,
-      ...found,
-    ]);
-  }
-  if (match === null || route === undefined) {
-    return { rows: [...rows, ['refused', '404, no route matches'], ...rivals], taken: false };
-  }
-  const { value } = match;
-  rows.push(routeRow(route));
-  const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
-  if (refusal !== null) return { rows: [...rows, ['refused', refusal], ...rivals], taken: false };
-  const limited = { method, path: target.path, route: value, as: caller.as };
-  const unread = whyBucketRefuses(limited, config);
-  if (unread !== null) return refused(unread.why, [...rows, ...unread.rows]);
-  const key = caller.address === null ? null : addressKey(caller.address);
-  return {
-    rows: [
-      ...rows,
-      ...describeTaken(value, match.params, snapshot),
-      ...describeLimits(limited, config),
-      ...describeRestrictions(value, key, config),
-      ...describeCors(value, snapshot),
-      ...rivals,
-    ],
-    taken: true,
-  };
-}
-
-function describeTaken(route: RouteModel, params: readonly string[], { identity }: Snapshot): Row[] {
-  if (route.kind === 'forward') return describeForwarding(route, params, identity);
-  return identity === null ? [] : describeSignIn(route, identity);
-}
 
 function describeAddress(address: string, snapshot: Snapshot): string {
   const key = addressKey(address);

@@ -6,43 +6,62 @@ import type { CorsRules } from '../../http/index.ts';
 export type Destination = Nowhere | Redirected | OptionsHere | PreflightHere | SignInHere | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
-export type Nowhere = Place<'nowhere', null>;
+export type Nowhere = At<'nowhere', null>;
 
 /** Where https is. Nothing of the request but its host, path and query counts. */
-export type Redirected = Place<'redirect', null>;
+export type Redirected = At<'redirect', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsHere = Place<'options', RouteModel | null>;
+export type OptionsHere = At<'options', RouteModel | null>;
 
 /** A browser's preflight that the gateway answers by these rules. */
-export type PreflightHere = Place<'preflight', RouteModel, CorsRules>;
+export type PreflightHere = At<'preflight', RouteModel, CorsRules>;
 
-export type SignInHere = Place<'sign-in', SignInRoute>;
+export type SignInHere = At<'sign-in', SignInRoute>;
 
-export type Forwarded = Place<'forward', ForwardRoute, null, PoolModel>;
+export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 
-/** All kinds have the same members in the same order, which keeps access to them fast. */
-interface Place<
-  Kind extends string,
-  Route extends RouteModel | null,
-  Cors extends CorsRules | null = null,
-  Pool extends PoolModel | null = null,
-> {
-  readonly kind: Kind;
-  readonly route: Route;
+/** What of a request counts on its way, wherever it leads. */
+interface Place {
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   readonly params: readonly string[];
   /** Canonical. */
   readonly path: string;
-  /** With its `?`; empty if there is none. */
+  /** With its `?`; empty without a query. */
   readonly query: string;
   /** What the route requires of this request: nothing of a preflight, which carries no token. */
   readonly authentication: RouteModel['authentication'];
   /** Whether this is a browser's preflight. It never counts against its sender, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
+}
+
+interface At<
+  Kind extends string,
+  Route extends RouteModel | null,
+  Cors extends CorsRules | null = null,
+  Pool extends PoolModel | null = null,
+> extends Place {
+  readonly kind: Kind;
+  readonly route: Route;
   readonly cors: Cors;
   /** The pool that it takes a permit from; null: no upstream serves it. */
   readonly pool: Pool;
+}
+
+/** Makes a destination by a route. All kinds have the same members in the same order, which keeps access to them fast. */
+export function makeDestination<
+  Kind extends string,
+  Route extends RouteModel,
+  Cors extends CorsRules | null,
+  Pool extends PoolModel | null,
+>(
+  kind: Kind,
+  { params, path, query, authentication, isPreflight }: Place,
+  route: Route,
+  cors: Cors,
+  pool: Pool,
+): At<Kind, Route, Cors, Pool> {
+  return { kind, route, params, path, query, authentication, isPreflight, cors, pool };
 }
 
 export const NOWHERE: Nowhere = {

@@ -2,6 +2,7 @@ export { ConnectionMemory } from './connection-memory.ts';
 export {
   type Destination,
   type Forwarded,
+  makeDestination,
   NOWHERE,
   type OptionsHere,
   type PreflightHere,

@@ -1,7 +1,7 @@
 import { type RouteModel, refusesSemicolons, type Snapshot } from '../../config/index.ts';
 import { askedMethod, type CorsRules, parseTarget, type Target } from '../../http/index.ts';
 import type { RouteMatch } from '../../routing/index.ts';
-import { type Destination, type Exchange, NOWHERE } from '../exchange/index.ts';
+import { type Destination, type Exchange, makeDestination, NOWHERE } from '../exchange/index.ts';
 import { badRequest, noRoute } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
@@ -44,43 +44,12 @@ function destinationOf(
 ): Destination {
   const isPreflight = cors !== null;
   const authentication = isPreflight ? 'none' : route.authentication;
+  const place = { params, path, query, authentication, isPreflight };
   if (cors !== null && answersPreflights(route))
-    return { kind: 'preflight', route, params, path, query, authentication, isPreflight, cors, pool: null };
-  if (route.kind === 'sign-in')
-    return {
-      kind: 'sign-in',
-      route,
-      params,
-      path,
-      query,
-      authentication,
-      isPreflight,
-      cors: null,
-      pool: null,
-    };
-  if (maxForwards === 0)
-    return {
-      kind: 'options',
-      route,
-      params,
-      path,
-      query,
-      authentication,
-      isPreflight,
-      cors: null,
-      pool: null,
-    };
-  return {
-    kind: 'forward',
-    route,
-    params,
-    path,
-    query,
-    authentication,
-    isPreflight,
-    cors: null,
-    pool: route.pool,
-  };
+    return makeDestination('preflight', place, route, cors, null);
+  if (route.kind === 'sign-in') return makeDestination('sign-in', place, route, null, null);
+  if (maxForwards === 0) return makeDestination('options', place, route, null, null);
+  return makeDestination('forward', place, route, null, route.pool);
 }
 
 /**

@@ -1,0 +1,189 @@
+import type { ForwardRoute } from '../../config/index.ts';
+import { type ByteStream, type Fields, firstValue, type Release } from '../../core/index.ts';
+import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
+import type { OutgoingRequest } from '../../http1/index.ts';
+import { transportTo } from '../../runtime/index.ts';
+import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import { addOwnFields, contractHead, upstreamTooSlow } from '../responses/index.ts';
+import { UpstreamRefusal } from './upstream-refusal.ts';
+import { openWebSocket } from './web-socket.ts';
+
+/** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+
+/** One exchange under way between client and upstream. */
+export class Forwarding implements CallSink, UpstreamLeg {
+  sentAtMs = 0;
+  answeredAtMs: number | null = null;
+  repeated = false;
+  readonly #exchange: Exchange;
+  readonly #route: ForwardRoute;
+  readonly #request: OutgoingRequest;
+  readonly #transport: Transport;
+  readonly #state: GatewayState;
+  #call: TransportCall | null = null;
+  /** The client has as much as it can take for now. */
+  #blocked = false;
+  /** Takes the response in this one's place: it is a 429, which may not pass unread. */
+  #refusal: UpstreamRefusal | null = null;
+
+  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
+    this.#exchange = exchange;
+    this.#route = route;
+    this.#request = request;
+    this.#transport = transportTo(exchange.generation, route.upstream);
+    this.#state = state;
+  }
+
+  get upstream(): string {
+    return this.#route.upstream.name;
+  }
+
+  send(): void {
+    this.sentAtMs = this.#state.clock.monotonicMs();
+    this.#call = this.#transport.send(this.#request, this);
+  }
+
+  info(status: number, fields: Fields): void {
+    if (this.#exchange.downstream.version !== '1.0') {
+      const policy = { status, chunked: false, rateLimits: false, cors: false };
+      this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
+    }
+  }
+
+  whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.whole(body);
+      return;
+    }
+    const out = this.#fieldsBack(status, fields, false);
+    this.#exchange.response.finish('forwarded', status, reason, out, body);
+  }
+
+  head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    this.#refusal = this.#refusalOf(status, reason, fields);
+    if (this.#refusal !== null) {
+      this.#refusal.head(bodyLength);
+      return;
+    }
+    const { response, downstream } = this.#exchange;
+    response.begin(
+      status,
+      reason,
+      this.#fieldsBack(status, fields, bodyLength === null && downstream.version !== '1.0'),
+    );
+  }
+
+  data(chunk: Buffer, release: Release | null): boolean {
+    if (this.#refusal !== null) {
+      this.#refusal.data(chunk, release);
+      return true;
+    }
+    const more = this.#exchange.response.write(chunk, release);
+    this.#blocked = !more;
+    return more;
+  }
+
+  end(trailers: Fields): void {
+    if (this.#refusal !== null) {
+      this.#refusal.end();
+      return;
+    }
+    const { dialect, response } = this.#exchange;
+    dialect.noteEnd(response, trailers);
+    response.end(dialect.keepTrailers(trailers));
+  }
+
+  switched(fields: Fields, stream: ByteStream): void {
+    const out = this.#fieldsBack(101, fields, false);
+    openWebSocket(this.#exchange, this.#state, {
+      asked: this.#request.fields,
+      answered: fields,
+      out,
+      stream,
+    });
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#refusal !== null) {
+      this.#refusal.fail();
+      return;
+    }
+    if (this.#mayRepeat(failure)) {
+      this.repeated = true;
+      this.send();
+      return;
+    }
+    const exchange = this.#exchange;
+    const isLate = failure.kind === 'timeout';
+    exchange.answerError(isLate ? upstreamTooSlow(failure.cause) : exchange.dialect.upstreamFailed(failure));
+  }
+
+  drained(): void {
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    this.#call?.resume();
+  }
+
+  abandoned(): void {
+    this.#refusal?.stop();
+    this.#call?.abort();
+  }
+
+  /** The fields that go to the client with the upstream's response. */
+  #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
+    this.answeredAtMs = this.#state.clock.monotonicMs();
+    if (status === 429) return this.#fieldsOf429(fields, chunked);
+    this.#exchange.dialect.noteEnd(this.#exchange.response, fields);
+    const out = this.#keep(status, fields, chunked, false);
+    addOwnFields(out, this.#exchange, this.#exchange.rate, this.#via);
+    return out;
+  }
+
+  /** The fields of a 429 that passes as it is: its own of the rate-limit family, if they speak the contract on their way out. */
+  #fieldsOf429(fields: Fields, chunked: boolean): string[] {
+    const { response, rate } = this.#exchange;
+    let out = this.#keep(429, fields, chunked, true);
+    const spoken = contractHead(out);
+    if (spoken === null) out = this.#keep(429, fields, chunked, false);
+    response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
+    if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
+    addOwnFields(out, this.#exchange, spoken === null ? rate : null, this.#via);
+    return out;
+  }
+
+  #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
+    return keepResponseFields(fields, { status, chunked, rateLimits, cors: this.#passesCors() });
+  }
+
+  #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
+    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
+    const exchange = this.#exchange;
+    this.answeredAtMs = this.#state.clock.monotonicMs();
+    const abort = () => this.#call?.abort();
+    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
+  }
+
+  /** The version of HTTP that the upstream's response came by. */
+  get #via(): HttpVersion {
+    return this.#route.upstream.protocol === 'http1' ? '1.1' : '2';
+  }
+
+  #passesCors(): boolean {
+    return this.#exchange.snapshot.cors === null || !this.#route.cors;
+  }
+
+  /**
+   * Once, and only where the upstream cannot have acted on the request: no connection was made; or it said so; or it was
+   * reset on a connection that had served others (the upstream may have closed it as idle), without a body and idempotent.
+   */
+  #mayRepeat(failure: UpstreamFailure): boolean {
+    if (this.repeated || failure.responseBegun) return false;
+    const { body, method } = this.#request;
+    if (failure.kind === 'connect' || failure.kind === 'refused') return body === null || !body.started;
+    return failure.kind === 'reset' && failure.onReusedConnection && body === null && IDEMPOTENT.has(method);
+  }
+}
