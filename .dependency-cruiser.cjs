@@ -37,6 +37,7 @@ const NEIGHBOURS = {
   http: ['http1'],
   'proxy-protocol': ['http'],
   main: ['cli'],
+  cli: ['demo'],
 };
 
 const ROOMS = FLOORS.flat();
@@ -106,7 +107,7 @@ module.exports = {
     {
       name: 'runtime-dependencies',
       comment:
-        'What is published may use the packages under "dependencies"; only the demo, which is not, may use others.',
+        'The gateway uses the packages under "dependencies"; only the demo, whose provider is optional, may use others.',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/demo/' },
       to: { dependencyTypes: ['npm-dev', 'npm-optional', 'npm-no-pkg', 'npm-unknown'] },

@@ -27,13 +27,38 @@ const PUBLISHED_KEYS = new Set([
   'dependencies',
 ]);
 
-/** The files of the package. The demo needs development packages, so it is left out. */
-const PUBLISHED_FILES = ['dist', 'config', '!config/demo', 'docs', 'CHANGELOG.md', 'NOTICE', 'SECURITY.md'];
+/** The files of the package, beside the README and the licence, which npm adds. */
+const PUBLISHED_FILES = [
+  'dist',
+  'config',
+  'docs',
+  'systemd',
+  'CHANGELOG.md',
+  'UPGRADE.md',
+  'NOTICE',
+  'SECURITY.md',
+];
+
+/**
+ * What `weir demo` needs beyond the gateway. Optional, so that a server installs without it (`npm install --omit=optional`). In the
+ * working tree it is a development dependency, because `optionalDependencies` there holds the development Node.
+ */
+const DEMO_DEPENDENCY = 'oidc-provider';
+
+/** The working tree's manifest, as far as it is looked into. */
+export interface WorkingManifest extends Readonly<Record<string, unknown>> {
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
 
 /** Makes the published manifest from the working tree's. */
-export function publishedManifest(working: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function publishedManifest(working: WorkingManifest): Record<string, unknown> {
   const kept = Object.entries(working).filter(([key]) => PUBLISHED_KEYS.has(key));
-  return { ...Object.fromEntries(kept), bin: { weir: 'dist/main.js' }, files: PUBLISHED_FILES };
+  return {
+    ...Object.fromEntries(kept),
+    optionalDependencies: { [DEMO_DEPENDENCY]: working.devDependencies[DEMO_DEPENDENCY] },
+    bin: { weir: 'dist/main.js' },
+    files: PUBLISHED_FILES,
+  };
 }
 
 /** Replaces a file atomically: readers never see half of it. */

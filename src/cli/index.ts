@@ -1,6 +1,7 @@
 import { didYouMean } from '../config/index.ts';
 import { check } from './check.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
+import { demo } from './demo.ts';
 import { ExitCode } from './exit-code.ts';
 import { explain } from './explain/index.ts';
 import { schema } from './schema.ts';
@@ -9,7 +10,7 @@ import { readVersion } from './version.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, explain, schema];
+const COMMANDS: readonly Command[] = [serve, check, explain, schema, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

@@ -1,14 +1,12 @@
-import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, startApp } from '../app.ts';
 import { formatDiagnostic, loadConfig } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
+import { DEMO_CONFIG } from './commands.ts';
 import type { DemoPart } from './ports.ts';
 import { startProvider } from './provider/index.ts';
-
-export const DEMO_CONFIG = resolve(import.meta.dirname, '../../config/demo/gateway.yaml');
 
 /** How long a person who signs in by hand has to paste the code. */
 const CODE_SECONDS = 300;

@@ -9,9 +9,9 @@ export interface ChosenPort {
 }
 
 /** The parts of the demo and their usual ports. */
-const USUAL = { gateway: 8080, admin: 9090, provider: 8180, backend: 3000 } as const;
+export const USUAL_PORTS = { gateway: 8080, admin: 9090, provider: 8180, backend: 3000 } as const;
 
-export type DemoPart = keyof typeof USUAL;
+export type DemoPart = keyof typeof USUAL_PORTS;
 export type AskedPorts = Readonly<Record<DemoPart, number | null>>;
 export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
 
@@ -31,7 +31,7 @@ export async function choosePorts(asked: AskedPorts): Promise<ChosenPorts> {
   const choose = async (part: DemoPart): Promise<ChosenPort> => {
     const port = asked[part];
     if (port !== null) return { port, insteadOf: null };
-    const chosen = await usualOrFree(USUAL[part], given);
+    const chosen = await usualOrFree(USUAL_PORTS[part], given);
     given.add(chosen.port);
     return chosen;
   };

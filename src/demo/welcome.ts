@@ -1,4 +1,5 @@
-import type { ChosenPort, ChosenPorts } from './ports.ts';
+import { COMMANDS, demoFolder } from './commands.ts';
+import { type ChosenPort, type ChosenPorts, USUAL_PORTS } from './ports.ts';
 import { BOT_CLIENT } from './provider/index.ts';
 
 /**
@@ -8,8 +9,8 @@ import { BOT_CLIENT } from './provider/index.ts';
 export function welcome(ports: ChosenPorts): string {
   const api = `http://127.0.0.1:${ports.gateway.port}`;
   const provider = `http://127.0.0.1:${ports.provider.port}`;
-  const flow =
-    ports.gateway.port === 8080 ? 'npm run demo:flow' : `npm run demo:flow -- --port ${ports.gateway.port}`;
+  const { port } = ports.gateway;
+  const flow = port === USUAL_PORTS.gateway ? COMMANDS.flow : `${COMMANDS.flowWith} --port ${port}`;
   return `
 Weir's demo is running.
 
@@ -30,9 +31,10 @@ The gateway's log follows, one line per request. Press Ctrl-C to stop everything
 }
 
 function whatRuns({ gateway, admin, provider, backend }: ChosenPorts, api: string, issuer: string): string {
+  const folder = demoFolder();
   return `\
   gateway   ${api}${insteadOf(gateway)}
-            configured by config/demo/gateway.yaml and config/demo/limits.yaml
+            configured by ${folder}/gateway.yaml and limits.yaml beside it
   provider  ${issuer}/realms/demo${insteadOf(provider)}
             OpenID Connect in the style of Keycloak, with the users alice / wonderland and bob / builder
   backend   http://127.0.0.1:${backend.port}${insteadOf(backend)}
@@ -66,6 +68,7 @@ function byHand(api: string, provider: string): string {
 }
 
 function moreToTry(api: string, provider: string, adminPort: number): string {
+  const folder = demoFolder();
   return `\
   see the gateway's own errors: no token, an invalid code, no route, a path that climbs
     curl -i ${api}/v1/channels/general/messages
@@ -73,16 +76,16 @@ function moreToTry(api: string, provider: string, adminPort: number): string {
     curl -i ${api}/nowhere
     curl -i --path-as-is ${api}/v1/channels/../admin
 
-  exceed a limit: config/demo/limits.yaml allows a user three messages to a channel in five seconds, so the fourth gets a
+  exceed a limit: ${folder}/limits.yaml allows a user three messages to a channel in five seconds, so the fourth gets a
   429 that says how long to wait
     for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
 
-  change that limit while everything runs: in config/demo/limits.yaml replace 3/5s with 6/5s and save. Within seconds the log
+  change that limit while everything runs: in ${folder}/limits.yaml replace 3/5s with 6/5s and save. Within seconds the log
   below says "another configuration serves", and X-RateLimit-Limit of the next message is 6
     curl -si -H "Authorization: Bearer $TOKEN" -d '{"text":"More"}' ${api}/v1/channels/busy/messages | grep -i limit
 
   ask what happens to a request, with the line of the file behind each limit
-    npm run -s weir -- explain POST /v1/channels/busy/messages config/demo/gateway.yaml
+    ${COMMANDS.weir} explain POST /v1/channels/busy/messages ${folder}/gateway.yaml
 
   watch a response arrive piece by piece, as the backend makes it
     curl -N ${api}/v1/ticks

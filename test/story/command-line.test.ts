@@ -80,7 +80,7 @@ describe('weir', () => {
   it.each([['--help'], ['-h']])('lists its commands for %s', async flag => {
     const { code, out, err } = await weir([flag]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    for (const command of ['serve', 'check', 'explain', 'schema']) {
+    for (const command of ['serve', 'check', 'explain', 'schema', 'demo']) {
       expect(out).toMatch(new RegExp(`^ {2}${command} `, 'm'));
     }
   });
@@ -90,7 +90,7 @@ describe('weir', () => {
     expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
   });
 
-  it.each([['serve'], ['check'], ['explain'], ['schema']])('says how %s is used', async command => {
+  it.each([['serve'], ['check'], ['explain'], ['schema'], ['demo']])('says how %s is used', async command => {
     const help = await weir([command, '--help']);
     expect(help).toMatchObject({ code: 0, err: '' });
     expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
@@ -99,7 +99,7 @@ describe('weir', () => {
   });
 
   it.each<[string[], string]>([
-    [[], 'weir: missing command: use serve, check, explain, schema'],
+    [[], 'weir: missing command: use serve, check, explain, schema, demo'],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],

@@ -17,8 +17,10 @@ interface Ended {
 /** Walks the flow as `npm run demo:flow` does. */
 function walk(...parameters: string[]): Promise<Ended> {
   return new Promise(resolve => {
-    const child = execFile(process.execPath, ['src/demo/flow.ts', ...parameters], (_error, output, errors) =>
-      resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+    const child = execFile(
+      process.execPath,
+      ['src/main.ts', 'demo', '--flow', ...parameters],
+      (_error, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
     );
   });
 }
@@ -73,12 +75,12 @@ it('the walk ends badly where a response is not what it should be', async () => 
   expect(output).toContain('Some responses were not as expected');
 });
 
-it.each([['--port', 'http'], ['--nonsense'], ['nonsense']])(
-  'the walk refuses %s %s and shows what it takes',
+it.each([['--port', 'http'], ['--nonsense'], ['nonsense'], ['--backend-port', '3001']])(
+  'the walk refuses %s %s and says where to look',
   async (...parameters) => {
     const { exitCode, errors } = await walk(...parameters.filter(parameter => parameter !== undefined));
     expect(exitCode).toBe(64);
-    expect(errors).toContain('--port N');
+    expect(errors).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
   },
 );
 

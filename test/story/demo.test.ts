@@ -20,7 +20,7 @@ class Demo {
   errors = '';
 
   constructor(...parameters: string[]) {
-    this.process = spawn(process.execPath, ['src/demo/main.ts', ...parameters]);
+    this.process = spawn(process.execPath, ['src/main.ts', 'demo', ...parameters]);
     this.#exit = once(this.process, 'close');
     this.process.stdout?.on('data', text => {
       this.output += text;
@@ -187,7 +187,7 @@ describe('the ports of the demo', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const demo = new Demo('--port', `${port}`);
     expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`port ${port} is taken: choose another one, or leave it out\n`);
+    expect(demo.errors).toBe(`weir demo: port ${port} is taken: choose another one, or leave it out\n`);
   });
 
   it('are all different, also where one part takes what is usual for another', async () => {
@@ -203,7 +203,7 @@ describe('the ports of the demo', () => {
     const port = `${await freePort()}`;
     const demo = new Demo('--port', port, '--backend-port', port);
     expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`port ${port} is given twice: each part needs its own\n`);
+    expect(demo.errors).toBe(`weir demo: port ${port} is given twice: each part needs its own\n`);
   });
 
   it('are free again when one part could not start', async () => {
@@ -226,11 +226,11 @@ describe('the ports of the demo', () => {
 
 describe('the command line of the demo', () => {
   it.each([['--port', 'http'], ['--port', '70000'], ['--nonsense'], ['nonsense']])(
-    'refuses %s %s and shows what it takes',
+    'refuses %s %s and says where to look',
     async (...parameters) => {
       const demo = new Demo(...parameters.filter(parameter => parameter !== undefined));
       expect(await demo.exitCode()).toBe(64);
-      expect(demo.errors).toContain('--admin-port N');
+      expect(demo.errors).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
     },
   );
 

@@ -1,40 +1,47 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { access, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../support/free-port.ts';
+import { CHECKOUT, copyCheckout, npmInstall, npmPack, USER_ENV } from '../support/packed.ts';
 import { waitFor } from '../support/wait.ts';
 
-const CHECKOUT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
+const DEMO_PROVIDER = 'oidc-provider';
 
 let directory: string;
-/** A copy of the checkout without what git ignores, with the installed packages linked in. */
+/** A copy of the checkout. */
 let tree: string;
-/** What `npm pack` made of it, unpacked. */
-let unpacked: string;
+let tarball: string;
+/** A folder in which only `npm install TARBALL` has run. */
+let home: string;
+/** The package there. */
+let installed: string;
 /** Names of the files in the package. */
 let files: string[];
 let manifest: Record<string, unknown>;
+/** The working tree's. */
+let working: Record<string, Record<string, string>>;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'weir-package-'));
   tree = join(directory, 'tree');
-  await copyFiles(tree);
-  await symlink(join(CHECKOUT, 'node_modules'), join(tree, 'node_modules'));
-  const tarball = await npmPack();
-  await run('tar', ['-xzf', tarball, '-C', directory]);
-  unpacked = join(directory, 'package');
-  files = (await run('tar', ['-tzf', tarball])).stdout
+  await copyCheckout(tree);
+  tarball = await npmPack(tree, directory);
+  home = join(directory, 'home');
+  await npmInstall(tarball, home);
+  installed = join(home, 'node_modules/weir-gateway');
+  const listed = await run('tar', ['-tzf', tarball]);
+  files = listed.stdout
     .trim()
     .split('\n')
     .map(name => name.replace('package/', ''));
-  manifest = JSON.parse(await readFile(join(unpacked, 'package.json'), 'utf8'));
-});
+  manifest = await readJson(join(installed, 'package.json'));
+  working = await readJson(join(CHECKOUT, 'package.json'));
+}, 180_000);
 
 afterAll(() => rm(directory, { recursive: true }));
 
@@ -44,73 +51,84 @@ describe('the package', () => {
       expect.arrayContaining([
         'dist/main.js',
         'config/gateway.yaml',
+        'config/demo/gateway.yaml',
+        'systemd/weir.service',
         'README.md',
         'docs/operations.md',
         'LICENSE',
         'CHANGELOG.md',
+        'UPGRADE.md',
         'SECURITY.md',
       ]),
     );
   });
 
-  it.each(['gateway', 'limits'])('holds the JSON Schema that its %s.yaml names', async name => {
-    const yaml = await readFile(join(unpacked, `config/${name}.yaml`), 'utf8');
-    const [, named = ''] = /^# yaml-language-server: \$schema=(\S+)$/m.exec(yaml) ?? [];
-    const schema = JSON.parse(await readFile(join(unpacked, 'config', named), 'utf8'));
-    expect(schema.$id).toBe(named);
-    await linkDependencies();
-    const printed = await run('node', [join(unpacked, 'dist/main.js'), 'schema', name]);
-    expect(schema).toEqual(JSON.parse(printed.stdout));
-  });
-
-  it('holds no source, test, tool or demo', () => {
-    expect(files.filter(name => /^(src|test|bench|scripts|lint)\/|demo|\.ts$/.test(name))).toEqual([]);
-  });
-
-  it('names what it needs to run and nothing else', async () => {
-    const working = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
-    expect(manifest['dependencies']).toEqual(working.dependencies);
-    for (const key of ['devDependencies', 'optionalDependencies', 'scripts', 'private']) {
-      expect(manifest).not.toHaveProperty(key);
-    }
-  });
-
-  it('imports no development dependency, such as the provider of the demo', async () => {
-    const { devDependencies } = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
-    expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(['oidc-provider', 'jose']));
+  it('holds the types of each script, and a source map with its source', async () => {
     const scripts = files.filter(name => name.endsWith('.js'));
-    const sources = await Promise.all(scripts.map(name => readFile(join(unpacked, name), 'utf8')));
-    const imported = sources.flatMap(source =>
-      Array.from(source.matchAll(/(?:from|import|import\() ?'([^'.][^']*)'/g), ([, name = '']) => name),
-    );
-    const packages = new Set(imported.filter(name => !name.startsWith('node:')));
-    expect(packages).toContain('openid-client');
-    expect([...packages].filter(name => !Object.hasOwn(manifest['dependencies'] ?? {}, name))).toEqual([]);
+    expect(scripts.length).toBeGreaterThan(100);
+    const types = scripts.map(name => name.replace(/js$/, 'd.ts'));
+    expect(files).toEqual(expect.arrayContaining([...types, ...scripts.map(name => `${name}.map`)]));
+    const map = await readJson(join(installed, 'dist/main.js.map'));
+    expect(map['sourcesContent']).toEqual([await readFile(join(CHECKOUT, 'src/main.ts'), 'utf8')]);
+  });
+
+  it.each(['gateway', 'limits'])('holds the JSON Schema that its %s.yaml names', async name => {
+    const yaml = await readFile(join(installed, `config/${name}.yaml`), 'utf8');
+    const [, named = ''] = /^# yaml-language-server: \$schema=(\S+)$/m.exec(yaml) ?? [];
+    const schema = await readJson(join(installed, 'config', named));
+    expect(schema['$id']).toBe(named);
+    expect(schema).toEqual(JSON.parse((await npx('schema', name)).stdout));
+  });
+
+  it('holds no source, test or tool', () => {
+    const inside = /^(src|test|bench|scripts|lint)\/|(?<!\.d)\.ts$/;
+    expect(files.filter(name => inside.test(name))).toEqual([]);
+  });
+
+  it('names what it needs to run, the provider of the demo as optional, and nothing else', () => {
+    expect(manifest['dependencies']).toEqual(working['dependencies']);
+    const version = working['devDependencies']?.[DEMO_PROVIDER];
+    expect(manifest['optionalDependencies']).toEqual({ [DEMO_PROVIDER]: version });
+    for (const key of ['devDependencies', 'scripts', 'private']) expect(manifest).not.toHaveProperty(key);
+  });
+
+  it('imports those packages only, and the optional one in the demo alone', async () => {
+    const scripts = files.filter(name => name.endsWith('.js'));
+    const gateway = await importedBy(scripts.filter(name => !name.startsWith('dist/demo/')));
+    expect(gateway).toContain('openid-client');
+    expect(gateway.filter(name => !Object.hasOwn(working['dependencies'] ?? {}, name))).toEqual([]);
+    expect(await importedBy(scripts.filter(name => name.startsWith('dist/demo/')))).toEqual([DEMO_PROVIDER]);
   });
 
   it('has the name under which the registry knows it', async () => {
-    const lock = JSON.parse(await readFile(join(CHECKOUT, 'package-lock.json'), 'utf8'));
-    const names = [manifest['name'], lock.name, lock.packages[''].name];
-    expect(names).toEqual(['weir-gateway', 'weir-gateway', 'weir-gateway']);
+    const lock = await readJson(join(CHECKOUT, 'package-lock.json'));
+    expect([manifest['name'], lock['name']]).toEqual(['weir-gateway', 'weir-gateway']);
     const contributing = await readFile(join(CHECKOUT, 'CONTRIBUTING.md'), 'utf8');
     expect(contributing).toContain('npm publish weir-gateway-X.Y.Z.tgz');
   });
 
   it('has an executable of the name weir', async () => {
     expect(manifest['bin']).toEqual({ weir: 'dist/main.js' });
-    expect((await stat(join(unpacked, 'dist/main.js'))).mode & 0o111).toBe(0o111);
+    expect((await stat(join(installed, 'dist/main.js'))).mode & 0o111).toBe(0o111);
+  });
+});
+
+describe('the package, installed by npm in an empty folder', () => {
+  it('brings no Node.js and takes less than 30 MB', async () => {
+    const entries = await readdir(join(home, 'node_modules'), { recursive: true, withFileTypes: true });
+    expect(entries.filter(({ name }) => name.startsWith('node-linux'))).toEqual([]);
+    const regular = entries.filter(entry => entry.isFile());
+    const sizes = await Promise.all(
+      regular.map(async ({ parentPath, name }) => stat(join(parentPath, name))),
+    );
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(30e6);
   });
 
-  it('runs with its dependencies alone', async () => {
-    await linkDependencies();
-    const version = await run('node', [join(unpacked, 'dist/main.js'), '--version']);
-    expect(version.stdout).toContain(String(manifest['version']));
-    const schema = await run('node', [join(unpacked, 'dist/main.js'), 'schema']);
-    expect(JSON.parse(schema.stdout)).toHaveProperty('properties');
+  it('says its version', async () => {
+    expect((await npx('--version')).stdout).toBe(`weir ${manifest['version']}\n`);
   });
 
-  it('serves with its dependencies alone, and asks for tokens', async () => {
-    await linkDependencies();
+  it('serves with npx, and asks for tokens', async () => {
     const port = await freePort();
     const provider = {
       issuer: 'http://127.0.0.1:1',
@@ -124,16 +142,22 @@ describe('the package', () => {
       upstreams: { api: { url: 'http://127.0.0.1:1' } },
       routes: [{ path: '/**', upstream: 'api' }],
     };
-    const file = join(directory, 'gateway.yaml');
-    await writeFile(file, JSON.stringify(config));
-    const gateway = spawn('node', [join(unpacked, 'dist/main.js'), 'serve', '--config', file]);
-    onTestFinished(() => void gateway.kill('SIGKILL'));
-    let log = '';
-    gateway.stdout.on('data', text => {
-      log += text;
-    });
-    await waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
+    await writeFile(join(home, 'gateway.yaml'), JSON.stringify(config));
+    const gateway = start('npx', ['weir', 'serve'], { cwd: home, env: USER_ENV });
+    await gateway.listening();
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(401);
+  });
+
+  it('shows a whole sign-in with the demo', async () => {
+    expect((await npx('demo', '--flow')).stdout).toContain('Every response was as expected.');
+  });
+
+  it('says how to get the provider of the demo where npm left it out', async () => {
+    const [present, absent] = [DEMO_PROVIDER, 'absent'].map(name => join(home, 'node_modules', name));
+    await rename(`${present}`, `${absent}`);
+    onTestFinished(() => rename(`${absent}`, `${present}`));
+    const stderr = expect.stringMatching(/^weir demo: .+: npm install oidc-provider$/m);
+    await expect(npx('demo')).rejects.toMatchObject({ code: 1, stderr });
   });
 });
 
@@ -141,29 +165,21 @@ describe('the line that the documents give to a supervisor', () => {
   it.each([
     ['README.md', /^node (node_modules\/weir-gateway\/.*)$/m],
     ['README.md', /^node (src\/.*)$/m],
-    ['docs/operations.md', /^ExecStart=\/usr\/bin\/node (\/opt\/weir\/.*)$/m],
-    ['docs/operations.md', /^In a container: `CMD \["node", "(.*)"\]`\.$/m],
+    ['systemd/weir.service', /^ExecStart=\/usr\/bin\/node (\/opt\/weir\/.*)$/m],
   ])('of %s, %s, starts a gateway that SIGTERM ends with exit code 0', async (document, line) => {
     const [, words = ''] = line.exec(await readFile(join(CHECKOUT, document), 'utf8')) ?? [];
-    const [program = '', ...rest] = words.split(/ |", "/);
+    const [program = '', ...rest] = words.split(' ');
     expect(rest).toEqual(['serve', '/etc/weir/gateway.yaml']);
-    await linkDependencies();
-    const installed = join(directory, 'opt');
-    await mkdir(join(installed, 'node_modules'), { recursive: true });
-    await symlink(unpacked, join(installed, 'node_modules/weir-gateway')).catch(() => undefined);
     const file = join(directory, 'idle.yaml');
     await writeFile(file, 'listen: { http: "127.0.0.1:0", admin: off }\nupstreams: {}\nroutes: []\n');
-    const cwd = program.startsWith('src/') ? CHECKOUT : installed;
-    const gateway = spawn('node', [program.replace('/opt/weir', installed), 'serve', file], { cwd });
-    onTestFinished(() => void gateway.kill('SIGKILL'));
-    const ended = once(gateway, 'close');
-    let log = '';
-    gateway.stdout.on('data', text => {
-      log += text;
+    const cwd = program.startsWith('src/') ? CHECKOUT : home;
+    const gateway = start('node', [program.replace('/opt/weir', home), 'serve', file], {
+      cwd,
+      env: USER_ENV,
     });
-    await waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
-    gateway.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
+    await gateway.listening();
+    gateway.process.kill('SIGTERM');
+    expect(await gateway.ended).toEqual([0, null]);
   });
 });
 
@@ -174,10 +190,43 @@ describe('packing', () => {
 
   it('leaves it as it was when the build fails', async () => {
     await writeFile(join(tree, 'src/broken.ts'), `export const broken: number = 'text';\n`);
-    await expect(npmPack()).rejects.toMatchObject({ stdout: expect.stringContaining('src/broken.ts') });
+    await expect(npmPack(tree, directory)).rejects.toMatchObject({
+      stdout: expect.stringContaining('src/broken.ts'),
+    });
     await expectManifestUntouched();
   });
 });
+
+/** Starts a program in a process group of its own, which ends with the test. */
+function start(program: string, args: string[], where: { cwd: string; env: typeof USER_ENV }) {
+  const process_ = spawn(program, args, { ...where, detached: true });
+  const ended = once(process_, 'close');
+  onTestFinished(() => {
+    try {
+      process.kill(-(process_.pid ?? 0), 'SIGKILL');
+    } catch {} // It has ended.
+  });
+  let log = '';
+  process_.stdout.on('data', text => {
+    log += text;
+  });
+  const listening = () => waitFor('the gateway listens', () => log.includes('"msg":"listening"'), 20_000);
+  return { process: process_, ended, listening };
+}
+
+/** Runs `npx weir` where the package is installed. */
+function npx(...words: string[]): Promise<{ stdout: string; stderr: string }> {
+  return run('npx', ['weir', ...words], { cwd: home, env: USER_ENV });
+}
+
+/** The packages that these scripts of the package import, in order. */
+async function importedBy(names: readonly string[]): Promise<string[]> {
+  const sources = await Promise.all(names.map(name => readFile(join(installed, name), 'utf8')));
+  const imported = sources.flatMap(source =>
+    Array.from(source.matchAll(/(?:from|import|import\() ?'([^'.][^']*)'/g), ([, name = '']) => name),
+  );
+  return [...new Set(imported.filter(name => !name.startsWith('node:')))].sort();
+}
 
 async function expectManifestUntouched(): Promise<void> {
   expect(await readFile(join(tree, 'package.json'), 'utf8')).toBe(
@@ -186,35 +235,6 @@ async function expectManifestUntouched(): Promise<void> {
   await expect(access(join(tree, 'package.working.json'))).rejects.toThrow('ENOENT');
 }
 
-/** All files that git tracks or would take, as they are now. */
-async function copyFiles(target: string): Promise<void> {
-  const names = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
-  const listed = execFileSync('git', names, { cwd: CHECKOUT, encoding: 'utf8' }).split('\0');
-  for (const name of listed.filter(
-    listedName => existsSync(join(CHECKOUT, listedName)) && listedName !== '',
-  )) {
-    await mkdir(dirname(join(target, name)), { recursive: true });
-    await cp(join(CHECKOUT, name), join(target, name));
-  }
-}
-
-/** Packs the tree and returns the tarball's path. */
-async function npmPack(): Promise<string> {
-  // What the npm that runs the tests tells its scripts would point the inner one at this checkout.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
-  const { stdout } = await run(
-    'npm',
-    ['pack', '--silent', '--foreground-scripts', '--pack-destination', directory],
-    { cwd: tree, env },
-  );
-  return join(directory, stdout.trim().split('\n').at(-1) ?? '');
-}
-
-/** Links the packages that the manifest names, and no other, into the unpacked package. */
-async function linkDependencies(): Promise<void> {
-  for (const name of Object.keys(manifest['dependencies'] ?? {})) {
-    await mkdir(dirname(join(unpacked, 'node_modules', name)), { recursive: true });
-    const link = join(unpacked, 'node_modules', name);
-    if (!existsSync(link)) await symlink(join(CHECKOUT, 'node_modules', name), link);
-  }
+async function readJson<T = Record<string, unknown>>(path: string): Promise<T> {
+  return JSON.parse(await readFile(path, 'utf8'));
 }

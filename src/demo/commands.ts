@@ -1,0 +1,18 @@
+import { relative, resolve } from 'node:path';
+
+const FOLDER = resolve(import.meta.dirname, '../../config/demo');
+const FROM_SOURCES = import.meta.filename.endsWith('.ts');
+
+/** The gateway's configuration. */
+export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
+
+/** The folder of the configuration, as a reader in the working directory writes it. */
+export function demoFolder(): string {
+  const short = relative(process.cwd(), FOLDER);
+  return short.startsWith('..') ? FOLDER : short;
+}
+
+/** What the reader types: npm runs the sources in a checkout, npx the installed package. */
+export const COMMANDS = FROM_SOURCES
+  ? { flow: 'npm run demo:flow', flowWith: 'npm run demo:flow --', weir: 'npm run -s weir --' }
+  : { flow: 'npx weir demo --flow', flowWith: 'npx weir demo --flow', weir: 'npx weir' };

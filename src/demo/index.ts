@@ -1,0 +1,3 @@
+export { type AskedPorts, USUAL_PORTS } from './ports.ts';
+export { runDemo } from './run-demo.ts';
+export { runFlow } from './run-flow.ts';
