@@ -7,6 +7,8 @@ export interface FlowOwner {
   drained(flow: Flow): void;
   /** Its source has sent a Close frame, which has passed. */
   closePassed(): void;
+  /** The frame of `closeWith` has gone out: nothing more of its source is needed. */
+  lastSent(flow: Flow): void;
   /** Its source has sent what is no frame; it has ended. */
   faulty(flow: Flow): void;
   /** Its source has closed its direction, which was passed on. */
@@ -44,6 +46,11 @@ export class Flow implements ByteSink {
   /** What its source sent that is no frame. */
   get fault(): string | null {
     return this.#frames.fault;
+  }
+
+  /** Whether nothing passes any more. */
+  get over(): boolean {
+    return this.#over;
   }
 
   start(): void {
@@ -111,5 +118,6 @@ export class Flow implements ByteSink {
     if (this.#last !== null) this.#to.write(this.#last);
     this.stop();
     this.#to.end();
+    this.#owner.lastSent(this);
   }
 }

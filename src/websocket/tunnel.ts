@@ -2,7 +2,10 @@ import type { ByteStream } from '../core/index.ts';
 import { CloseCode, closeFrame } from './close-frame.ts';
 import { Flow, type FlowOwner } from './frame-flow.ts';
 
-/** How long both ends have to close once the WebSocket ends; then they are cut. */
+/**
+ * How long both ends have to close once the WebSocket ends; then they are cut. An end that got a Close may be silent for as long: it
+ * may first finish a message (RFC 6455, 5.5.1).
+ */
 const CLOSING_MS = 5_000;
 
 export interface TunnelOptions {
@@ -59,8 +62,7 @@ export class Tunnel implements FlowOwner {
   finish(code: CloseCode, reason: string): void {
     if (this.#closing) return;
     this.#ends('gateway');
-    this.toClient.closeWith(closeFrame(code, reason, null));
-    this.toUpstream.closeWith(closeFrame(code, reason, this.#options.mask()));
+    this.#closeBoth(code, reason);
   }
 
   /** Checks whether something has taken too long. */
@@ -70,29 +72,35 @@ export class Tunnel implements FlowOwner {
     if (Number.isNaN(this.#sinceMs) || (!this.#closing && passed !== this.#passed)) this.#sinceMs = nowMs;
     this.#passed = passed;
     const waitedMs = nowMs - this.#sinceMs;
-    if (this.#closing && waitedMs >= CLOSING_MS) this.#cut();
-    else if (!this.#closing && waitedMs >= this.#options.idleMs) this.finish(CloseCode.goingAway, 'idle');
+    if (this.#closing) {
+      if (waitedMs >= CLOSING_MS) this.#cut();
+    } else if (this.#halfClosed && waitedMs >= CLOSING_MS) {
+      this.#ends('closed');
+      this.#closeBoth(CloseCode.goingAway, 'no Close came back');
+    } else if (waitedMs >= this.#options.idleMs) this.finish(CloseCode.goingAway, 'idle');
   }
 
   drained(flow: Flow): void {
-    (flow === this.toUpstream ? this.toClient : this.toUpstream).unblock();
+    this.#reverseOf(flow).unblock();
   }
 
   closePassed(): void {
     if (this.toClient.saidClose && this.toUpstream.saidClose) this.#ends('closed');
   }
 
+  /**
+   * The sender gets a Close behind the frame that is passing to it. The receiver has part of what its sender did not mean: it gets no
+   * Close, which would make that look whole, and is cut as soon as it need not finish that frame.
+   */
   faulty(flow: Flow): void {
     this.#ends('fault');
-    const frame = [CloseCode.protocolError, 'not a WebSocket frame'] as const;
-    // The receiver has part of what its sender did not mean: it gets no Close, which would make that look whole.
-    if (flow === this.toUpstream) {
-      this.toClient.closeWith(closeFrame(...frame, null));
-      this.#upstream.destroy();
-    } else {
-      this.toUpstream.closeWith(closeFrame(...frame, this.#options.mask()));
-      this.#client.destroy();
-    }
+    const back = this.#reverseOf(flow);
+    if (back.over) this.#sourceOf(back).destroy();
+    else this.#close(back, CloseCode.protocolError, 'not a WebSocket frame');
+  }
+
+  lastSent(flow: Flow): void {
+    if (this.#reverseOf(flow).fault !== null) this.#sourceOf(flow).destroy();
   }
 
   sourceEnded(flow: Flow): void {
@@ -107,6 +115,29 @@ export class Tunnel implements FlowOwner {
       this.#upstream.endSoon();
     } else this.toUpstream.stop();
     if (++this.#gone === 2) this.#options.over(this);
+  }
+
+  /** One end has sent a Close, and the other has yet to. */
+  get #halfClosed(): boolean {
+    return this.toClient.saidClose || this.toUpstream.saidClose;
+  }
+
+  #reverseOf(flow: Flow): Flow {
+    return flow === this.toUpstream ? this.toClient : this.toUpstream;
+  }
+
+  #sourceOf(flow: Flow): ByteStream {
+    return flow === this.toUpstream ? this.#client : this.#upstream;
+  }
+
+  /** A flow that has ended takes no further Close. */
+  #closeBoth(code: CloseCode, reason: string): void {
+    this.#close(this.toClient, code, reason);
+    this.#close(this.toUpstream, code, reason);
+  }
+
+  #close(flow: Flow, code: CloseCode, reason: string): void {
+    flow.closeWith(closeFrame(code, reason, flow === this.toClient ? null : this.#options.mask()));
   }
 
   #endBy(flow: Flow): TunnelEnd {

@@ -13,6 +13,7 @@ function open() {
   const owner: FlowOwner = {
     drained: () => void heard.push('drained'),
     closePassed: () => void heard.push('close passed'),
+    lastSent: () => void heard.push('last sent'),
     faulty: () => void heard.push('faulty'),
     sourceEnded: () => void heard.push('source ended'),
     sourceGone: () => void heard.push('source gone'),

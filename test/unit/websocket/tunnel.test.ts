@@ -114,14 +114,35 @@ describe('where nothing passes', () => {
     expect(parts.tunnel.end).toBe('gateway');
   });
 
-  test('behind the Close of one end alone, that end gets one of the gateway and the other no second one', () => {
-    const { client, upstream, tunnel } = open();
+  test('for five seconds behind the Close of one end alone, that end gets one of the gateway and the other no second one', () => {
+    const parts = open();
+    const { client, upstream, tunnel } = parts;
     client.bring(FROM_CLIENT.close);
-    expect(tunnel.end).toBe('open');
     tunnel.sweep(1);
-    tunnel.sweep(1 + IDLE_MS);
-    expect(client.written).toEqual(closeFrame(CloseCode.goingAway, 'idle', null));
+    tunnel.sweep(CLOSING_MS);
+    expect([tunnel.end, client.written]).toEqual(['open', NOTHING]);
+    tunnel.sweep(1 + CLOSING_MS);
+    expect(tunnel.end).toBe('closed');
+    expect(client.written).toEqual(closeFrame(CloseCode.goingAway, 'no Close came back', null));
     expect(upstream.written).toEqual(FROM_CLIENT.close);
+    tunnel.sweep(2 + CLOSING_MS);
+    tunnel.sweep(2 + 2 * CLOSING_MS);
+    expect(states(parts)).toEqual(['destroyed', 'destroyed']);
+  });
+
+  test('behind the Close of the upstream alone, what the client still sends begins those five seconds anew', () => {
+    const { client, upstream, tunnel } = open();
+    upstream.bring(FROM_UPSTREAM.close);
+    tunnel.sweep(1);
+    client.bring(FROM_CLIENT.hello);
+    tunnel.sweep(CLOSING_MS);
+    tunnel.sweep(2 * CLOSING_MS - 1);
+    expect(tunnel.end).toBe('open');
+    tunnel.sweep(2 * CLOSING_MS);
+    expect(tunnel.end).toBe('closed');
+    const answer = closeFrame(CloseCode.goingAway, 'no Close came back', MASK);
+    expect(upstream.written).toEqual(Buffer.concat([FROM_CLIENT.hello, answer]));
+    expect(client.written).toEqual(FROM_UPSTREAM.close);
   });
 });
 
@@ -241,6 +262,37 @@ describe('what is no frame', () => {
     expect(client.written).toEqual(closeFrame(...NO_FRAME, null));
     expect(states(parts)).toEqual(['ended', 'destroyed']);
     expect(tunnel.end).toBe('fault');
+  });
+
+  test('from the client is answered behind the frame that is passing to it, and cuts the upstream only then', () => {
+    const parts = open();
+    const { client, upstream, tunnel } = parts;
+    upstream.bring(FROM_UPSTREAM.hello.subarray(0, 3));
+    client.bring(frame('x'));
+    expect(states(parts)).toEqual(['open', 'open']);
+    upstream.bring(Buffer.concat([FROM_UPSTREAM.hello.subarray(3), FROM_UPSTREAM.hello]));
+    expect(client.written).toEqual(Buffer.concat([FROM_UPSTREAM.hello, closeFrame(...NO_FRAME, null)]));
+    expect(states(parts)).toEqual(['ended', 'destroyed']);
+    expect([upstream.written, tunnel.end]).toEqual([NOTHING, 'fault']);
+  });
+
+  test('from the client cuts both after five seconds where the upstream never ends its frame', () => {
+    const parts = open();
+    const { client, upstream, tunnel } = parts;
+    upstream.bring(FROM_UPSTREAM.hello.subarray(0, 3));
+    client.bring(frame('x'));
+    tunnel.sweep(0);
+    tunnel.sweep(CLOSING_MS);
+    expect(states(parts)).toEqual(['destroyed', 'destroyed']);
+    expect(client.written).toEqual(FROM_UPSTREAM.hello.subarray(0, 3));
+  });
+
+  test('from the client cuts the upstream at once where that has said Close', () => {
+    const parts = open();
+    parts.upstream.bring(FROM_UPSTREAM.close);
+    parts.client.bring(frame('x'));
+    expect(states(parts)).toEqual(['open', 'destroyed']);
+    expect(parts.client.written).toEqual(FROM_UPSTREAM.close);
   });
 
   test('from the upstream is answered to it with a masked 1002, and cuts the client', () => {
