@@ -137,10 +137,11 @@ class RunningApp implements App {
       clock: this.#clock,
       log: this.#log,
       logging: first.log,
+      labels: first.labels,
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
     });
-    return this.#follows(observation, (part, next) => part.use(next.snapshot.log));
+    return this.#follows(observation, (part, next) => part.use(next.snapshot.log, next.snapshot.labels));
   }
 
   #makeGenerations(first: Snapshot): Generations {

@@ -1,4 +1,5 @@
 import { didYouMean } from '../config/index.ts';
+import { readVersion } from '../core/index.ts';
 import { check } from './check.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { demo } from './demo.ts';
@@ -6,7 +7,6 @@ import { ExitCode } from './exit-code.ts';
 import { explain } from './explain/index.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
-import { readVersion } from './version.ts';
 
 export type { CommandOutput } from './command.ts';
 

@@ -1,11 +1,11 @@
 import { type App, startApp } from '../app.ts';
 import { formatDiagnostic, formatHostPort, type LoadedConfig } from '../config/index.ts';
-import { systemClock } from '../core/index.ts';
+import { readVersion, systemClock } from '../core/index.ts';
 import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';
 import type { CommandOutput } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { listenForStop } from './stop-signals.ts';
-import { readVersion } from './version.ts';
+
 import { whyNotStarted } from './why-not-started.ts';
 
 /**

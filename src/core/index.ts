@@ -36,6 +36,7 @@ export type {
   FlawedKey,
   HandshakeOutcome,
   Http2Fault,
+  InvalidReason,
   LimitListener,
   Outcome,
   Protocol,
@@ -44,6 +45,8 @@ export type {
   RedeemOutcome,
   ReloadListener,
   RestrictionEvent,
+  RestrictionReason,
+  SignatureAlgorithm,
   SignInListener,
   StoreFailure,
   StoreListener,
@@ -58,3 +61,4 @@ export { type Listed, Roster } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
 export { StallTimer } from './stall-timer.ts';
 export { TwoGenerations } from './two-generations.ts';
+export { readVersion } from './version.ts';

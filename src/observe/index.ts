@@ -1,3 +1,3 @@
 export { type Logger, type LoggingOptions, makeLogger, standardOutput } from './log/index.ts';
-export type { CertificateView } from './metrics/index.ts';
+export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';

@@ -26,6 +26,7 @@ import {
   type ConnectionGauges,
   ConnectionMetrics,
   IdentityMetrics,
+  type LabelModel,
   LimitMetrics,
   Metrics,
   observeCertificates,
@@ -40,6 +41,7 @@ export interface ObservationOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly logging: LoggingOptions;
+  readonly labels: LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
   /** Also hears of reloads, before metrics and the log. */
@@ -63,28 +65,41 @@ export class Observation {
   readonly reloads: ReloadListener;
   readonly proxies: ProxyListener;
   readonly #metrics = new Metrics();
+  readonly #connectionMetrics: ConnectionMetrics;
+  readonly #identityMetrics: IdentityMetrics;
   readonly #limitMetrics: LimitMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
 
-  constructor({ clock, log, logging, sharesStore, reloadRecord }: ObservationOptions) {
+  constructor({ clock, log, logging, labels, sharesStore, reloadRecord }: ObservationOptions) {
     const { registry } = this.#metrics;
     this.#logging = new Logging(log, logging, clock);
+    this.#connectionMetrics = new ConnectionMetrics(registry);
+    this.#identityMetrics = new IdentityMetrics(registry);
     this.#limitMetrics = new LimitMetrics(registry);
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = fanOut(EXCHANGE, [this.#metrics, new FaultLog(log), accessLog]);
-    this.connections = fanOut(CONNECTIONS, [new ConnectionMetrics(registry), new ConnectionLog(log, clock)]);
-    this.identity = fanOut(IDENTITY, [new IdentityMetrics(registry), new IdentityLog(log, clock)]);
+    this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock)]);
+    this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock)]);
     this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);
     this.store = fanOut(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log)]);
     this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
     this.proxies = new ProxyLog(log);
+    this.#prepare(labels);
   }
 
   /** Follows the configuration. */
-  use(logging: LoggingOptions): void {
+  use(logging: LoggingOptions, labels: LabelModel): void {
     this.#logging.use(logging);
+    this.#prepare(labels);
+  }
+
+  #prepare(labels: LabelModel): void {
+    this.#metrics.use(labels);
+    this.#connectionMetrics.use(labels);
+    this.#identityMetrics.use(labels);
+    this.#limitMetrics.use(labels);
   }
 
   /** Registers what is read at each scrape. */

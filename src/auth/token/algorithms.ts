@@ -1,4 +1,5 @@
 import { constants, type KeyObject, type SigningOptions, verify } from 'node:crypto';
+import type { SignatureAlgorithm } from '../../core/index.ts';
 
 /**
  * The accepted signature algorithms, asymmetric ones only (RFC 7518, 3.1; RFC 8037; RFC 9864). If HS256 were accepted,
@@ -49,7 +50,7 @@ const ALGORITHMS = {
   EdDSA: eddsa('Ed25519', 'Ed448'),
   Ed25519: eddsa('Ed25519'),
   Ed448: eddsa('Ed448'),
-};
+} satisfies Readonly<Record<SignatureAlgorithm, Scheme>>;
 
 /** Names are case-sensitive (RFC 7515, 4.1.1). */
 export function isAlgorithm(name: unknown): name is Algorithm {

@@ -3,6 +3,7 @@ import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { ForwardRoute, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { compileIdentity } from './compile-identity.ts';
+import { compileLabels } from './compile-labels.ts';
 import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { certificateFields, compileListen } from './compile-listen.ts';
 import { compileRoute } from './compile-route.ts';
@@ -47,13 +48,15 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const compiledLimits = compileLimits(limits);
+  const listen = compileListen(config.listen, listenerTls);
+  const identity = provider === null ? null : compileIdentity(config, limits, provider);
   return {
     routes,
     limitRoutes: compiledLimits.routes,
     snapshot: {
       generation,
       hash,
-      listen: compileListen(config.listen, listenerTls),
+      listen,
       trustedProxies: new AddressSet(config.trusted_proxies),
       forwarding: new ForwardingRules({
         ...config.forwarding_headers,
@@ -68,12 +71,21 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       limits: compiledLimits.model,
       store: sources.store,
       cors: corsRules(config.cors),
-      identity: provider === null ? null : compileIdentity(config, limits, provider),
+      identity,
       timeouts: timeoutsOf(config),
       caps: capsOf(config),
       http2: http2Of(config),
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
       log: { level: config.log.level, access: config.log.access, pseudonymKey },
+      labels: compileLabels({
+        listen,
+        upstreams: upstreams.keys(),
+        routes,
+        limits: compiledLimits.model,
+        limitRoutes: compiledLimits.routes,
+        identity: identity && { hasBots: identity.accessTokens.bots !== null },
+        routeDurations: config.metrics.route_durations,
+      }),
     },
   };
 }

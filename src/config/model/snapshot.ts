@@ -1,4 +1,5 @@
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
+import type { LabelModel } from '../../observe/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } from './bounds-model.ts';
 import type { IdentityModel } from './identity-model.ts';
@@ -35,4 +36,5 @@ export interface Snapshot {
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;
+  readonly labels: LabelModel;
 }

@@ -1,3 +1,34 @@
+/** Why a token is refused: a closed list, so it can be a metric label. Never shown to the client. */
+export type InvalidReason =
+  /** The scheme is not one of those configured. */
+  | 'scheme'
+  /** Nothing follows the scheme. */
+  | 'credentials'
+  /** Longer than any token may be. */
+  | 'length'
+  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
+  | 'malformed'
+  /** `alg` is not asymmetric, or does not fit the key that `kid` names. */
+  | 'algorithm'
+  /** Has a `crit` header, which demands an extension; the gateway supports none. */
+  | 'critical'
+  /** A required claim is missing or of the wrong type. */
+  | 'claim'
+  | 'issuer'
+  | 'audience'
+  | 'expired'
+  | 'not_yet_valid'
+  /** Issued before a not-before mark. */
+  | 'not_before'
+  /** An ID, refresh or logout token. */
+  | 'token_kind'
+  /** Signed by a key that is not in the issuer's key set. */
+  | 'unknown_key'
+  | 'signature';
+
+/** The signature algorithms that are accepted, by their names in a token's `alg`. */
+export type SignatureAlgorithm = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}` | 'EdDSA' | 'Ed25519' | 'Ed448';
+
 /** A key that an issuer publishes for signatures and that is left out because it cannot or must not verify any. */
 export interface FlawedKey {
   /** `kid`, its first 100 characters; null: it has none. */
@@ -10,13 +41,13 @@ export interface FlawedKey {
 export interface AuthListener {
   /** A token was found among those already verified. */
   tokenKnown(): void;
-  /** A signature was checked. `algorithm` is one of a short list. */
-  signatureChecked(algorithm: string, good: boolean): void;
+  /** A signature was checked. */
+  signatureChecked(algorithm: SignatureAlgorithm, good: boolean): void;
   /**
-   * A token was refused, perhaps because it was remembered as bad. `reason` is one of a closed list, fit for a metric's label;
-   * `claim` names the claim that is missing or of the wrong type, if that is the reason.
+   * A token was refused, perhaps because it was remembered as bad. `claim` names the claim that is missing or of the wrong type,
+   * if that is the reason.
    */
-  tokenRefused(reason: string, claim: string | null): void;
+  tokenRefused(reason: InvalidReason, claim: string | null): void;
   /** A token could not be judged because its key is not known yet. */
   tokenUndecided(): void;
   /** A signature was not checked because the address has used up its budget of failed verifications. */

@@ -1,4 +1,4 @@
-export type { AuthListener, FlawedKey } from './auth-listener.ts';
+export type { AuthListener, FlawedKey, InvalidReason, SignatureAlgorithm } from './auth-listener.ts';
 export type {
   ConnectionListener,
   HandshakeOutcome,
@@ -13,7 +13,7 @@ export type {
   Protocol,
   TokenRefusal,
 } from './events.ts';
-export type { DecisionEvent, LimitListener, RestrictionEvent } from './limit-listener.ts';
+export type { DecisionEvent, LimitListener, RestrictionEvent, RestrictionReason } from './limit-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';
 export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

@@ -9,10 +9,13 @@ export interface DecisionEvent {
   readonly nearLimit: boolean;
 }
 
+/** Why something is restricted, by its key in limits.yaml. */
+export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals';
+
 /** A temporary refusal. Metrics use its kind and reason only. */
 export interface RestrictionEvent {
   readonly kind: 'address' | 'principal' | 'webhook';
-  readonly reason: string;
+  readonly reason: RestrictionReason;
   /** The address or principal: for the log. */
   readonly key: string;
   readonly untilEpochMs: number;

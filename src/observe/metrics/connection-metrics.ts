@@ -1,8 +1,11 @@
 import type { Registry } from 'prom-client';
 import type { ConnectionListener, HandshakeOutcome, Http2Fault, ProxyHeaderFault } from '../../core/index.ts';
+import type { LabelModel } from './label-model.ts';
+import { HANDSHAKE_OUTCOMES, HTTP2_FAULTS, PROXY_HEADER_FAULTS } from './label-values.ts';
+import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
-const PROXY_HEADER_FAULTS = {
+const HEADERS_REFUSED = {
   name: 'weir_proxy_header_faults_total',
   help: 'Connections closed because of their PROXY header, by reason: untrusted_peer, missing, broken, late.',
   labelNames: ['reason'],
@@ -14,7 +17,7 @@ const HANDSHAKES = {
   labelNames: ['listener', 'outcome'],
 } as const;
 
-const HTTP2_FAULTS = {
+const HTTP2_CLOSED = {
   name: 'weir_http2_faults_total',
   help: 'Connections over HTTP/2 closed because of what their client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
   labelNames: ['reason'],
@@ -28,9 +31,17 @@ export class ConnectionMetrics implements ConnectionListener {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#proxyHeaderFaults = tallyCounter({ ...PROXY_HEADER_FAULTS, registers });
+    this.#proxyHeaderFaults = tallyCounter({ ...HEADERS_REFUSED, registers });
     this.#handshakes = tallyCounter({ ...HANDSHAKES, registers });
-    this.#http2Faults = tallyCounter({ ...HTTP2_FAULTS, registers });
+    this.#http2Faults = tallyCounter({ ...HTTP2_CLOSED, registers });
+    for (const fault of PROXY_HEADER_FAULTS) this.#proxyHeaderFaults.of(fault);
+    for (const fault of HTTP2_FAULTS) this.#http2Faults.of(fault);
+  }
+
+  /** Follows the configuration. */
+  use({ tlsListeners }: LabelModel): void {
+    const rows = tlsListeners.flatMap(listener => HANDSHAKE_OUTCOMES.map(outcome => [listener, outcome]));
+    prepareSeries(this.#handshakes, rows, 0);
   }
 
   proxyHeaderRefused(fault: ProxyHeaderFault): void {

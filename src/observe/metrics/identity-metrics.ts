@@ -1,5 +1,19 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { AuthListener, DiscoveryEvent, RedeemEvent, SignInListener } from '../../core/index.ts';
+import type {
+  AuthListener,
+  DiscoveryEvent,
+  InvalidReason,
+  RedeemEvent,
+  SignatureAlgorithm,
+  SignInListener,
+} from '../../core/index.ts';
+import type { LabelModel } from './label-model.ts';
+import {
+  DISCOVERY_OUTCOMES,
+  INVALID_REASONS,
+  REDEEM_OUTCOMES,
+  SIGNATURE_ALGORITHMS,
+} from './label-values.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** Seconds: a nearby provider answers within milliseconds; one in trouble is given up after several seconds. */
@@ -10,6 +24,8 @@ const TOKENS = {
   help: 'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
   labelNames: ['outcome'],
 } as const;
+
+const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put_off'];
 
 const REFUSED = {
   name: 'weir_tokens_refused_total',
@@ -63,11 +79,11 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   readonly #refused: Tally;
   readonly #checks: Tally;
   readonly #keys: Gauge;
-  readonly #keySetFetches: Counter<'outcome'>;
+  readonly #keySetFetches: Tally;
   readonly #marksEvicted: Counter;
-  readonly #redeemed: Counter<'outcome'>;
+  readonly #redeemed: Tally;
   readonly #redeemDuration: Histogram;
-  readonly #discoveries: Counter<'outcome'>;
+  readonly #discoveries: Tally;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -75,23 +91,39 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#refused = tallyCounter({ ...REFUSED, registers });
     this.#checks = tallyCounter({ ...CHECKS, registers });
     this.#keys = new Gauge({ ...KEYS, registers });
-    this.#keySetFetches = new Counter({ ...KEY_SET_FETCHES, registers });
+    this.#keySetFetches = tallyCounter({ ...KEY_SET_FETCHES, registers });
     this.#marksEvicted = new Counter({ ...MARKS_EVICTED, registers });
-    this.#redeemed = new Counter({ ...REDEEMED, registers });
+    this.#redeemed = tallyCounter({ ...REDEEMED, registers });
     this.#redeemDuration = new Histogram({ ...REDEEM_DURATION, registers });
-    this.#discoveries = new Counter({ ...DISCOVERIES, registers });
+    this.#discoveries = tallyCounter({ ...DISCOVERIES, registers });
+  }
+
+  /** Follows the configuration: without an identity provider there is nothing to show. */
+  use({ hasIdentity }: LabelModel): void {
+    if (!hasIdentity) {
+      this.#keys.remove();
+      return;
+    }
+    this.#keys.inc(0);
+    for (const outcome of TOKEN_OUTCOMES) this.#tokens.of(outcome);
+    for (const reason of INVALID_REASONS) this.#refused.of(reason);
+    for (const algorithm of SIGNATURE_ALGORITHMS)
+      for (const good of ['true', 'false']) this.#checks.of(algorithm).of(good);
+    for (const outcome of ['loaded', 'failed']) this.#keySetFetches.of(outcome);
+    for (const outcome of REDEEM_OUTCOMES) this.#redeemed.of(outcome);
+    for (const outcome of DISCOVERY_OUTCOMES) this.#discoveries.of(outcome);
   }
 
   tokenKnown(): void {
     this.#tokens.of('known').count++;
   }
 
-  signatureChecked(algorithm: string, good: boolean): void {
+  signatureChecked(algorithm: SignatureAlgorithm, good: boolean): void {
     this.#checks.of(algorithm).of(String(good)).count++;
     if (good) this.#tokens.of('verified').count++;
   }
 
-  tokenRefused(reason: string): void {
+  tokenRefused(reason: InvalidReason): void {
     this.#tokens.of('refused').count++;
     this.#refused.of(reason).count++;
   }
@@ -106,11 +138,11 @@ export class IdentityMetrics implements AuthListener, SignInListener {
 
   keySetLoaded(usable: number): void {
     this.#keys.set(usable);
-    this.#keySetFetches.inc({ outcome: 'loaded' });
+    this.#keySetFetches.of('loaded').count++;
   }
 
   keySetFailed(): void {
-    this.#keySetFetches.inc({ outcome: 'failed' });
+    this.#keySetFetches.of('failed').count++;
   }
 
   markEvicted(): void {
@@ -118,11 +150,11 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   }
 
   redeemed(event: RedeemEvent): void {
-    this.#redeemed.inc({ outcome: event.outcome });
+    this.#redeemed.of(event.outcome).count++;
     this.#redeemDuration.observe(event.durationMs / 1_000);
   }
 
   discovered(event: DiscoveryEvent): void {
-    this.#discoveries.inc({ outcome: event.outcome });
+    this.#discoveries.of(event.outcome).count++;
   }
 }

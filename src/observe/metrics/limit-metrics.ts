@@ -1,5 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionEvent, LimitListener, RestrictionEvent } from '../../core/index.ts';
+import type { LabelModel } from './label-model.ts';
+import { RESTRICTED_KINDS, RESTRICTIONS } from './label-values.ts';
+import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** What a store holds, read at each scrape. Counts are since the start. */
@@ -28,7 +31,9 @@ const INVALID = {
   labelNames: ['status'],
 } as const;
 
-const RESTRICTIONS = {
+const INVALID_STATUSES = ['401', '403', '429'];
+
+const RESTRICTIONS_STARTED = {
   name: 'weir_restrictions_total',
   help: 'Restrictions started, by kind (address, principal, webhook) and reason.',
   labelNames: ['kind', 'reason'],
@@ -62,9 +67,28 @@ export class LimitMetrics implements LimitListener {
     this.#decisions = tallyCounter({ ...DECISIONS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
-    this.#restrictions = new Counter({ ...RESTRICTIONS, registers });
+    this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
     this.#restricted = new Gauge({ ...RESTRICTED, registers });
     this.#noRoom = new Counter({ ...NO_ROOM, registers });
+    for (const status of INVALID_STATUSES) this.#invalid.of(status);
+    for (const labels of RESTRICTIONS) this.#restrictions.inc(labels, 0);
+    for (const kind of RESTRICTED_KINDS) {
+      this.#restricted.inc({ kind }, 0);
+      this.#noRoom.inc({ kind }, 0);
+    }
+  }
+
+  /** Follows the configuration: shows the series of its buckets, and drops those of others. */
+  use({ buckets }: LabelModel): void {
+    const decisions = buckets.flatMap(({ bucket, callerClass, outcomes }) =>
+      outcomes.map(outcome => [bucket, callerClass, outcome]),
+    );
+    prepareSeries(this.#decisions, decisions, 0);
+    prepareSeries(
+      this.#nearLimit,
+      buckets.map(({ bucket, callerClass }) => [bucket, callerClass]),
+      0,
+    );
   }
 
   /** Registers what is read at each scrape. */

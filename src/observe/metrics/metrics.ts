@@ -1,11 +1,26 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type ExchangeListener, type ExchangeRecord, rpcCodeName } from '../../core/index.ts';
-import { type Tally, tallyCounter } from './tally.ts';
+import { observeBuild } from './build-info.ts';
+import {
+  BYTES_RECEIVED,
+  BYTES_SENT,
+  CAPS,
+  DURATION,
+  DURATION_LINES,
+  ERRORS,
+  GRPC,
+  REQUESTS,
+  RETRIES,
+  UNTRUSTED,
+  UPSTREAM_DURATION,
+  WEBSOCKET_DURATION,
+} from './exchange-definitions.ts';
+import { callSeries, capSeries, durationSeries, errorSeries, requestSeries } from './exchange-series.ts';
+import type { LabelModel } from './label-model.ts';
+import { prepareSeries } from './prepare-series.ts';
+import { Tally, tallyCounter } from './tally.ts';
 import { type TallyHistogram, tallyHistogram } from './tally-histogram.ts';
-
-/** Seconds: from a cached response on the same network to the longest first-byte timeout. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
@@ -13,74 +28,12 @@ export interface ConnectionGauges {
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
 }
 
-const REQUESTS = {
-  name: 'weir_requests_total',
-  help: 'Requests, by configured route ("none": no route), status of the response, outcome and protocol.',
-  labelNames: ['route', 'status', 'outcome', 'protocol'],
-} as const;
-
-const GRPC = {
-  name: 'weir_grpc_calls_total',
-  help: 'gRPC calls, by configured route ("none": no route) and how they ended ("none": they broke off).',
-  labelNames: ['route', 'code'],
-} as const;
-
-const DURATION = {
-  name: 'weir_request_duration_seconds',
-  help: 'Time from the head of a request to the last byte of its response, by upstream ("none": answered by the gateway).',
-  labelName: 'upstream',
-  buckets: DURATION_BUCKETS,
-} as const;
-
-/** Seconds: from a page that is left at once to a service that is connected all day. */
-const WEBSOCKET_BUCKETS = [1, 10, 60, 600, 3_600, 21_600, 86_400];
-
-const WEBSOCKET_DURATION = {
-  name: 'weir_websocket_duration_seconds',
-  help: 'Time from the request for a WebSocket to its end, by upstream.',
-  labelName: 'upstream',
-  buckets: WEBSOCKET_BUCKETS,
-} as const;
-
-const UPSTREAM_DURATION = {
-  name: 'weir_upstream_duration_seconds',
-  help: 'Time from sending a request upstream to the head of its response.',
-  labelName: 'upstream',
-  buckets: DURATION_BUCKETS,
-} as const;
-
-const BYTES_RECEIVED = {
-  name: 'weir_request_body_bytes_total',
-  help: 'Bytes of request bodies read.',
-} as const;
-
-const BYTES_SENT = {
-  name: 'weir_response_body_bytes_total',
-  help: 'Bytes of response bodies written.',
-} as const;
-
-const RETRIES = {
-  name: 'weir_upstream_retries_total',
-  help: 'Requests sent a second time after a first attempt that cannot have had an effect.',
-  labelNames: ['upstream'],
-} as const;
-
-const ERRORS = {
-  name: 'weir_errors_total',
-  help: 'Errors answered by the gateway itself, by the side that failed.',
-  labelNames: ['side'],
-} as const;
-
-const CAPS = {
-  name: 'weir_caps_met_total',
-  help: 'Requests and connections answered 503 because a cap was reached, by its key in gateway.yaml and upstream ("none": no upstream).',
-  labelNames: ['cap', 'upstream'],
-} as const;
-
-const UNTRUSTED = {
-  name: 'weir_untrusted_forwarding_headers_total',
-  help: 'Requests whose forwarding headers were ignored because the sender is not a trusted proxy.',
-} as const;
+/** Gauges of the library that end like counters, which `promtool check metrics` rejects. */
+const MISNAMED = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+];
 
 /**
  * Every metric of the gateway. Labels come from the configuration and from short fixed lists, never from what clients
@@ -92,7 +45,8 @@ export class Metrics implements ExchangeListener {
   readonly #grpc: Tally;
   readonly #duration: TallyHistogram;
   readonly #webSocketDuration: TallyHistogram;
-  readonly #webSockets: Gauge<'upstream'>;
+  /** Open now. */
+  readonly #webSockets = new Tally();
   readonly #upstreamDuration: TallyHistogram;
   readonly #bytesReceived: Tally;
   readonly #bytesSent: Tally;
@@ -101,21 +55,62 @@ export class Metrics implements ExchangeListener {
   readonly #caps: Tally;
   readonly #untrusted: Tally;
   #inFlight = 0;
+  #routeDurations = false;
 
   constructor() {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.#requests = tallyCounter({ ...REQUESTS, registers });
     this.#grpc = tallyCounter({ ...GRPC, registers });
-    this.#duration = tallyHistogram({ ...DURATION, registers });
+    this.#duration = tallyHistogram({ ...DURATION, registers }, () =>
+      this.#routeDurations ? ['upstream', 'route'] : DURATION.labelNames,
+    );
     this.#webSocketDuration = tallyHistogram({ ...WEBSOCKET_DURATION, registers });
-    this.#webSockets = new Gauge({
-      name: 'weir_websockets_open',
-      help: 'WebSockets open now, by upstream. They are not among the requests in flight.',
-      labelNames: ['upstream'],
-      registers,
-    });
     this.#upstreamDuration = tallyHistogram({ ...UPSTREAM_DURATION, registers });
+    this.#bytesReceived = tallyCounter({ ...BYTES_RECEIVED, registers });
+    this.#bytesSent = tallyCounter({ ...BYTES_SENT, registers });
+    this.#retries = tallyCounter({ ...RETRIES, registers });
+    this.#errors = tallyCounter({ ...ERRORS, registers });
+    this.#caps = tallyCounter({ ...CAPS, registers });
+    this.#untrusted = tallyCounter({ ...UNTRUSTED, registers });
+    this.#registerGauges(registers);
+    observeBuild(this.registry);
+  }
+
+  /** Follows the configuration: shows the series that it makes possible, and drops those of what it no longer has. */
+  use(labels: LabelModel): void {
+    const upstreams = labels.upstreams.map(upstream => [upstream]);
+    if (this.#routeDurations !== labels.routeDurations) this.#duration.parts.clear();
+    this.#routeDurations = labels.routeDurations;
+    prepareSeries(this.#requests, requestSeries(labels), 0);
+    prepareSeries(this.#grpc, callSeries(labels), 0);
+    prepareSeries(this.#duration, durationSeries(labels), labels.routeDurations ? 1 : 0, DURATION_LINES);
+    prepareSeries(this.#upstreamDuration, upstreams, 0, DURATION_LINES);
+    prepareSeries(this.#retries, upstreams, 0);
+    prepareSeries(this.#errors, errorSeries(labels), 1);
+    prepareSeries(this.#caps, capSeries(labels), 1);
+    this.#useWebSocketUpstreams(labels.webSocketUpstreams);
+  }
+
+  /** A WebSocket outlives the configuration that it began with: what is open stays in the count. */
+  #useWebSocketUpstreams(upstreams: readonly string[]): void {
+    const open = [...this.#webSockets.parts]
+      .filter(([, { count }]) => count > 0)
+      .map(([upstream]) => upstream);
+    prepareSeries(
+      this.#webSockets,
+      [...upstreams, ...open].map(upstream => [upstream]),
+      0,
+    );
+    prepareSeries(
+      this.#webSocketDuration,
+      [...upstreams, ...open].map(upstream => [upstream]),
+      0,
+    );
+  }
+
+  #registerGauges(registers: Registry[]): void {
     const inFlight = () => this.#inFlight;
     new Gauge({
       name: 'weir_requests_in_flight',
@@ -125,12 +120,17 @@ export class Metrics implements ExchangeListener {
         this.set(inFlight());
       },
     });
-    this.#bytesReceived = tallyCounter({ ...BYTES_RECEIVED, registers });
-    this.#bytesSent = tallyCounter({ ...BYTES_SENT, registers });
-    this.#retries = tallyCounter({ ...RETRIES, registers });
-    this.#errors = tallyCounter({ ...ERRORS, registers });
-    this.#caps = tallyCounter({ ...CAPS, registers });
-    this.#untrusted = tallyCounter({ ...UNTRUSTED, registers });
+    const { parts } = this.#webSockets;
+    new Gauge({
+      name: 'weir_websockets_open',
+      help: 'WebSockets open now, by upstream. They are not among the requests in flight.',
+      labelNames: ['upstream'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [upstream, { count }] of parts) this.set({ upstream }, count);
+      },
+    });
   }
 
   /** Registers what is read at each scrape. */
@@ -163,7 +163,7 @@ export class Metrics implements ExchangeListener {
 
   switched(upstream: string): void {
     this.#inFlight--;
-    this.#webSockets.inc({ upstream });
+    this.#webSockets.of(upstream).count++;
   }
 
   finished(record: ExchangeRecord): void {
@@ -183,13 +183,14 @@ export class Metrics implements ExchangeListener {
   }
 
   /** A WebSocket is not among the requests, in number or duration: one would hide thousands of them. */
-  #noteEnd({ protocol, status, durationMs }: ExchangeRecord, upstream: string): void {
+  #noteEnd({ protocol, status, durationMs, route }: ExchangeRecord, upstream: string): void {
     if (protocol === 'websocket' && status === 101) {
-      this.#webSockets.dec({ upstream });
+      this.#webSockets.of(upstream).count--;
       this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
     } else {
       this.#inFlight--;
-      this.#duration.of(upstream).observe(durationMs / 1_000);
+      const duration = this.#duration.of(upstream);
+      (this.#routeDurations ? duration.of(route ?? 'none') : duration).observe(durationMs / 1_000);
     }
   }
 
@@ -199,7 +200,7 @@ export class Metrics implements ExchangeListener {
   }
 
   #countError({ side, cap }: NonNullable<ExchangeRecord['error']>, upstream: string): void {
-    this.#errors.of(side).count++;
+    this.#errors.of(side).of(upstream).count++;
     if (cap !== null) this.#caps.of(cap).of(upstream).count++;
   }
 

@@ -1,7 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AppliedEvent, Clock, ReloadListener } from '../../core/index.ts';
 
-type Outcome = 'applied' | 'waiting' | 'refused' | 'unchanged';
+const OUTCOMES = ['applied', 'waiting', 'refused', 'unchanged'] as const;
+type Outcome = (typeof OUTCOMES)[number];
 
 const RELOADS = {
   name: 'weir_config_reloads_total',
@@ -55,6 +56,7 @@ export class ReloadMetrics implements Partial<ReloadListener> {
     this.#needsRestart = new Gauge({ ...NEEDS_RESTART, registers });
     this.#watched = new Gauge({ ...WATCHED, registers });
     this.#watched.set(1);
+    for (const outcome of OUTCOMES) this.#reloads.inc({ outcome }, 0);
   }
 
   started(event: AppliedEvent): void {

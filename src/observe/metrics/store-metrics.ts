@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DecidedBy, StoreFailure, StoreListener } from '../../core/index.ts';
+import { DECIDED_BY, STORE_FAILURES } from './label-values.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
 /** What gateways share, read at each scrape. Counts are since the start. */
@@ -71,6 +72,8 @@ export class StoreMetrics implements StoreListener {
     this.#clockAhead = new Gauge({ ...CLOCK_AHEAD, registers });
     this.#replicas = new Gauge({ ...REPLICAS, registers });
     this.#roundTrip = new Histogram({ ...ROUND_TRIP, registers });
+    for (const who of DECIDED_BY) this.#decisions.of(who);
+    for (const reason of STORE_FAILURES) this.#failures.inc({ reason }, 0);
   }
 
   /** Registers what is read at each scrape. */

@@ -11,6 +11,7 @@ import { http2Schema } from './http2-schema.ts';
 import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema } from './log-schema.ts';
+import { metricsSchema } from './metrics-schema.ts';
 import { routesSchema } from './routes-schema.ts';
 import { shutdownSchema } from './shutdown-schema.ts';
 import { storeSchema } from './store-schema.ts';
@@ -60,6 +61,7 @@ export const gatewaySchema = z.strictObject({
   http2: http2Schema,
   shutdown: shutdownSchema,
   log: logSchema,
+  metrics: metricsSchema,
 });
 
 export const gatewaySecrecy = secrecyOf(gatewaySchema);

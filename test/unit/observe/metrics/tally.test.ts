@@ -40,14 +40,14 @@ test('a tally without labels is shown from the beginning', async () => {
   for (let i = 0; i < 2; i++) expect(await registry.metrics()).toContain('\nweir_things_total 1234\n');
 });
 
-test('a part that was found but never counted on is not shown', async () => {
+test('a part that was found is shown from then on, at 0', async () => {
   const registry = new Registry();
   const tally = tallyCounter({ ...about, labelNames: ['kind'], registers: [registry] });
   tally.of('seen').count++;
   tally.of('unseen');
   const text = await registry.metrics();
   expect(text).toContain('weir_things_total{kind="seen"} 1\n');
-  expect(text).not.toContain('unseen');
+  expect(text).toContain('weir_things_total{kind="unseen"} 0\n');
 });
 
 test('a histogram is shown as the library shows its own, scrape after scrape', async () => {
@@ -57,7 +57,7 @@ test('a histogram is shown as the library shows its own, scrape after scrape', a
   await fc.assert(
     fc.asyncProperty(fc.array(scrape, { maxLength: 4 }), async scrapes => {
       const [ours, theirs] = [new Registry(), new Registry()];
-      const tally = tallyHistogram({ ...about, labelName: 'upstream', buckets, registers: [ours] });
+      const tally = tallyHistogram({ ...about, labelNames: ['upstream'], buckets, registers: [ours] });
       const histogram = new Histogram({ ...about, labelNames: ['upstream'], buckets, registers: [theirs] });
       for (const events of [[], ...scrapes]) {
         for (const [upstream, seconds] of events) {

@@ -1,0 +1,133 @@
+import type { Protocol } from '../../core/index.ts';
+import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
+import type { RouteEntry } from '../../routing/index.ts';
+import type {
+  BucketModel,
+  CallerClass,
+  ForwardRoute,
+  LimitRouteModel,
+  LimitsModel,
+  ListenModel,
+} from '../model/index.ts';
+import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
+
+/** What labels come from. */
+interface LabelSources {
+  readonly listen: ListenModel;
+  readonly upstreams: Iterable<string>;
+  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly limits: LimitsModel;
+  readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
+  /** Null: no identity provider. */
+  readonly identity: { readonly hasBots: boolean } | null;
+  readonly routeDurations: boolean;
+}
+
+/** Lists the label values that the configuration makes possible. */
+export function compileLabels(sources: LabelSources): LabelModel {
+  const { listen, upstreams, identity, routeDurations } = sources;
+  const routes = sources.routes.map(({ value }) => value);
+  return {
+    routes: routeLabels(routes, listen, identity !== null),
+    upstreams: [...upstreams],
+    webSocketUpstreams: [
+      ...new Set(routes.filter(({ websocket }) => websocket !== null).map(({ upstream }) => upstream.name)),
+    ],
+    buckets: bucketLabels(sources),
+    tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
+    hasIdentity: identity !== null,
+    routeDurations,
+  };
+}
+
+function routeLabels(
+  routes: readonly ForwardRoute[],
+  { http, grpc }: ListenModel,
+  signsIn: boolean,
+): RouteLabels[] {
+  const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
+  const takesCalls = grpc !== null || routes.some(isGrpc);
+  const signIn = signsIn ? SIGN_IN_ROUTES.map(({ value }) => value.id) : [];
+  return [
+    ...routes.flatMap(route => labelsOfRoute(route, ofPaths)),
+    ...signIn.map(route => ({ route, upstream: 'none', protocols: ofPaths, endings: SIGN_IN })),
+    {
+      route: 'none',
+      upstream: 'none',
+      protocols: takesCalls ? [...ofPaths, 'grpc'] : ofPaths,
+      endings: NO_ROUTE,
+    },
+  ];
+}
+
+function labelsOfRoute(forward: ForwardRoute, ofPaths: readonly Protocol[]): RouteLabels[] {
+  const { id: route, authentication, websocket } = forward;
+  const upstream = forward.upstream.name;
+  const access = authentication === 'required' ? 'guarded' : 'open';
+  if (isGrpc(forward)) return [{ route, upstream, protocols: ['grpc'], endings: CALL[access] }];
+  const requests = { route, upstream, protocols: ofPaths, endings: REQUEST[access] };
+  if (websocket === null) return [requests];
+  return [requests, { route, upstream, protocols: ['websocket'], endings: WEB_SOCKET[access] }];
+}
+
+function isGrpc({ pool }: ForwardRoute): boolean {
+  return pool.name === 'grpc_calls';
+}
+
+/** A service may answer with any status: those that say it failed are worth a rate from the first one. */
+const REQUEST = endings([
+  ['200', 'forwarded'],
+  ['200', 'truncated'],
+  ['500', 'forwarded'],
+  ['502', 'forwarded'],
+  ['503', 'forwarded'],
+  ['504', 'forwarded'],
+]);
+const CALL = endings([['200', 'forwarded']]);
+const WEB_SOCKET = endings([
+  ['101', 'forwarded'],
+  ['101', 'abandoned'],
+  ['101', 'truncated'],
+]);
+const SIGN_IN = answered('200', '400', '405', '429', '500', '502', '503', '504');
+const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
+
+/** Of routes without and with a required token. Made once: there may be ten thousand routes. */
+function endings(own: readonly Ending[]): Readonly<Record<'open' | 'guarded', readonly Ending[]>> {
+  const open = [...own, ...answered('429', '500', '502', '503', '504')];
+  return { open, guarded: [...open, ...answered('401')] };
+}
+
+function answered(...statuses: readonly string[]): Ending[] {
+  return statuses.map(status => [status, 'answered']);
+}
+
+function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLabels[] {
+  const classes = classesOf(identity);
+  const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
+  const ofBuckets = [...buckets].flatMap(bucket =>
+    classes.map(callerClass => ({
+      bucket: bucket.name,
+      callerClass,
+      outcomes: ['admitted', ...rolesIn(bucket, callerClass)],
+    })),
+  );
+  const withoutBucket = classes.map(callerClass => ({
+    bucket: 'none',
+    callerClass,
+    outcomes: limits.global[callerClass].global === null ? ['admitted'] : ['admitted', 'global'],
+  }));
+  return [...ofBuckets, ...withoutBucket];
+}
+
+function classesOf(identity: LabelSources['identity']): readonly CallerClass[] {
+  if (identity === null) return ['address'];
+  return identity.hasBots ? ['bot', 'user', 'address'] : ['user', 'address'];
+}
+
+/** The limits that can refuse in the bucket. Exempt routes lack the global one. */
+function rolesIn({ sets }: BucketModel, callerClass: CallerClass): readonly string[] {
+  return Object.entries(sets[callerClass])
+    .filter(([, limit]) => limit !== null)
+    .map(([role]) => role);
+}

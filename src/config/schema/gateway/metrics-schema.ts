@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+import { yesOrNo } from '../plain-values.ts';
+
+/** `metrics` of gateway.yaml. */
+export const metricsSchema = z
+  .strictObject({
+    route_durations: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether weir_request_duration_seconds has the label route as well. Costs up to 36 lines of a scrape per route.',
+      ),
+  })
+  .prefault({})
+  .describe('The metrics of the admin listener, in the text format of Prometheus.');

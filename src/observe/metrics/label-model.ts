@@ -1,0 +1,35 @@
+import type { Outcome, Protocol } from '../../core/index.ts';
+
+/** The label values that a configuration makes possible: their series exist from the start, so that a first event is a rate. */
+export interface LabelModel {
+  /** With "none", for requests without a route. */
+  readonly routes: readonly RouteLabels[];
+  readonly upstreams: readonly string[];
+  /** Upstreams that a route leads WebSockets to. */
+  readonly webSocketUpstreams: readonly string[];
+  /** With "none", for requests without a bucket. */
+  readonly buckets: readonly BucketLabels[];
+  /** Listeners with certificates, by their keys under `listen`. */
+  readonly tlsListeners: readonly string[];
+  /** Whether there is an identity provider. */
+  readonly hasIdentity: boolean;
+  /** Whether durations of requests are told apart by route too. */
+  readonly routeDurations: boolean;
+}
+
+export interface RouteLabels {
+  readonly route: string;
+  /** "none": the gateway answers by itself. */
+  readonly upstream: string;
+  readonly protocols: readonly Protocol[];
+  /** How requests commonly end: a status and an outcome. */
+  readonly endings: readonly Ending[];
+}
+
+export type Ending = readonly [status: string, outcome: Outcome];
+
+export interface BucketLabels {
+  readonly bucket: string;
+  readonly callerClass: string;
+  readonly outcomes: readonly string[];
+}

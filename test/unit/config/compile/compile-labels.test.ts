@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { LabelModel } from '../../../../src/observe/index.ts';
+import { loadFiles } from '../../../support/config-text.ts';
+
+const IDENTITY = `identity_provider: { issuer: "https://id.example/", client_id: weir, client_secret: "\${SECRET}", redirect_uri: "https://a.example/" }
+access_tokens: { audience: api, bots: { claim: client_id } }
+`;
+
+async function labelsOf(gateway: string, limits = 'global: off\n'): Promise<LabelModel> {
+  const files = { 'gateway.yaml': `${gateway}\nlimits: limits.yaml\n`, 'limits.yaml': limits };
+  const result = await loadFiles(files, { SECRET: 'a-secret-of-some-length' });
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+  return result.snapshot.labels;
+}
+
+describe('the labels of a configuration', () => {
+  it('name each route with its upstream, its protocols and how its requests commonly end', async () => {
+    const { routes, webSocketUpstreams, upstreams } = await labelsOf(`${IDENTITY}
+listen: { http: { address: "127.0.0.1:0", h2c: true } }
+upstreams: { api: { url: "http://a" }, chat: { url: "http://b" }, calls: { url: "http://c", protocol: grpc } }
+routes:
+  - { path: /v1/**, methods: [GET], upstream: api }
+  - { path: /chat, upstream: chat, websocket: true, authentication: none }
+  - { grpc: a.B/*, upstream: calls }`);
+    expect(routes.map(({ route, upstream, protocols }) => [route, upstream, protocols.join()])).toEqual([
+      ['GET /v1/**', 'api', 'http1,h2'],
+      ['/chat', 'chat', 'http1,h2'],
+      ['/chat', 'chat', 'websocket'],
+      ['GRPC a.B/*', 'calls', 'grpc'],
+      ['/v1/anonymous/authorize-url', 'none', 'http1,h2'],
+      ['/v1/anonymous/auth', 'none', 'http1,h2'],
+      ['none', 'none', 'http1,h2,grpc'],
+    ]);
+    const endingsOf = (index: number) => routes[index]?.endings.map(ending => ending.join(' '));
+    expect(endingsOf(0)).toEqual(expect.arrayContaining(['200 forwarded', '500 forwarded', '401 answered']));
+    expect(endingsOf(1)).not.toContain('401 answered');
+    expect(endingsOf(2)).toContain('101 truncated');
+    expect(endingsOf(3)).toContain('401 answered');
+    expect(endingsOf(3)).not.toContain('500 forwarded');
+    expect([upstreams, webSocketUpstreams]).toEqual([['api', 'chat', 'calls'], ['chat']]);
+  });
+
+  it('name each bucket that a route leads to, with its classes and the limits that can refuse', async () => {
+    const limits = `global: { user: 50/1s }
+buckets:
+  things: { main: id, user: 5/5s, resource: 50/5s }
+  unused: { user: 5/5s }
+routes: { "GET /v1/{id}": things, "POST /v1/{id}": things }
+`;
+    const { buckets } = await labelsOf(
+      `${IDENTITY}
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /v1/**, upstream: api }]`,
+      limits,
+    );
+    const shown = buckets.map(
+      ({ bucket, callerClass, outcomes }) => `${bucket} ${callerClass}: ${outcomes.join()}`,
+    );
+    expect(shown).toHaveLength(6);
+    expect(shown).toContain('things user: admitted,global,caller,resource');
+    expect(shown).toContain('none user: admitted,global');
+  });
+
+  it('without an identity provider know one class of callers and no sign-in', async () => {
+    const labels = await labelsOf(
+      'upstreams: { api: { url: "http://a" } }\nroutes: [{ path: /**, upstream: api, authentication: none }]',
+    );
+    expect(labels.hasIdentity).toBe(false);
+    expect(labels.buckets).toEqual([{ bucket: 'none', callerClass: 'address', outcomes: ['admitted'] }]);
+    expect(labels.routes.map(({ route }) => route)).toEqual(['/**', 'none']);
+  });
+});
