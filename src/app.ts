@@ -33,7 +33,8 @@ export interface App {
   /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
   reload(): Promise<void>;
   /**
-   * Fails readiness at once, stops accepting after `shutdown.delay`, and lets requests in flight finish. Resolves to false when
+   * Fails readiness at once, asks clients during `shutdown.delay` to connect anew, then stops accepting and lets requests in
+   * flight finish. Resolves to false when
    * `shutdown.drain` ran out and the remaining ones were cut off. A second call joins the first.
    */
   drain(): Promise<boolean>;
@@ -85,6 +86,7 @@ class RunningApp implements App {
         ...snapshot,
         gateway: this.#gateway,
         clock,
+        random: systemRandom,
         connectionListener: this.#observation.connections,
       }),
       (listeners, next) => listeners.use(next.snapshot),
@@ -248,7 +250,10 @@ class RunningApp implements App {
     const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
     this.#draining = true;
     void this.#watcher?.stop();
-    if (delayMs > 0) await pause(delayMs);
+    if (delayMs > 0) {
+      this.#listeners.retire(delayMs);
+      await pause(delayMs);
+    }
     const inTime = await Promise.race([
       this.#listeners.drain().then(() => true),
       pause(drainMs).then(() => false),

@@ -11,7 +11,8 @@ import type { ClientConnection } from './client-connection.ts';
  * more. While it is not done:
  * - `sweep` is called twice a second, so that the stage bounds its own time and needs no timer;
  * - `refuse` says that there is no room for the connection: a stage that cannot answer destroys the socket;
- * - `drain` says that the gateway is going down. It is repeated to each stage that follows.
+ * - `retire` says that the connection is old: its next response is the last. It is repeated to each stage that follows;
+ * - `drain` says that the gateway is going down. It is repeated as well.
  *
  * A stage handles the `error` event of its sockets, and takes its own handlers off the raw socket before it calls `become`. Bytes that it
  * has read and that belong to the next stage go back by `socket.unshift`.
@@ -22,16 +23,21 @@ export class Accepted implements ClientConnection {
   countedAs: string;
   #stage: ClientConnection | null = null;
   #draining = false;
+  /** When it is retired: a moment of the monotonic clock. */
+  #retiresAtMs: number;
+  #retired = false;
 
   /** Without a stage yet: call `become` with the first one at once. */
-  constructor(socket: Socket, peer: string) {
+  constructor(socket: Socket, peer: string, retiresAtMs = Number.POSITIVE_INFINITY) {
     this.socket = socket;
     this.countedAs = peer;
+    this.#retiresAtMs = retiresAtMs;
   }
 
   /** Lets another stage serve the socket from here on. */
   become(stage: ClientConnection): void {
     this.#stage = stage;
+    if (this.#retired) stage.retire?.();
     if (this.#draining) stage.drain();
   }
 
@@ -41,6 +47,18 @@ export class Accepted implements ClientConnection {
 
   sweep(nowMs: number): void {
     this.#stage?.sweep(nowMs);
+    if (nowMs >= this.#retiresAtMs) this.retire();
+  }
+
+  /** Retires it at that moment, unless it is retired earlier. */
+  retireBy(atMs: number): void {
+    this.#retiresAtMs = Math.min(this.#retiresAtMs, atMs);
+  }
+
+  retire(): void {
+    this.#retiresAtMs = Number.POSITIVE_INFINITY;
+    this.#retired = true;
+    this.#stage?.retire?.();
   }
 
   drain(): void {

@@ -24,4 +24,6 @@ export interface ClientConnection {
   sweep(nowMs: number): void;
   /** Ends the connection once what is under way on it is done. */
   drain(): void;
+  /** Lets the client know, with its next response, that it should connect anew. A stage that serves no request has no way to. */
+  retire?(): void;
 }

@@ -1,5 +1,5 @@
 import type { Http2Model, TimeoutsModel } from '../config/index.ts';
-import type { Clock, ConnectionListener } from '../core/index.ts';
+import type { Clock, ConnectionListener, Random } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import type { DateField } from './date-field.ts';
@@ -8,6 +8,8 @@ import type { DateField } from './date-field.ts';
 export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: Clock;
+  /** Spreads what would otherwise happen to all connections at once. */
+  readonly random: Random;
   readonly date: DateField;
   readonly connectionListener: ConnectionListener;
   /** A reload may change them. */

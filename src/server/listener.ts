@@ -6,6 +6,7 @@ import { overloaded } from '../gateway/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
 import { Accepted } from './accepted.ts';
+import { oldAtMs } from './connection-age.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import type { ListenerState } from './listener-state.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';
@@ -74,6 +75,12 @@ export class Listener {
     for (const connection of this.#connections) connection.sweep(nowMs);
   }
 
+  /** Retires the open connections, each at some moment until then, so that not all clients connect anew at once. */
+  retireBy(nowMs: number, byMs: number): void {
+    const { random } = this.#terms.state;
+    for (const connection of this.#connections) connection.retireBy(nowMs + (byMs - nowMs) * random());
+  }
+
   /**
    * Accepts no further connection, and closes each open one after its next response or when it has been idle for a moment.
    * Resolves when none is left.
@@ -92,7 +99,9 @@ export class Listener {
 
   #onSocket(socket: Socket): void {
     const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
-    const connection = new Accepted(socket, peer);
+    const { clock, random, timeouts } = this.#terms.state;
+    const retiresAtMs = oldAtMs(clock.monotonicMs(), timeouts.maxConnectionAgeMs, random());
+    const connection = new Accepted(socket, peer, retiresAtMs);
     const client = {
       peer,
       mayForward: true,

@@ -6,7 +6,7 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import { type Clock, type ConnectionListener, randomKey } from '../core/index.ts';
+import { type Clock, type ConnectionListener, type Random, randomKey } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { ConnectionCaps } from './connection-caps.ts';
@@ -20,6 +20,7 @@ const SWEEP_MS = 500;
 export interface ListenersOptions extends ListenerLimits {
   readonly gateway: Gateway;
   readonly clock: Clock;
+  readonly random: Random;
   readonly connectionListener: ConnectionListener;
 }
 
@@ -55,6 +56,7 @@ export class Listeners {
     listen,
     gateway,
     clock,
+    random,
     connectionListener,
     timeouts,
     caps,
@@ -64,6 +66,7 @@ export class Listeners {
     this.#state = {
       gateway,
       clock,
+      random,
       connectionListener,
       date: new DateField(),
       timeouts,
@@ -121,6 +124,12 @@ export class Listeners {
     const grpc = (await this.#grpc?.listen()) ?? null;
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
     return { http, redirect, grpc };
+  }
+
+  /** Asks clients to connect anew, each of them within that time: elsewhere, if a balancer knows that this gateway is going down. */
+  retire(withinMs: number): void {
+    const nowMs = this.#state.clock.monotonicMs();
+    for (const listener of this.#all) listener.retireBy(nowMs, nowMs + withinMs);
   }
 
   /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */

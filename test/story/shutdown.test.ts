@@ -40,6 +40,19 @@ describe('on SIGTERM', () => {
     expect(await gateway.exit).toBe(0);
   });
 
+  test('during the delay clients are asked one by one to connect anew, and find the gateway still listening', async () => {
+    const { gateway } = await front({ delay: '10s', drain: '5s' });
+    const clients = await Promise.all(Array.from({ length: 40 }, () => gateway.connect()));
+    const stay = async () => {
+      const responses = await Promise.all(clients.map(client => client.ask(head('GET /a'))));
+      return responses.filter(response => header(response, 'connection') !== 'close').length;
+    };
+    expect(await stay()).toBe(40);
+    gateway.signal('SIGTERM');
+    await waitFor('a client is asked', async () => (await stay()) < 40, 8_000);
+    expect((await gateway.ask(head('GET /b'))).status).toBe(200);
+  });
+
   test('requests in flight are finished: one that waits, one in its response, one in its body', async () => {
     const told = Promise.withResolvers<void>();
     const { upstream, gateway } = await front({ delay: '0s', drain: '20s' }, async exchange => {

@@ -9,6 +9,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
   return {
     gateway,
     clock: stillClock,
+    random: () => 0,
     date: new DateField(),
     connectionListener: { proxyHeaderRefused: () => {}, handshakeEnded: () => {}, http2Closed: () => {} },
     trustedProxies: new AddressSet([]),
@@ -18,6 +19,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
       clientBodyIdleMs: 10_000,
       clientReadMs: 10_000,
       keepAliveMs: 10_000,
+      maxConnectionAgeMs: null,
     },
     headBytes,
     fields: 200,

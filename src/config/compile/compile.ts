@@ -108,6 +108,7 @@ function timeoutsOf({ timeouts }: GatewayConfig): Snapshot['timeouts'] {
     clientBodyIdleMs: timeouts.client_body,
     clientReadMs: timeouts.client_read,
     keepAliveMs: timeouts.keep_alive,
+    maxConnectionAgeMs: timeouts.max_connection_age,
   };
 }
 

@@ -9,6 +9,8 @@ export interface TimeoutsModel {
   readonly clientReadMs: number;
   /** An idle client connection is kept at least this long. */
   readonly keepAliveMs: number;
+  /** Age at which a client is asked to connect anew; null: never. */
+  readonly maxConnectionAgeMs: number | null;
 }
 
 /** Beyond any of these a request gets a 503 with `Retry-After`. */

@@ -37,6 +37,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   readonly #reader = new RequestReader(this);
   #phase: Phase;
   #halfClosed = false;
+  #retired = false;
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
 
@@ -54,7 +55,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   }
 
   get draining(): boolean {
-    return this.#state.draining || this.#reader.over;
+    return this.#state.draining || this.#retired || this.#reader.over;
   }
 
   terms(kept: boolean, chunked: boolean): ResponseTerms {
@@ -74,6 +75,11 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   /** No response keeps the connection from here on. Its idle time begins anew. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'rest of body') this.#watch.begin();
+  }
+
+  /** An idle connection stays open: its client may just have sent a request. */
+  retire(): void {
+    this.#retired = true;
   }
 
   answered(): void {

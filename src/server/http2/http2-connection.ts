@@ -120,6 +120,10 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session.close();
   }
 
+  retire(): void {
+    this.drain();
+  }
+
   bodyTooLarge(downstream: Http2Downstream): void {
     for (const open of this.#streams)
       if (open.downstream === downstream) this.#state.gateway.clientFault(open.exchange, bodyTooLarge());

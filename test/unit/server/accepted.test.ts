@@ -19,6 +19,10 @@ class RecordingStage implements ClientConnection {
   drain(): void {
     this.heard.push('drain');
   }
+
+  retire(): void {
+    this.heard.push('retire');
+  }
 }
 
 test('the present stage alone hears what becomes of an accepted socket', () => {
@@ -41,4 +45,16 @@ test('a stage that begins while the gateway drains hears so', () => {
   const next = new RecordingStage();
   accepted.become(next);
   expect(next.heard).toEqual(['drain']);
+});
+
+test('it is retired once, at the earliest moment that it was given, and so is each stage that follows', () => {
+  const [first, second] = [new RecordingStage(), new RecordingStage()];
+  const accepted = new Accepted(new MemorySocket().asSocket, '192.0.2.7', 10);
+  accepted.become(first);
+  accepted.retireBy(20);
+  accepted.retireBy(5);
+  for (const nowMs of [4, 5, 30]) accepted.sweep(nowMs);
+  accepted.become(second);
+  expect(first.heard).toEqual(['sweep 4', 'sweep 5', 'retire', 'sweep 30']);
+  expect(second.heard).toEqual(['retire']);
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { duration } from '../scalars/index.ts';
+import { duration, durationOrOff } from '../scalars/index.ts';
 
 /** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
 export const clientTimeoutsSchema = z
@@ -19,6 +19,11 @@ export const clientTimeoutsSchema = z
       .prefault('75s')
       .describe(
         'An idle client connection is kept open this long. Clients of rate-limited services pause for up to a minute: use 65s or more.',
+      ),
+    max_connection_age: durationOrOff({ min: '1s' })
+      .prefault('1h')
+      .describe(
+        'At this age, give or take a tenth, a client is asked to connect anew, so that new gateways get their share: Connection: close with the next response, GOAWAY over HTTP/2. Nothing under way is cut off. Holds for further connections. off: never.',
       ),
   })
   .prefault({})

@@ -8,7 +8,7 @@ export const shutdownSchema = z
     delay: duration({ min: '0ms' })
       .prefault('0s')
       .describe(
-        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening.',
+        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to connect anew.',
       ),
     drain: duration({ min: '0ms' })
       .prefault('25s')

@@ -10,6 +10,14 @@ export {
   upstreamUrl,
 } from './addresses.ts';
 export { grpcRoute, limitRoute, routePath, token } from './patterns.ts';
-export { duration, momentOrNone, percentage, rateOrOff, size, sizeOrNone } from './quantities.ts';
+export {
+  duration,
+  durationOrOff,
+  momentOrNone,
+  percentage,
+  rateOrOff,
+  size,
+  sizeOrNone,
+} from './quantities.ts';
 export { quota, quotaOrOff } from './quotas.ts';
 export { formatSize } from './size.ts';

@@ -21,6 +21,21 @@ export function duration({ min = '1ms', max = '24h' } = {}) {
     });
 }
 
+/** `off`, read as null, or a time read as milliseconds. */
+export function durationOrOff({ min = '1ms', max = '24h' } = {}) {
+  const error = 'expected off, or a time such as 250ms, 5s, 10m or 1h';
+  return z
+    .string({ error })
+    .regex(/^(off|\d{1,9}(ms|s|m|h))$/, { error, abort: true })
+    .transform((text, context) => {
+      if (text === 'off') return null;
+      const ms = parseDurationMs(text);
+      const [minMs = 0, maxMs = 0] = [min, max].map(parseDurationMs);
+      if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
+      return refuse(context, `expected off, or a time from ${min} to ${max}`);
+    });
+}
+
 /** A size such as `16KiB`, read as bytes. */
 export function size({ min, max }: { readonly min: number; readonly max: number }) {
   const error = SIZE_EXPECTED;

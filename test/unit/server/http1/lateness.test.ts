@@ -12,6 +12,7 @@ const STATE = {
     clientBodyIdleMs: 4_000,
     clientReadMs: 5_000,
     keepAliveMs: 6_000,
+    maxConnectionAgeMs: null,
   },
 };
 const WAIT = { nowMs: 100_000, waitedMs: 0, isTooSlow: false, insideHead: false, halfClosed: false };
