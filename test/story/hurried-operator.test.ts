@@ -123,7 +123,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'does not close a bracket',
-      'trusted_proxies: []',
+      'trusted_proxies: none',
       'trusted_proxies: [10.1.0.0/16',
       [/:\d+:18: this "\[" is not closed: write "\]" at its end/],
     ],
@@ -155,10 +155,10 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'writes a text for a list',
-      'trusted_proxies: []',
+      'trusted_proxies: none',
       'trusted_proxies: 10.0.0.0/8',
       [
-        /trusted_proxies: expected a list of networks such as \[10\.1\.0\.0\/16\], found "10\.0\.0\.0\/8", did you mean \[10\.0\.0\.0\/8\]\?$/,
+        /trusted_proxies: expected none, or a list of networks such as \[10\.1\.0\.0\/16\], found "10\.0\.0\.0\/8", did you mean \[10\.0\.0\.0\/8\]\?$/,
       ],
     ],
     [
@@ -279,7 +279,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
     ],
     [
       'uses an anchor that there is not',
-      'trusted_proxies: []',
+      'trusted_proxies: none',
       'trusted_proxies: *proxies',
       [/no anchor above this alias has its name; a value that starts with "\*" must be in quotes$/],
     ],

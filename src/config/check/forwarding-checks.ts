@@ -51,16 +51,12 @@ export function checkTrustedProxies(file: ConfigFile): void {
 /** Nobody may send a PROXY header where no proxy is trusted, so that the listener would serve nobody. */
 export function checkProxyProtocol(file: ConfigFile): void {
   const { listen, trusted_proxies } = asMap(file.value);
-  if (trusted_proxies !== undefined && !isEmpty(trusted_proxies)) return;
+  if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;
   for (const [name, listener] of Object.entries(asMap(listen))) {
     if (name === 'admin' || asMap(listener).proxy_protocol !== true) continue;
     const message = 'no proxy is trusted to send its header: list your load balancers under trusted_proxies';
     file.add(['listen', name, 'proxy_protocol'], message);
   }
-}
-
-function isEmpty(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 function textsOf(value: unknown): string[] {

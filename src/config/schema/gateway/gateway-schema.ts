@@ -24,10 +24,12 @@ import { upstreamsSchema } from './upstreams-schema.ts';
 export const gatewaySchema = z.strictObject({
   listen: listenSchema.prefault({}).describe('Where the gateway listens.'),
   trusted_proxies: z
-    .array(network(), { error: 'expected a list of networks such as [10.1.0.0/16]' })
-    .prefault([])
+    .union([z.literal('none').transform(() => [] as string[]), z.array(network())], {
+      error: 'expected none, or a list of networks such as [10.1.0.0/16]',
+    })
+    .prefault('none')
     .describe(
-      'Networks and addresses of the proxies in front of the gateway. Only their X-Forwarded-* and X-Request-Id are trusted.',
+      'Networks and addresses of the proxies in front of the gateway, or none. Only their X-Forwarded-* and X-Request-Id are trusted.',
     ),
   forwarding_headers: forwardingHeadersSchema.describe(
     'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
