@@ -108,11 +108,14 @@ describe('a listener for the PROXY protocol', () => {
       `upstreams: {}\nroutes: []\nlisten: { http: { address: "127.0.0.1:0", ${listener} } }\n${rest}`,
     );
 
-  it.each(['', 'trusted_proxies: []\n', 'trusted_proxies: none\n'])('needs a trusted proxy (%j)', async trusted => {
-    expect(await listening('proxy_protocol: true', trusted)).toEqual([
-      '3:59: listen.http.proxy_protocol: no proxy is trusted to send its header: list your load balancers under trusted_proxies',
-    ]);
-  });
+  it.each(['', 'trusted_proxies: []\n', 'trusted_proxies: none\n'])(
+    'needs a trusted proxy (%j)',
+    async trusted => {
+      expect(await listening('proxy_protocol: true', trusted)).toEqual([
+        '3:59: listen.http.proxy_protocol: no proxy is trusted to send its header: list your load balancers under trusted_proxies',
+      ]);
+    },
+  );
 
   it.each([
     ['proxy_protocol: true', 'trusted_proxies: [10.1.0.0/16]\n'],

@@ -1,0 +1,74 @@
+{{/* gateway.yaml: config, and what the chart adds. */}}
+{{- define "weir.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- $listen := default dict $config.listen -}}
+{{- if not (hasKey $listen "admin") -}}
+{{- $_ := set $listen "admin" "0.0.0.0:9090" -}}
+{{- end -}}
+{{- $shutdown := default dict $config.shutdown -}}
+{{- if not (hasKey $shutdown "delay") -}}
+{{- $_ := set $shutdown "delay" "5s" -}}
+{{- end -}}
+{{- range $key, $value := dict "listen" $listen "shutdown" $shutdown "limits" "limits.yaml" -}}
+{{- $_ := set $config $key $value -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* The listeners that are on, by name: { address, port, tls }. */}}
+{{- define "weir.listeners" -}}
+{{- $listen := (fromYaml (include "weir.config" .)).listen -}}
+{{- $found := dict -}}
+{{- range $name := list "http" "redirect" "grpc" "admin" -}}
+{{- $written := get $listen $name | default (eq $name "http" | ternary "0.0.0.0:8080" "off") -}}
+{{- $map := kindIs "map" $written | ternary $written (dict "address" $written) -}}
+{{- if ne $map.address "off" -}}
+{{- $port := regexFind "[0-9]+$" $map.address | int -}}
+{{- $_ := set $found $name (dict "address" $map.address "port" $port "tls" (default dict $map.tls)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+
+{{/* Changes with the keys of gateway.yaml that take effect after a restart, and with no others. */}}
+{{- define "weir.restartKeys" -}}
+{{- $config := fromYaml (include "weir.config" .) -}}
+{{- $addresses := dict -}}
+{{- range $name, $listener := fromYaml (include "weir.listeners" .) -}}
+{{- $_ := set $addresses $name $listener.address -}}
+{{- end -}}
+{{- dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) | toJson | sha256sum -}}
+{{- end -}}
+
+{{/* A time of gateway.yaml in whole seconds, rounded up. */}}
+{{- define "weir.seconds" -}}
+{{- $number := regexFind "^[0-9]+" . | int64 -}}
+{{- if hasSuffix "ms" . }}{{ div (add $number 999) 1000 }}
+{{- else if hasSuffix "s" . }}{{ $number }}
+{{- else if hasSuffix "m" . }}{{ mul $number 60 }}
+{{- else }}{{ mul $number 3600 }}
+{{- end -}}
+{{- end -}}
+
+{{/* From the request to end until SIGKILL: the whole shutdown of gateway.yaml, and some seconds to exit. */}}
+{{- define "weir.gracePeriod" -}}
+{{- $shutdown := (fromYaml (include "weir.config" .)).shutdown -}}
+{{- $delay := include "weir.seconds" $shutdown.delay -}}
+{{- $drain := include "weir.seconds" (default "25s" $shutdown.drain) -}}
+{{- .Values.terminationGracePeriodSeconds | default (add $delay $drain .Values.preStopSleepSeconds 5) -}}
+{{- end -}}
+
+{{/* The memory limit in bytes; 0: none. */}}
+{{- define "weir.memoryLimit" -}}
+{{- $quantity := dig "limits" "memory" "0" .Values.resources | toString -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $unit := regexFind "[A-Za-z]*$" $quantity -}}
+{{- mulf (trimSuffix $unit $quantity | float64) (get $units $unit | default 0) | int64 -}}
+{{- end -}}
+
+{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. */}}
+{{- define "weir.nodeOptions" -}}
+{{- $limit := include "weir.memoryLimit" . | int64 -}}
+{{- $heapMiB := div (mul $limit .Values.heapPercent) 104857600 -}}
+{{- printf "%s %s" (gt $limit 0 | ternary (printf "--max-old-space-size=%d" $heapMiB) "") .Values.nodeOptions | trim -}}
+{{- end -}}

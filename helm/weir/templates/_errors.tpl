@@ -1,0 +1,55 @@
+{{/* Ends with every error of the values that the schema cannot express. */}}
+{{- define "weir.check" -}}
+{{- $errors := list -}}
+{{- $config := fromYaml (include "weir.config" .) -}}
+{{- $listeners := fromYaml (include "weir.listeners" .) -}}
+{{- if empty .Values.image.repository -}}
+{{- $errors = append $errors "image.repository is missing: no image is published, so build one, push it and name it here (docs/kubernetes.md)" -}}
+{{- end -}}
+{{- if empty $config.trusted_proxies -}}
+{{- $errors = append $errors "config.trusted_proxies is missing: list the networks of the proxies in front of the pods, such as those of the ingress controller, or write none if clients connect directly; otherwise all clients of a proxy count as one address" -}}
+{{- end -}}
+{{- $most := .Values.autoscaling.enabled | ternary .Values.autoscaling.maxReplicas .Values.replicas | int -}}
+{{- if and (gt $most 1) (not (kindIs "map" $config.store)) (not .Values.limitsPerReplica) -}}
+{{- $key := .Values.autoscaling.enabled | ternary "autoscaling.maxReplicas" "replicas" -}}
+{{- $errors = append $errors (printf "%s is %d, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to %d times each limit with limitsPerReplica: true" $key $most $most) -}}
+{{- end -}}
+{{- if hasKey .Values.config "limits" -}}
+{{- $errors = append $errors "config.limits is the chart's: put the content of limits.yaml into the value limits" -}}
+{{- end -}}
+{{- range $name, $listener := $listeners -}}
+{{- if not $listener.port -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q: the chart needs its port, such as 0.0.0.0:8080" $name $listener.address) -}}
+{{- else if regexMatch "^(localhost|127\\.|\\[::1\\])" $listener.address -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q, which no other pod and no probe can reach: write 0.0.0.0:%d" $name $listener.address (int $listener.port)) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $listeners.admin -}}
+{{- $errors = append $errors "config.listen.admin is off, but probes need it: leave it out" -}}
+{{- else if dig "tls" "client_certificates" false $listeners.admin -}}
+{{- if dig "tls" "client_certificates" "required" true $listeners.admin -}}
+{{- $errors = append $errors "config.listen.admin.tls.client_certificates is required, but the kubelet's probes have no certificate: set required: false there" -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.grpcRoute.enabled (not $listeners.grpc) -}}
+{{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as 0.0.0.0:8081" -}}
+{{- end -}}
+{{- range $name, $route := dict "httpRoute" .Values.httpRoute "grpcRoute" .Values.grpcRoute -}}
+{{- if and $route.enabled (empty $route.parentRefs) -}}
+{{- $errors = append $errors (printf "%s.parentRefs is missing: name the Gateway, such as [{ name: public, namespace: gateways }]" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
+{{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
+{{- end -}}
+{{- range $name := list "delay" "drain" -}}
+{{- if contains "$" (get $config.shutdown $name | default "") -}}
+{{- if not $.Values.terminationGracePeriodSeconds -}}
+{{- $errors = append $errors (printf "config.shutdown.%s is a variable: set terminationGracePeriodSeconds as well" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $errors -}}
+{{- fail (printf "\n\nThe values have errors:\n\n- %s\n" (join "\n- " .)) -}}
+{{- end -}}
+{{- end -}}

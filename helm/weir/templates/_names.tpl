@@ -1,0 +1,47 @@
+{{/* The name of the objects: the release's, with the chart's unless it is part of it. Leaves room for suffixes. */}}
+{{- define "weir.fullname" -}}
+{{- $chart := default .Chart.Name .Values.nameOverride -}}
+{{- $byDefault := contains $chart .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $chart) -}}
+{{- default $byDefault .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "weir.metadata" -}}
+{{- $root := index . 0 -}}
+{{- $suffix := index . 1 -}}
+{{- $own := index . 2 -}}
+name: {{ include "weir.fullname" $root }}{{ $suffix }}
+namespace: {{ $root.Release.Namespace }}
+labels:
+  {{- include "weir.releaseLabels" $root | nindent 2 }}
+  app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+  helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+  {{- with merge (dict) (default dict $own.labels) $root.Values.commonLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (default dict $own.annotations) $root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "weir.releaseLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* Selects the pods of the gateway, and not that of "helm test". */}}
+{{- define "weir.podLabels" -}}
+{{ include "weir.releaseLabels" . }}
+app.kubernetes.io/component: gateway
+{{- end -}}
+
+{{- define "weir.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ empty .digest | ternary (printf ":%s" (default $.Chart.AppVersion .tag)) (printf "@%s" .digest) }}
+{{- end -}}
+{{- end -}}
+
+{{- define "weir.serviceAccount" -}}
+{{- default (.Values.serviceAccount.create | ternary (include "weir.fullname" .) "default") .Values.serviceAccount.name -}}
+{{- end -}}

@@ -1,0 +1,67 @@
+{{/* What the containers of a pod share: the check sees what the gateway will see. */}}
+{{- define "weir.container" -}}
+image: {{ include "weir.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  {{- toYaml .Values.securityContext | nindent 2 }}
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+env:
+  {{- with include "weir.nodeOptions" . }}
+  - name: NODE_OPTIONS
+    value: {{ . | quote }}
+  {{- end }}
+  {{- with .Values.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.envFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+volumeMounts:
+  - { name: config, mountPath: /etc/weir, readOnly: true }
+  {{- range $name, $_ := .Values.secrets }}
+  - { name: secret-{{ $name }}, mountPath: /run/secrets/{{ $name }}, readOnly: true }
+  {{- end }}
+  {{- with .Values.volumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* Whole folders, without subPath: only these follow a change. One volume holds both files, so they change together. */}}
+{{- define "weir.volumes" -}}
+- name: config
+  projected:
+    sources:
+      - configMap: { name: {{ include "weir.fullname" . }}-gateway }
+      - configMap: { name: {{ include "weir.fullname" . }}-limits }
+{{- range $name, $secret := .Values.secrets }}
+- name: secret-{{ $name }}
+  secret:
+    secretName: {{ $secret.secretName }}
+    # fsGroup makes the files readable for the gateway.
+    defaultMode: 0440
+    {{- with $secret.items }}
+    items:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+{{- end }}
+{{- with .Values.volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "weir.spread" -}}
+{{- range $key, $when := dict "topology.kubernetes.io/zone" .Values.topologySpread.zones "kubernetes.io/hostname" .Values.topologySpread.nodes -}}
+{{- if ne $when "none" }}
+- topologyKey: {{ $key }}
+  maxSkew: 1
+  whenUnsatisfiable: {{ $when }}
+  labelSelector:
+    matchLabels:
+      {{- include "weir.podLabels" $ | nindent 6 }}
+  # Counts the pods of one revision, so that a rolling update ends as spread out as it began.
+  matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end -}}
+{{- end -}}

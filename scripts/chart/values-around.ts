@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { anyMap, anyMaps, flag, list, texts, words } from './values-parts.ts';
+
+// Values of what leads to the gateway, and of what watches it.
+
+const port = () => z.int().min(1).max(65_535);
+
+const service = z
+  .strictObject({
+    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP').describe('Its type.'),
+    port: port().optional().describe('Port of config.listen.http. Left out: 80, or 443 with TLS.'),
+    redirectPort: port().optional().describe('Port of config.listen.redirect. Left out: 80.'),
+    grpcPort: port().optional().describe('Port of config.listen.grpc. Left out: the port it listens on.'),
+    appProtocol: words('').describe(
+      'What the http port speaks, such as kubernetes.io/h2c with "h2c: true". Empty: http, or https with TLS.',
+    ),
+    annotations: texts().describe('Its annotations.'),
+    spec: anyMap().describe(
+      'Further fields of its spec, such as externalTrafficPolicy or loadBalancerClass.',
+    ),
+  })
+  .describe('The Service for clients.');
+
+const adminService = z
+  .strictObject({
+    port: port().default(9090).describe('Its port.'),
+    annotations: texts().describe('Its annotations.'),
+  })
+  .describe('The Service for the platform: metrics, health and status. Only inside the cluster.');
+
+const parentRefs = () =>
+  anyMaps().describe('The Gateways to attach to, such as [{ name: public, namespace: gateways }].');
+const hostnames = () => list(z.string()).describe('The host names to serve. Empty: those of the Gateway.');
+
+const httpRoute = z
+  .strictObject({
+    enabled: flag(false).describe('Whether to create one.'),
+    parentRefs: parentRefs(),
+    hostnames: hostnames(),
+    filters: anyMaps().describe('Filters of its rule.'),
+    timeouts: texts().describe(
+      'Timeouts of its rule. Many Gateways cut requests off after a default; { request: 0s } turns that off for streams.',
+    ),
+    annotations: texts().describe('Its annotations.'),
+  })
+  .describe('An HTTPRoute of the Gateway API to the http port.');
+
+const grpcRoute = z
+  .strictObject({
+    enabled: flag(false).describe('Whether to create one.'),
+    parentRefs: parentRefs(),
+    hostnames: hostnames(),
+    filters: anyMaps().describe('Filters of its rule.'),
+    annotations: texts().describe('Its annotations.'),
+  })
+  .describe('A GRPCRoute of the Gateway API to the grpc port.');
+
+const ingress = z
+  .strictObject({
+    enabled: flag(false).describe('Whether to create one.'),
+    className: words('').describe('The class of the controller.'),
+    hosts: list(z.string()).describe('The host names to serve. Empty: every host.'),
+    tls: list(z.strictObject({ secretName: z.string(), hosts: list(z.string()) })).describe(
+      'Certificates: [{ secretName: api-tls, hosts: [api.example.com] }].',
+    ),
+    annotations: texts().describe('Its annotations, such as the timeouts of the controller.'),
+  })
+  .describe('An Ingress to the http port.');
+
+const networkPolicy = z
+  .strictObject({
+    enabled: flag(true).describe('Whether to create one.'),
+    clients: z
+      .union([z.literal('any'), z.array(z.record(z.string(), z.unknown())).min(1)])
+      .default('any')
+      .describe('Who may reach the client ports: any, or a list of peers as in a NetworkPolicy.'),
+    admin: anyMaps().describe(
+      'Who may reach the admin port, besides the kubelet on the node and "helm test": peers, such as the namespace of Prometheus.',
+    ),
+    egress: anyMaps().describe(
+      'Where the gateway may connect, as egress rules. DNS is added. Empty: anywhere, since a NetworkPolicy knows no host names.',
+    ),
+  })
+  .describe('Who may connect to the pods.');
+
+export const accessValues = { service, adminService, httpRoute, grpcRoute, ingress, networkPolicy };
+
+export const observationValues = {
+  metrics: z
+    .strictObject({
+      monitor: z
+        .enum(['none', 'ServiceMonitor', 'PodMonitor'])
+        .default('none')
+        .describe('What to create for the Prometheus operator. networkPolicy.admin must admit Prometheus.'),
+      interval: words('30s').describe('Time between two scrapes.'),
+      labels: texts().describe('Its labels, by which Prometheus selects it.'),
+      endpoint: anyMap().describe('Further fields of its endpoint, such as tlsConfig or relabelings.'),
+    })
+    .describe('How Prometheus finds the metrics.'),
+  alerts: z
+    .strictObject({
+      enabled: flag(false).describe(
+        'Whether to create a PrometheusRule with the alerts of files/alerts.yaml.',
+      ),
+      labels: texts().describe('Its labels, by which Prometheus selects it.'),
+    })
+    .describe('The alerts.'),
+  dashboard: z
+    .strictObject({
+      enabled: flag(false).describe('Whether to create a ConfigMap with the Grafana dashboard.'),
+      labels: texts({ grafana_dashboard: '1' }).describe(
+        "Its labels, by which Grafana's sidecar selects it.",
+      ),
+      annotations: texts().describe('Its annotations, such as the folder.'),
+    })
+    .describe('The Grafana dashboard.'),
+};

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { accessValues, observationValues } from './values-around.ts';
+import { anyMap, flag, list, wholeNumber, words } from './values-parts.ts';
+import { podValues } from './values-pod.ts';
+
+// The one definition of the chart's values. generate.ts makes helm/weir/values.schema.json and the chart's README of it;
+// helm/weir/values.yaml repeats its defaults, which test/chart/ compares.
+
+const image = z
+  .strictObject({
+    repository: words('').describe(
+      'Where the image is, such as registry.example.com/weir. Required: none is published.',
+    ),
+    tag: words('').describe("Its tag. Empty: the chart's appVersion."),
+    digest: z
+      .string()
+      .regex(/^(sha256:[0-9a-f]{64})?$/)
+      .default('')
+      .describe('Pins the image instead of the tag: sha256:...'),
+    pullPolicy: z
+      .enum(['IfNotPresent', 'Always', 'Never'])
+      .default('IfNotPresent')
+      .describe('When it is pulled.'),
+  })
+  .describe('The image of the gateway.');
+
+const secret = z.strictObject({
+  secretName: z.string().min(1).describe('The name of the Secret.'),
+  items: list(z.strictObject({ key: z.string(), path: z.string() })).describe(
+    'The keys to mount, each with its file name. Empty: all keys.',
+  ),
+});
+
+const autoscaling = z
+  .strictObject({
+    enabled: flag(false).describe('Whether a HorizontalPodAutoscaler sets the number of pods.'),
+    minReplicas: wholeNumber(1, 2).describe('Fewest pods.'),
+    maxReplicas: wholeNumber(1, 10).describe('Most pods.'),
+    cpuPercent: wholeNumber(1, 70).describe(
+      'Average use of the requested CPU to hold. One pod uses little more than one core, so request what you want it to use.',
+    ),
+    requestsInFlight: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Average number of requests in flight per pod to hold as well. Needs a metrics adapter that serves weir_requests_in_flight of pods.',
+      ),
+    behavior: anyMap().describe('How fast to scale, as in the HorizontalPodAutoscaler.'),
+  })
+  .describe('Scaling by load.');
+
+/** Everything that an installation may set. */
+export const valuesSchema = z.strictObject({
+  image,
+  imagePullSecrets: list(z.strictObject({ name: z.string() })).describe('Secrets for pulling the image.'),
+  nameOverride: words('').describe("The chart's part of the objects' names. Empty: weir."),
+  fullnameOverride: words('').describe(
+    "The objects' name. Empty: the name of the release, with the chart's.",
+  ),
+  config: anyMap().describe(
+    'gateway.yaml as a map, with the keys of config/gateway.yaml. Checked by its JSON Schema.',
+  ),
+  limits: anyMap().describe(
+    'limits.yaml as a map, with the keys of config/limits.yaml. Checked by its JSON Schema. Changes take effect without a restart.',
+  ),
+  limitsPerReplica: flag(false).describe(
+    'Accept that each pod counts limits alone, so that N pods allow up to N times each limit. Only for more than one pod without Redis.',
+  ),
+  secrets: z
+    .record(z.string().regex(/^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$/), secret)
+    .default({})
+    .describe(
+      'Existing Secrets as files: oidc: { secretName: weir-oidc } mounts each key of weir-oidc as a file in /run/secrets/oidc.',
+    ),
+  replicas: wholeNumber(0, 1).describe(
+    'Number of pods. More than one needs config.store.redis. Ignored with autoscaling.',
+  ),
+  autoscaling,
+  ...podValues,
+  ...accessValues,
+  ...observationValues,
+  global: anyMap().describe('Values of a parent chart. Unused.'),
+});
