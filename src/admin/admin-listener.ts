@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostPort } from '../config/index.ts';
 import { randomKey } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
+import { HandshakeLimit } from './handshake-limit.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 import { statusAsPage } from './status-page.ts';
 
@@ -33,6 +34,7 @@ export class AdminListener {
   /** Serves HTTP on a socket. */
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
+  readonly #handshakes = new HandshakeLimit();
   #options: TlsOptions | null = null;
   /** Null: cleartext. */
   #tls: TlsServer | null = null;
@@ -58,6 +60,7 @@ export class AdminListener {
     this.#options = tls;
     this.#tls = tls && createTlsServer(tls, { ticketKeys: randomKey(48) });
     this.#tls?.on('secureConnection', socket => {
+      this.#handshakes.end(socket);
       if (hasBadCertificate(socket)) socket.destroy();
       else this.#serve(socket);
     });
@@ -70,6 +73,7 @@ export class AdminListener {
     else {
       // Which TLS takes over: a client that closes its side inside a handshake is gone.
       socket.allowHalfOpen = false;
+      this.#handshakes.begin(socket);
       this.#tls.emit('connection', socket);
     }
   }

@@ -54,6 +54,12 @@ export class Listener {
     this.#terms = { ...this.#terms, listener, tls: next };
   }
 
+  /** Makes TLS anew for further connections. */
+  renewTls(): void {
+    const { tls } = this.#terms;
+    if (tls !== null) this.#terms = { ...this.#terms, tls: this.#openTls(tls.options) };
+  }
+
   get connections(): number {
     return this.#connections.size;
   }

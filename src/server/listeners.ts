@@ -6,14 +6,14 @@ import type {
   ListenModel,
   TimeoutsModel,
 } from '../config/index.ts';
-import { type Clock, type ConnectionListener, type Random, randomKey } from '../core/index.ts';
+import type { Clock, ConnectionListener, Random } from '../core/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { AddressSet } from '../http/index.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { DateField } from './date-field.ts';
 import { Listener } from './listener.ts';
 import type { ListenerState } from './listener-state.ts';
-import { Handshakes, TlsTermination } from './tls/index.ts';
+import { Handshakes, TicketKeys, TlsTermination } from './tls/index.ts';
 
 const SWEEP_MS = 500;
 
@@ -46,6 +46,7 @@ export class Listeners {
   readonly #state: ListenerState;
   readonly #caps: ConnectionCaps;
   readonly #handshakes: Handshakes;
+  readonly #ticketKeys: TicketKeys;
   readonly #http: Listener;
   readonly #redirect: Listener | null;
   readonly #grpc: Listener | null;
@@ -79,17 +80,15 @@ export class Listeners {
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies);
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
-    const tls = {
-      handshakes: this.#handshakes,
-      events: connectionListener,
-      ticketKeys: randomKey(48),
-    };
+    this.#ticketKeys = new TicketKeys(clock.monotonicMs());
+    const tls = { handshakes: this.#handshakes, events: connectionListener };
     const shared = { state: this.#state, caps: this.#caps };
     const open = (listener: ListenerModel, name: string, redirects: boolean) =>
       new Listener(listener, {
         ...shared,
         redirects,
-        openTls: options => new TlsTermination(options, { ...tls, listener: name }),
+        openTls: options =>
+          new TlsTermination(options, { ...tls, listener: name, ticketKeys: this.#ticketKeys.current }),
       });
     this.#http = open(listen.http, 'http', false);
     this.#redirect = listen.redirect && open(listen.redirect, 'redirect', true);
@@ -147,6 +146,7 @@ export class Listeners {
 
   #sweep(): void {
     const now = this.#state.clock.monotonicMs();
+    if (this.#ticketKeys.renew(now)) for (const listener of this.#all) listener.renewTls();
     for (const listener of this.#all) listener.sweep(now);
   }
 }

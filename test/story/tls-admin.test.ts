@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { changeConfig } from '../support/edit-config.ts';
+import { changeConfig, configPart } from '../support/edit-config.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
@@ -8,6 +8,36 @@ import { type ConnectOptions, openRaw } from '../support/wire/index.ts';
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 const GET = 'GET /readyz HTTP/1.1\r\nHost: admin.test\r\n\r\n';
+
+test('handshakes that are never finished do not shut out those that are: the oldest gives way', async () => {
+  const { gateway, folder } = await startTlsGateway();
+  const certificates = [{ certificate_file: join(folder, '0.crt'), key_file: join(folder, '0.key') }];
+  const { http } = await configPart(gateway, 'listen');
+  await changeConfig(gateway, { listen: { http, admin: { address: '127.0.0.1:0', tls: { certificates } } } });
+  const ask = async () => {
+    const client = await openRaw(gateway.adminPort, { tls: TRUST });
+    return (await client.ask(GET)).status;
+  };
+  await waitFor('it speaks TLS', () =>
+    ask().then(
+      status => status === 200,
+      () => false,
+    ),
+  );
+  const begin = async () => {
+    const client = await openRaw(gateway.adminPort, {});
+    await client.send(Buffer.from('1603010200010001fc0303', 'hex'));
+    return client;
+  };
+  const [first, second] = [await begin(), await begin()];
+  for (let others = 2; others < 64; others++) await begin();
+  expect([first.end, second.end]).toEqual([null, null]);
+  expect(await ask()).toBe(200);
+  expect(await first.ended()).toBe('close');
+  // What succeeds makes room again.
+  await ask();
+  expect(second.end).toBe(null);
+});
 
 test('the admin listener takes TLS, asks for certificates, and goes back, all by reloads', async () => {
   const { gateway, folder } = await startTlsGateway();

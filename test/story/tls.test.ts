@@ -45,6 +45,22 @@ test('a further connection resumes the session of the first, over TLS 1.3 and 1.
   expect(outcomes.get('{listener="http",outcome="resumed"}')).toBe(2);
 });
 
+test('after a day the keys of its tickets are others: an old session is not resumed, a newer one is', async () => {
+  let aheadMs = 0;
+  const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+  const { gateway } = await startTlsGateway({ clock });
+  const open = async (session?: Buffer) => {
+    const client = await gateway.connect({ tls: { ...TRUST, ...(session && { session }) } });
+    expect((await client.ask(GET)).status).toBe(200);
+    return { session: client.tls.getSession(), isResumed: client.tls.isSessionReused() };
+  };
+  const old = await open();
+  expect((await open(old.session)).isResumed).toBe(true);
+  aheadMs = 24 * 3_600_000;
+  await waitFor('the keys change', async () => !(await open(old.session)).isResumed);
+  expect((await open((await open()).session)).isResumed).toBe(true);
+});
+
 test('pipelined requests and a body of megabytes are answered in their order', async () => {
   const script: Script = async exchange => {
     await exchange.received();
