@@ -6,7 +6,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/weir-compile');
 
 const SHARED = {
-  setupFiles: ['test/support/setup.ts'],
+  setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 10_000 } },
   testTimeout: 60_000,
