@@ -184,18 +184,25 @@ describe('a file that changes', () => {
   });
 
   it('is waited for there too while it is being written', async () => {
-    const room = await roomWith({
-      'a/conf/gateway.yaml': GATEWAY,
-      'a/conf/limits.yaml': limitsOf(1),
-      'b/conf/gateway.yaml': GATEWAY,
-      'b/conf/limits.yaml': 'global: {',
-    });
-    await room.start('a/conf/gateway.yaml', 600, 50);
-    await rename(join(room.folder, 'a'), join(room.folder, 'c'));
-    await rename(join(room.folder, 'b'), join(room.folder, 'a'));
-    // It has been seen by now.
-    await sleep(300);
-    await room.write('a/conf/limits.yaml', limitsOf(2));
+    const settleMs = 600;
+    let room: Room;
+    let brokenAt: number;
+    do {
+      room = await roomWith({
+        'a/conf/gateway.yaml': GATEWAY,
+        'a/conf/limits.yaml': limitsOf(1),
+        'b/conf/gateway.yaml': GATEWAY,
+        'b/conf/limits.yaml': 'global: {',
+      });
+      await room.start('a/conf/gateway.yaml', settleMs, 50);
+      await rename(join(room.folder, 'a'), join(room.folder, 'c'));
+      brokenAt = performance.now();
+      await rename(join(room.folder, 'b'), join(room.folder, 'a'));
+      // It has been seen by now.
+      await sleep(300);
+      await room.write('a/conf/limits.yaml', limitsOf(2));
+      // On a busy machine that may take longer than a file must rest, so the broken one is refused rightly.
+    } while (performance.now() - brokenAt >= settleMs);
     expect(botsIn(await room.takes(1))).toBe(2);
     expect(room.refused).toEqual([]);
   });
