@@ -21,6 +21,7 @@ export {
 } from './counting/index.ts';
 export {
   type AnonymousRestriction,
+  DEFAULT_MAX_EVENT_KEYS,
   EventCounter,
   IgnoredRefusals,
   type IgnoredRefusalsRule,

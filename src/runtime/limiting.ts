@@ -4,6 +4,7 @@ import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import { addressOfKey } from '../http/index.ts';
 import {
   type AnonymousRestriction,
+  DEFAULT_MAX_EVENT_KEYS,
   IgnoredRefusals,
   InvalidRequests,
   type LimitStore,
@@ -58,7 +59,8 @@ export class Limiting {
     this.store = this.shared?.limits ?? this.memory;
     this.restrictions = this.#makeRestrictions(clock, listener);
     this.#feed = this.#makeFeed(clock);
-    const counting = { ...dependencies, tally: this.#feed };
+    const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
+    const counting = { clock, tally: this.#feed, maxKeys };
     this.invalidRequests = new InvalidRequests(this.restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);

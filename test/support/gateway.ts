@@ -40,6 +40,8 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
     log: { level: 'silent', access: false },
     shutdown: { delay: '0s', drain: '5s' },
     ...settings.config,
+    // Their tables are reserved at the start: 150 MB and several garbage collections for the default of a million.
+    caps: Object.assign({ limit_keys: 10_000 }, settings.config?.['caps']),
   };
   const path = join(folder, 'gateway.yaml');
   await writeFile(path, stringify(config));

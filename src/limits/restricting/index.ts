@@ -1,4 +1,4 @@
-export { EventCounter } from './event-counter.ts';
+export { DEFAULT_MAX_EVENT_KEYS, EventCounter } from './event-counter.ts';
 export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';
 export type { OffenceRule, OffenceTally } from './offence-counter.ts';
