@@ -19,6 +19,7 @@ export {
 } from './request/index.ts';
 export {
   interimResponse,
+  type LastResponse,
   ResponseReader,
   type ResponseSink,
   type ResponseTerms,

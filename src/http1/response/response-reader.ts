@@ -1,7 +1,8 @@
-import type { Fields, LendingBytes, Release } from '../../core/index.ts';
+import type { LendingBytes, Release } from '../../core/index.ts';
 import { type BodyDecoder, JoinedPieces, type PieceTaker, UntilCloseBody } from '../body/index.ts';
 import { MalformedMessage, sectionEnd } from '../message/index.ts';
 import { checkInterim } from './interim-response.ts';
+import { LastResponse } from './last-response.ts';
 import { responseBody } from './response-body.ts';
 import { responseFraming } from './response-framing.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
@@ -12,13 +13,6 @@ import { UnfinishedHead } from './unfinished-head.ts';
 const WHOLE_MAX_BYTES = 16_384;
 /** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
-
-/** The response that agrees to another protocol. */
-export interface Switched {
-  readonly fields: Fields;
-  /** Bytes of the other protocol that came behind it. */
-  readonly behind: Buffer;
-}
 
 /** Where in a response the next byte belongs. */
 type Phase =
@@ -36,7 +30,6 @@ export class ResponseReader {
   #method = '';
   #sink: ResponseSink | null = null;
   readonly #unfinishedHead = new UnfinishedHead();
-  #interim = 0;
   #body: BodyDecoder | null = null;
   /** The body's part of the bytes at hand. */
   readonly #found = new JoinedPieces();
@@ -46,22 +39,17 @@ export class ResponseReader {
   /** The slab being read; null for bytes of our own, which are not overwritten. */
   #slab: LendingBytes | null = null;
   #wantsMore = true;
-  #begun = false;
-  #close = false;
-  #keepAliveMs: number | null = null;
-  #status = 0;
-  #bodiless = false;
   /** The request asks to switch to another protocol. */
   #maySwitch = false;
-  #switched: Switched | null = null;
+  readonly #last = new LastResponse();
 
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** A byte of the present response has come. */
-  get begun(): boolean {
-    return this.#begun;
+  /** What the last response, or the one under way, says about the connection. */
+  get last(): Readonly<LastResponse> {
+    return this.#last;
   }
 
   /** The sink has the head of the final response. */
@@ -71,36 +59,6 @@ export class ResponseReader {
 
   get over(): boolean {
     return this.#phase === 'over';
-  }
-
-  /** How many interim responses have come. */
-  get interim(): number {
-    return this.#interim;
-  }
-
-  /** The connection must carry no further request. */
-  get close(): boolean {
-    return this.#close;
-  }
-
-  /** How long the server keeps the connection, according to its last response. */
-  get keepAliveMs(): number | null {
-    return this.#keepAliveMs;
-  }
-
-  /** Status of the last response. */
-  get status(): number {
-    return this.#status;
-  }
-
-  /** No byte of a body came with the last response, whatever its framing. */
-  get bodiless(): boolean {
-    return this.#bodiless;
-  }
-
-  /** The response agreed to the protocol that was asked for. Its sink has heard nothing of that. */
-  get switched(): Switched | null {
-    return this.#switched;
   }
 
   /**
@@ -113,11 +71,8 @@ export class ResponseReader {
     this.#method = method;
     this.#sink = sink;
     this.#unfinishedHead.forget();
-    this.#interim = 0;
-    this.#begun = false;
-    this.#close = false;
+    this.#last.begin();
     this.#maySwitch = maySwitch;
-    this.#switched = null;
   }
 
   /** The sink wants nothing more. */
@@ -132,7 +87,7 @@ export class ResponseReader {
    * to the sink.
    */
   read(slab: LendingBytes, end: number): boolean {
-    this.#begun = true;
+    this.#last.begun = true;
     this.#wantsMore = true;
     this.#slab = slab;
     if (this.#phase === 'body') this.#readBody(slab.bytes, 0, end);
@@ -174,7 +129,7 @@ export class ResponseReader {
       }
       if (head.status === 101 && this.#maySwitch && head.httpMinor === 1) {
         this.giveUp();
-        this.#switched = { fields: head.fields, behind: Buffer.from(bytes.subarray(head.bytes, end)) };
+        this.#last.switched = { fields: head.fields, behind: Buffer.from(bytes.subarray(head.bytes, end)) };
         return;
       }
       this.#passInterim(head);
@@ -188,10 +143,10 @@ export class ResponseReader {
 
   /** RFC 9110, 15.2: any number of interim responses may come before the final one, asked for or not. */
   #passInterim(head: ResponseHead): void {
-    checkInterim(head, ++this.#interim);
+    checkInterim(head, ++this.#last.interim);
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
-    if (close) this.#close = true;
+    if (close) this.#last.close = true;
     // A 100 asks for a body that is already on its way, or comes when the client sends it.
     if (head.status === 100) return;
     this.#sink?.info(head.status, fields);
@@ -201,10 +156,10 @@ export class ResponseReader {
   #begin(head: ResponseHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = responseFraming(this.#method, head);
     this.#unfinishedHead.forget();
-    if (close) this.#close = true;
-    this.#keepAliveMs = keepAliveMs;
-    this.#status = head.status;
-    this.#bodiless = true;
+    if (close) this.#last.close = true;
+    this.#last.keepAliveMs = keepAliveMs;
+    this.#last.status = head.status;
+    this.#last.bodiless = true;
     const body = responseBody(length, this.#takePiece);
     this.#body = body;
     this.#phase = 'body';
@@ -251,14 +206,14 @@ export class ResponseReader {
   /** The response is complete. Bytes after it belong to no request (RFC 9112, 9.2). */
   #finish(at: number, end: number): ResponseSink | null {
     const sink = this.#sink;
-    if (at < end) this.#close = true;
+    if (at < end) this.#last.close = true;
     this.giveUp();
     this.#wantsMore = true;
     return sink;
   }
 
   readonly #takePiece: PieceTaker = (bytes, from, to) => {
-    this.#bodiless = false;
+    this.#last.bodiless = false;
     if (this.#text !== null) this.#gathered += this.#text.slice(from, to);
     else this.#found.add(bytes, from, to);
   };

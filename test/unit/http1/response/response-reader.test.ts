@@ -202,7 +202,7 @@ describe('interim responses', () => {
 
   test('are 16 at most', () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
-    expect(read(interim.repeat(16)).reader.interim).toBe(16);
+    expect(read(interim.repeat(16)).reader.last.interim).toBe(16);
     expect(() => read(interim.repeat(17))).toThrow('too many interim responses');
     expect(() => read(...Array(17).fill(interim))).toThrow('too many interim responses');
   });
@@ -245,7 +245,7 @@ describe('a head', () => {
   test('of one response is not the beginning of the next', () => {
     const reading = read('HTTP/1.1 2');
     reading.reader.begin('GET', reading.sink);
-    expect(reading.reader.begun).toBe(false);
+    expect(reading.reader.last.begun).toBe(false);
     reading.read(`${OK}Content-Length: 0\r\n\r\n`);
     expect(reading.sink.events).toEqual(['whole 200']);
   });
