@@ -1,4 +1,4 @@
-import { type App, startApp } from '../app.ts';
+import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, formatHostPort, type LoadedConfig } from '../config/index.ts';
 import { readVersion, systemClock } from '../core/index.ts';
 import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type App, startApp } from '../app.ts';
+import { type App, startApp } from '../app/index.ts';
 import { formatDiagnostic, loadConfig } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/index.ts';
 import { loadConfig } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';

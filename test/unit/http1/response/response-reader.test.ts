@@ -48,7 +48,7 @@ describe('a response that comes in one read', () => {
     expect(sink.events).toEqual(['whole 200']);
     expect(sink.body).toBe(body);
     expect(sink.fields).toEqual(['Content-Length', length]);
-    expect(reader).toMatchObject({ over: true, close: false });
+    expect(reader).toMatchObject({ over: true, last: { close: false } });
   });
 
   test('is handed on whole up to 16 KiB, and in pieces beyond', () => {
@@ -71,7 +71,7 @@ describe('a response that comes in one read', () => {
     expect(sink.events).toEqual(['head 200 null']);
     expect(reader.ended()).toBe(true);
     expect(sink.events).toEqual(['head 200 null', 'end']);
-    expect(reader).toMatchObject({ over: true, close: true });
+    expect(reader).toMatchObject({ over: true, last: { close: true } });
   });
 
   test.each([
@@ -83,7 +83,7 @@ describe('a response that comes in one read', () => {
     const { sink, reader } = new Reading(method).read(bytes);
     expect(sink.events[0]).toMatch(/^whole/);
     expect(sink.body).toBe('');
-    expect(reader).toMatchObject({ over: true, close: false });
+    expect(reader).toMatchObject({ over: true, last: { close: false } });
   });
 });
 
@@ -185,10 +185,10 @@ describe('bytes behind a response', () => {
   ])('are not part of it and end the connection: %s', (_, method, response) => {
     const { sink, reader } = new Reading(method).read(response + REST);
     expect(sink.body).toBe(response.includes('ok') ? 'ok' : '');
-    expect(reader).toMatchObject({ over: true, close: true });
+    expect(reader).toMatchObject({ over: true, last: { close: true } });
     const split = new Reading(method).read(response.slice(0, -1), response.slice(-1) + REST);
     expect(split.sink.body).toBe(sink.body);
-    expect(split.reader).toMatchObject({ over: true, close: true });
+    expect(split.reader).toMatchObject({ over: true, last: { close: true } });
   });
 });
 
@@ -216,7 +216,7 @@ describe('interim responses', () => {
 
   test('may say that the connection will close', () => {
     const { reader } = read(`HTTP/1.1 103 Early\r\nConnection: close\r\n\r\n${OK}Content-Length: 0\r\n\r\n`);
-    expect(reader).toMatchObject({ over: true, close: true });
+    expect(reader).toMatchObject({ over: true, last: { close: true } });
   });
 
   test.each([

@@ -1,44 +1,22 @@
-import { AdminListener, gatherStatus } from './admin/index.ts';
+import { AdminListener, gatherStatus } from '../admin/index.ts';
 import {
   ConfigWatcher,
-  type ConfigWatcherOptions,
   type Diagnostic,
   type FixedParts,
   formatDiagnostic,
-  type HostPort,
   type LoadedConfig,
   ReloadRecord,
   restartKeys,
   type Snapshot,
-} from './config/index.ts';
-import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from './core/index.ts';
-import { Gateway, UnlistedProxies } from './gateway/index.ts';
-import { type CertificateView, type Logger, Observation } from './observe/index.ts';
-import { type Generation, Generations, isReady, Limiting } from './runtime/index.ts';
-import { type BoundAddresses, Listeners } from './server/index.ts';
-import { openTransport, Transports } from './upstream/index.ts';
-
-/** What a gateway needs besides its configuration. */
-export interface AppOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Where the configuration came from, so that changes of its files are followed. Without it, the configuration never changes. */
-  readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
-}
-
-/** A running gateway. */
-export interface App {
-  /** The bound addresses, with the actual port where the configuration says 0. */
-  readonly addresses: BoundAddresses & { readonly admin: HostPort | null };
-  /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
-  reload(): Promise<void>;
-  /**
-   * Fails readiness at once, asks clients during `shutdown.delay` to connect anew, then stops accepting and lets requests in
-   * flight finish. Resolves to false when
-   * `shutdown.drain` ran out and the remaining ones were cut off. A second call joins the first.
-   */
-  drain(): Promise<boolean>;
-}
+} from '../config/index.ts';
+import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from '../core/index.ts';
+import { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import { type Logger, Observation } from '../observe/index.ts';
+import { type Generation, Generations, isReady, Limiting } from '../runtime/index.ts';
+import { Listeners } from '../server/index.ts';
+import { openTransport, Transports } from '../upstream/index.ts';
+import type { App, AppOptions } from './app.ts';
+import { certificateViews } from './certificate-views.ts';
 
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
@@ -47,6 +25,7 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
   return app;
 }
 
+/** The parts of one gateway, and how they start, follow a reload and drain. */
 class RunningApp implements App {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
@@ -98,7 +77,7 @@ class RunningApp implements App {
       upstreamConnections: () => this.#transports.connections,
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
-      certificates: () => this.#certificates(),
+      certificates: () => certificateViews(this.#generations.current.snapshot.listen),
     });
   }
 
@@ -216,7 +195,7 @@ class RunningApp implements App {
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
       notReady,
       clientConnections: () => this.#listeners.connections,
-      certificates: () => this.#certificates(),
+      certificates: () => certificateViews(this.#generations.current.snapshot.listen),
       upstreamConnections: () => this.#transports.connections,
     } as const;
     const view = {
@@ -226,18 +205,6 @@ class RunningApp implements App {
     };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin?.tls ?? null), (part, next) =>
       part.use(next.snapshot.listen.admin?.tls ?? null),
-    );
-  }
-
-  /** The certificates of all listeners. */
-  #certificates(): CertificateView[] {
-    const { http, grpc, admin } = this.#generations.current.snapshot.listen;
-    return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
-      (model?.tls?.certificates ?? []).map(({ name, notAfterMs }) => ({
-        listener,
-        certificate: name,
-        notAfterMs,
-      })),
     );
   }
 

@@ -1,0 +1,2 @@
+export type { App } from './app.ts';
+export { startApp } from './running-app.ts';
