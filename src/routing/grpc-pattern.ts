@@ -13,8 +13,8 @@ const IDENTIFIER = /^[A-Za-z_]\w*$/;
  */
 export function parseGrpcPattern(text: string): RoutePattern {
   const [service = '', method, ...more] = text.split('/');
-  const mistake = mistakeIn(text, service, method, more.length > 0);
-  if (mistake !== null) throw new PatternError(mistake);
+  const error = errorIn(text, service, method, more.length > 0);
+  if (error !== null) throw new PatternError(error);
   const segments: readonly Segment[] = [
     { kind: 'literal', folded: service },
     method === EVERY ? { kind: 'parameter', name: 'method' } : { kind: 'literal', folded: method ?? '' },
@@ -30,7 +30,7 @@ export function isGrpc({ methods }: RoutePattern): boolean {
 /** What stands for every method of a service. */
 export const EVERY = '*';
 
-function mistakeIn(text: string, service: string, method: string | undefined, more: boolean): string | null {
+function errorIn(text: string, service: string, method: string | undefined, more: boolean): string | null {
   if (text.startsWith('/')) return `a service begins without "/": write "${text.slice(1)}"`;
   if (/^https?:/.test(text)) return 'a service has no scheme and host: write package.Service/Method';
   if (service === EVERY || text === '**' || text === '')

@@ -24,12 +24,12 @@ export function checkMethods(methods: readonly string[]): void {
   if (methods.length === 0)
     throw new PatternError('the list of methods is empty: leave it out for every method');
   for (const [i, method] of methods.entries()) {
-    const mistake = methods.indexOf(method) === i ? mistakeIn(method) : 'is named twice: name it once';
-    if (mistake !== null) throw new PatternError(`method "${method}" ${mistake}`);
+    const error = methods.indexOf(method) === i ? errorIn(method) : 'is named twice: name it once';
+    if (error !== null) throw new PatternError(`method "${method}" ${error}`);
   }
 }
 
-function mistakeIn(method: string): string | null {
+function errorIn(method: string): string | null {
   if (ROUTABLE.has(method)) return null;
   const upper = method.toUpperCase();
   if (ROUTABLE.has(upper)) return `is written in upper case: write "${upper}"`;

@@ -54,15 +54,15 @@ function advise(path: string): string {
 function parseSegment(text: string, path: string): Segment {
   if (text === '**') return { kind: 'rest' };
   if (/^\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text)) return { kind: 'parameter', name: text.slice(1, -1) };
-  const mistake = mistakeOfBraces(text) ?? mistakeOfCharacters(text) ?? mistakeOfEscapes(text);
-  if (mistake !== null) fail(path, mistake);
+  const error = errorOfBraces(text) ?? errorOfCharacters(text) ?? errorOfEscapes(text);
+  if (error !== null) fail(path, error);
   const folded = foldSegment(text);
   if (folded === null)
     fail(path, `the escapes in "${text}" are not UTF-8: write the UTF-8 bytes of the text`);
   return { kind: 'literal', folded };
 }
 
-function mistakeOfBraces(text: string): string | null {
+function errorOfBraces(text: string): string | null {
   if (!/[{}]/.test(text)) return null;
   const [, name] = /^\{([A-Za-z_]\w*):[^{}]*\}$/.exec(text) ?? [];
   if (name !== undefined) return `a parameter takes any one segment: write "{${name}}"`;
@@ -71,7 +71,7 @@ function mistakeOfBraces(text: string): string | null {
     : `"${text}" mixes braces and text: write "{name}" alone, since a parameter is a whole segment, or %7B and %7D`;
 }
 
-function mistakeOfCharacters(text: string): string | null {
+function errorOfCharacters(text: string): string | null {
   if (text === '.' || text === '..')
     return `the gateway refuses the segment "${text}": write the path it leads to`;
   const [, name] = /^<(?:\w+:)?([A-Za-z_]\w*)>$/.exec(text) ?? [];
@@ -98,7 +98,7 @@ function mistakeOfCharacters(text: string): string | null {
   }
 }
 
-function mistakeOfEscapes(text: string): string | null {
+function errorOfEscapes(text: string): string | null {
   for (const [found, digits] of text.matchAll(/%([0-9A-Fa-f]{2})?/g)) {
     if (digits === undefined)
       return `"%" starts an escape of two hex digits: write %25 for the "%" of "${text}"`;

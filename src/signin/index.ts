@@ -1,4 +1,4 @@
-export { type OptionMistake, signInMistakes } from './mistakes.ts';
+export { type OptionError, signInErrors } from './option-errors.ts';
 export {
   type ClientAuthentication,
   NO_TLS,

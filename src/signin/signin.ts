@@ -46,7 +46,7 @@ const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
  * The two anonymous endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
- * reload. The constructor throws a `TypeError` for options in which `signInMistakes` finds a mistake.
+ * reload. The constructor throws a `TypeError` for options in which `signInErrors` finds an error.
  */
 export class SignIn {
   readonly #options: SignInOptions;

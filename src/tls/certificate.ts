@@ -20,7 +20,7 @@ export function readCertificate(pem: string): CertificateFacts {
 }
 
 /** Why this certificate and this key cannot serve together; null: they can. Both can be read. */
-export function pairMistake(certificate: string, key: string): string | null {
+export function pairError(certificate: string, key: string): string | null {
   if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
     return 'the key does not belong to the certificate';
   try {

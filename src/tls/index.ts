@@ -1,4 +1,4 @@
-export { type CertificateFacts, pairMistake, readCertificate } from './certificate.ts';
+export { type CertificateFacts, pairError, readCertificate } from './certificate.ts';
 export { ServerNames } from './server-names.ts';
 export type { CertificateOptions, ClientCertificateOptions, TlsOptions } from './tls-options.ts';
 export { createTlsServer, hasBadCertificate } from './tls-server.ts';

@@ -40,7 +40,7 @@ async function partsWith(count: number) {
 async function loadWith(count: number) {
   const path = await writeGatewayConfig({ upstreamPort: 9, config: await partsWith(count) });
   const loaded = await loadConfig(path, { env: {}, generation: 1 });
-  if (!loaded.ok) throw new Error(`${dirname(path)} has mistakes`);
+  if (!loaded.ok) throw new Error(`${dirname(path)} has errors`);
   return { path, loaded };
 }
 

@@ -80,7 +80,7 @@ describe('a wrong body', () => {
       { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' },
       ['codeVerifier'],
     ],
-  ])('(%s) gets an error that names the mistake, and the provider is not asked', async (_, body, fields) => {
+  ])('(%s) gets an error that names the error, and the provider is not asked', async (_, body, fields) => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
     expectWrong(await client.ask(redeeming(body)), ...fields);

@@ -13,7 +13,7 @@ import { checkUpstreamProtocols } from './upstream-checks.ts';
 import { checkWebSockets } from './websocket-checks.ts';
 
 /**
- * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a mistake in one part does not hide mistakes
+ * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that a error in one part does not hide errors
  * in others; skips parts that are invalid in themselves, which validation has reported.
  */
 export function crossCheck(file: ConfigFile): void {

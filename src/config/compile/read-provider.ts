@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/index.ts';
 import {
   NO_TLS,
-  type OptionMistake,
+  type OptionError,
   PROVIDER_LIMITS,
   type ProviderOptions,
   type ProviderTls,
   type SignInOptions,
-  signInMistakes,
+  signInErrors,
 } from '../../signin/index.ts';
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
@@ -44,11 +44,11 @@ export async function readProvider(file: ConfigFile, clock: Clock): Promise<Prov
   // A missing part was reported already; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const signIn = signInOptions(config, stand);
-  for (const mistake of signInMistakes(provider, signIn)) addMistake(file, mistake);
+  for (const error of signInErrors(provider, signIn)) addError(file, error);
   return tls === null || authentication === null ? null : { provider, signIn };
 }
 
-/** Checks the addresses that are valid in themselves, so that another mistake does not hide theirs. */
+/** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
 function checkSoundPart(
   file: ConfigFile,
   raw: Readonly<Record<string, unknown>>,
@@ -63,8 +63,7 @@ function checkSoundPart(
   const { data: config } = identityProviderSchema.safeParse(part);
   if (config === undefined) return;
   const provider = providerOptions(config, null);
-  for (const mistake of signInMistakes(provider, signInOptions(config, { kind: 'none' })))
-    addMistake(file, mistake);
+  for (const error of signInErrors(provider, signInOptions(config, { kind: 'none' }))) addError(file, error);
 }
 
 /** Valid values in place of required keys. */
@@ -116,14 +115,14 @@ function warnOfScope(file: ConfigFile, { scope }: IdentityProviderConfig): void 
   file.add([SECTION, 'scope'], 'without "openid" the provider issues no ID token', { severity: 'warning' });
 }
 
-function addMistake(file: ConfigFile, { option, message }: OptionMistake): void {
+function addError(file: ConfigFile, { option, message }: OptionError): void {
   const keyFile = [SECTION, 'private_key_file'];
   const path = option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [SECTION, ...KEYS[option]];
   file.add(path, message);
 }
 
 /** Maps the options of signin/ to keys of the file. */
-const KEYS: Readonly<Record<OptionMistake['option'], readonly string[]>> = {
+const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
   issuer: ['issuer'],
   discoveryUrl: ['discovery_url'],
   'endpoints.authorization': ['endpoints', 'authorization'],

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 import type { Clock } from '../../core/index.ts';
-import { type CertificateFacts, pairMistake, readCertificate } from '../../tls/index.ts';
+import { type CertificateFacts, pairError, readCertificate } from '../../tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 
 /** The content of a file. Undefined: none is named. Null: it cannot be used, which was reported. */
@@ -26,7 +26,7 @@ const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /**
  * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file separately,
- * so that one mistake does not hide others.
+ * so that one error does not hide others.
  */
 export class SecretFiles {
   readonly #file: ConfigFile;
@@ -40,16 +40,16 @@ export class SecretFiles {
   }
 
   secret(key: string): Promise<FileText> {
-    return this.#read([key], secretMistake);
+    return this.#read([key], secretError);
   }
 
   privateKey(key: string): Promise<FileText> {
-    return this.#read([key], keyMistake);
+    return this.#read([key], keyError);
   }
 
   /** Certificates to trust. */
   authorities(...keys: Path): Promise<FileText> {
-    return this.#read(keys, certificateMistake);
+    return this.#read(keys, certificateError);
   }
 
   /** What stands under `tls`, each file or none. */
@@ -63,17 +63,17 @@ export class SecretFiles {
       [...keys, 'certificate_file'],
       [...keys, 'key_file'],
     ];
-    const certificate = await this.#read(certificateAt, certificateMistake);
-    const key = await this.#read(keyAt, keyMistake);
+    const certificate = await this.#read(certificateAt, certificateError);
+    const key = await this.#read(keyAt, keyError);
     if ((certificate === undefined) !== (key === undefined)) {
       this.#reportAlone(certificate === undefined ? keyAt : certificateAt, certificate === undefined);
       return { certificate: null, key: null };
     }
     if (typeof certificate !== 'string' || typeof key !== 'string') return { certificate, key };
-    const mistake = pairMistake(certificate, key);
-    if (mistake !== null) this.#file.add([...this.#section, ...keyAt], mistake);
+    const error = pairError(certificate, key);
+    if (error !== null) this.#file.add([...this.#section, ...keyAt], error);
     this.#warnOfDates([...this.#section, ...certificateAt], readCertificate(certificate));
-    return mistake === null ? { certificate, key } : { certificate: null, key: null };
+    return error === null ? { certificate, key } : { certificate: null, key: null };
   }
 
   #reportAlone(keys: Path, isKey: boolean): void {
@@ -81,7 +81,7 @@ export class SecretFiles {
     this.#file.add([...this.#section, ...keys], `needs "${other}" beside it`);
   }
 
-  /** An expired certificate is no mistake: a gateway that has one must still start, and follow its files. */
+  /** An expired certificate is no error: a gateway that has one must still start, and follow its files. */
   #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
     const warning =
@@ -102,9 +102,9 @@ export class SecretFiles {
     // Validation reports any other type.
     if (typeof name !== 'string' || name === '') return null;
     const text = await readNamedText(this.#file, path, name);
-    const mistake = text === null ? undefined : check(text);
-    if (mistake !== undefined) this.#file.add(path, mistake);
-    return mistake === undefined ? text : null;
+    const error = text === null ? undefined : check(text);
+    if (error !== undefined) this.#file.add(path, error);
+    return error === undefined ? text : null;
   }
 }
 
@@ -126,27 +126,27 @@ export function chooseSecret(
   const named = [section, `${key}_file`];
   if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
   const secret = variable.replace(/[\r\n]+$/, '');
-  const mistake = secretMistake(secret);
+  const error = secretError(secret);
   // Anything other than a variable was reported already.
-  if (mistake !== undefined && file.isVariable(path)) file.add(path, mistake);
-  return mistake === undefined ? secret : null;
+  if (error !== undefined && file.isVariable(path)) file.add(path, error);
+  return error === undefined ? secret : null;
 }
 
 /** Finds a wrong file before the provider or Redis rejects its secret. */
-function secretMistake(text: string): string | undefined {
+function secretError(text: string): string | undefined {
   if (text === '') return 'the secret is empty';
   return /[\x00-\x1f\x7f]/.test(text) ? 'a secret must be one line without control characters' : undefined;
 }
 
 /** Checks every certificate: Node silently skips unreadable ones, and may then trust none. */
-function certificateMistake(text: string): string | undefined {
+function certificateError(text: string): string | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) return 'the file contains no PEM certificate';
   const unreadable = blocks.findIndex(block => !succeeds(() => new X509Certificate(block)));
   return unreadable === -1 ? undefined : `certificate ${unreadable + 1} of the file cannot be read`;
 }
 
-function keyMistake(text: string): string | undefined {
+function keyError(text: string): string | undefined {
   if (succeeds(() => createPrivateKey(text))) return undefined;
   return 'the file contains no PEM private key, or an encrypted one';
 }

@@ -61,10 +61,10 @@ export class ConfigFile {
       const unreadable = diagnostic.line === null ? { message: diagnostic.message, reason } : null;
       return new ConfigFile(name, readings, null, [diagnostic], new SecretLines('', []), secrecy, unreadable);
     }
-    const { document, mistakes, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
+    const { document, errors, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
-    const diagnostics = [...mistakes, ...(tree?.mistakes ?? [])].map(mistake => ({
-      ...secrets.advise(mistake),
+    const diagnostics = [...errors, ...(tree?.errors ?? [])].map(error => ({
+      ...secrets.advise(error),
       file: name,
       severity: 'error' as const,
     }));
@@ -166,7 +166,7 @@ export class ConfigFile {
     const found = this.#find(path);
     if (found?.exact === true && found.node.broken && options.about !== 'key') return;
     const { line, column } = this.place(path, options.about);
-    // Aliases repeat the same lines in many places; report each mistake once.
+    // Aliases repeat the same lines in many places; report each error once.
     const once = `${line}:${column}:${message}`;
     if (this.#said.has(once)) return;
     this.#said.add(once);

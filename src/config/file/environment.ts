@@ -4,7 +4,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Resolved =
   | { readonly ok: true; readonly text: string }
   /** What is wrong, one sentence per variable. */
-  | { readonly ok: false; readonly mistakes: readonly string[] };
+  | { readonly ok: false; readonly errors: readonly string[] };
 
 /** `$${`, a variable, or the start of an unclosed one. */
 const VARIABLE = /\$\$\{|\$\{([^}]*)(\}?)/g;
@@ -16,23 +16,23 @@ const NO_NAME = `only a name, or a name with a default as in \${NAME:-text}, may
 const NOT_CLOSED = `a "\${" is not closed: write \${NAME}, or $\${ for a literal \${`;
 
 /**
- * Replaces each `${NAME}` by the value of that variable; `$${` is a literal `${`. An unset variable is a mistake, not an empty
+ * Replaces each `${NAME}` by the value of that variable; `$${` is a literal `${`. An unset variable is an error, not an empty
  * text: an empty host or path would be a valid configuration with another meaning. `${NAME:-text}` falls back to the text if
  * the variable is unset or empty, as in a shell. Values are not searched for further variables.
  */
 export function resolveVariables(text: string, environment: Environment): Resolved {
-  const mistakes: string[] = [];
+  const errors: string[] = [];
   const resolved = text.replaceAll(VARIABLE, (_, inside?: string, end?: string) => {
     if (inside === undefined) return '${';
     const [, name, usual] = (end === '}' ? INSIDE.exec(inside) : null) ?? [];
     if (name === undefined) {
-      mistakes.push(end === '}' ? NO_NAME : NOT_CLOSED);
+      errors.push(end === '}' ? NO_NAME : NOT_CLOSED);
       return '';
     }
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     if (usual !== undefined) return value === undefined || value === '' ? usual : value;
-    if (value === undefined) mistakes.push(`the environment variable ${name} is not set`);
+    if (value === undefined) errors.push(`the environment variable ${name} is not set`);
     return value ?? '';
   });
-  return mistakes.length === 0 ? { ok: true, text: resolved } : { ok: false, mistakes };
+  return errors.length === 0 ? { ok: true, text: resolved } : { ok: false, errors };
 }

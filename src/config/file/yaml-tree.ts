@@ -8,7 +8,7 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml';
-import type { Place, PlacedMistake, YamlText } from '../yaml/index.ts';
+import type { Place, PlacedError, YamlText } from '../yaml/index.ts';
 import { type Environment, resolveVariables } from './environment.ts';
 
 /** Aliases multiply: a few lines can expand to billions of values. No configuration needs this many. */
@@ -27,13 +27,13 @@ export interface YamlNode {
   readonly children: ReadonlyMap<string, YamlNode>;
   /** The number of values from here down, each as often as aliases repeat it. */
   readonly count: number;
-  /** Whether a mistake in this value was already reported, so that no other message is needed. */
+  /** Whether an error in this value was already reported, so that no other message is needed. */
   readonly broken: boolean;
 }
 
 export interface YamlTree {
   readonly root: YamlNode;
-  readonly mistakes: readonly PlacedMistake[];
+  readonly errors: readonly PlacedError[];
 }
 
 /** Builds the tree of a parsed document. The root of an alias bomb is marked broken. */
@@ -45,10 +45,10 @@ export function buildYamlTree(
   const builder = new TreeBuilder(placeOf, environment);
   const root = builder.build(document.contents, null);
   if (root.count > MAX_VALUES) {
-    builder.mistake(root.place, `aliases multiply this file to more than ${MAX_VALUES} values`);
-    return { root: { ...root, value: null, children: new Map(), broken: true }, mistakes: builder.mistakes };
+    builder.error(root.place, `aliases multiply this file to more than ${MAX_VALUES} values`);
+    return { root: { ...root, value: null, children: new Map(), broken: true }, errors: builder.errors };
   }
-  return { root, mistakes: builder.mistakes };
+  return { root, errors: builder.errors };
 }
 
 /** The node at `path`, or the innermost one that exists on the way there. */
@@ -76,7 +76,7 @@ export function fillScalar(root: YamlNode, path: readonly PropertyKey[], value: 
 }
 
 class TreeBuilder {
-  readonly mistakes: PlacedMistake[] = [];
+  readonly errors: PlacedError[] = [];
   readonly #placeOf: YamlText['placeOf'];
   readonly #environment: Environment;
   /**
@@ -93,8 +93,8 @@ class TreeBuilder {
     this.#environment = environment;
   }
 
-  mistake({ line, column }: Place, message: string): void {
-    this.mistakes.push({ line, column, message });
+  error({ line, column }: Place, message: string): void {
+    this.errors.push({ line, column, message });
   }
 
   build(node: ParsedNode | null, keyPlace: Place | null): YamlNode {
@@ -102,10 +102,7 @@ class TreeBuilder {
     const place = this.#placeOf(node.range[0]);
     if (isAlias(node)) return this.#alias(node.source, place, keyPlace);
     if (node.tag !== undefined) {
-      this.mistake(
-        place,
-        'a tag ("!" and a word) has no meaning here: remove it, or put the value in quotes',
-      );
+      this.error(place, 'a tag ("!" and a word) has no meaning here: remove it, or put the value in quotes');
       return { ...leaf(null, '', place, keyPlace), broken: true };
     }
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, null);
@@ -119,7 +116,7 @@ class TreeBuilder {
   #alias(name: string, place: Place, keyPlace: Place | null): YamlNode {
     const target = this.#anchors.get(name);
     if (target) return { ...target, place, keyPlace };
-    this.mistake(
+    this.error(
       place,
       target === null
         ? 'this alias refers to a value that contains it'
@@ -132,7 +129,7 @@ class TreeBuilder {
     if (typeof node.value !== 'string') return leaf(node.value, node.source, place, keyPlace);
     const resolved = resolveVariables(node.value, this.#environment);
     if (resolved.ok) return leaf(resolved.text, node.value, place, keyPlace);
-    for (const message of resolved.mistakes) this.mistake(place, message);
+    for (const message of resolved.errors) this.error(place, message);
     return { ...leaf(node.value, node.value, place, keyPlace), broken: true };
   }
 
@@ -158,7 +155,7 @@ class TreeBuilder {
       const node = this.build(value, keyPlace);
       if (key.value === '<<' && key.type === 'PLAIN') merges.push(node);
       // zod skips a member of this name, so its content would go unchecked.
-      else if (key.value === '__proto__') this.mistake(keyPlace, 'unknown key "__proto__"');
+      else if (key.value === '__proto__') this.error(keyPlace, 'unknown key "__proto__"');
       else if (!children.has(String(key.value))) children.set(String(key.value), node);
     }
     // Merged last, because the map's own keys win.
@@ -172,14 +169,14 @@ class TreeBuilder {
     for (const source of sources) {
       if (source.broken) return false;
       if (source.written !== null || Array.isArray(source.value)) {
-        this.mistake(source.place, '"<<" merges maps, and this is not a map');
+        this.error(source.place, '"<<" merges maps, and this is not a map');
         return false;
       }
       // A merge copies, unlike an alias, so it must be stopped midway.
       this.#mergedKeys += source.children.size;
       if (this.#mergedKeys > MAX_VALUES) {
         if (!this.#isBomb)
-          this.mistake(source.place, `merging multiplies this file to more than ${MAX_VALUES} values`);
+          this.error(source.place, `merging multiplies this file to more than ${MAX_VALUES} values`);
         this.#isBomb = true;
         return false;
       }

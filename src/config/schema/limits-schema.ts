@@ -18,7 +18,7 @@ const globalLimits = z.strictObject({
     .describe('The quota of each address, for all its callers without a valid token, such as 50/1s, or off.'),
 });
 
-/** The keys of one bucket. The checks use them one by one, so that a mistake in one hides none in the others. */
+/** The keys of one bucket. The checks use them one by one, so that an error in one does not hide those in the others. */
 export const bucketKeys = {
   main: z
     .string({ error: 'expected the name of a parameter such as channel_id' })

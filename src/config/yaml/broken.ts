@@ -1,6 +1,6 @@
 import type { YAMLError } from 'yaml';
 
-import type { Place, PlacedMistake } from './place.ts';
+import type { Place, PlacedError } from './place.ts';
 
 /** An error of the YAML parser, with what is needed to explain it. */
 export interface Broken {
@@ -17,7 +17,7 @@ export interface Broken {
 }
 
 /** An explanation for the operator. Repeats nothing of the text except single marks, since any line may hold a secret. */
-export interface Explanation extends PlacedMistake {
+export interface Explanation extends PlacedError {
   /** Whether the parser's errors about the rest of the file would mislead. */
   readonly outOfStep?: boolean;
 }

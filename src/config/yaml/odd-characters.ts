@@ -1,4 +1,4 @@
-import type { PlacedMistake } from './place.ts';
+import type { PlacedError } from './place.ts';
 
 /** Control characters other than tabs and line ends, Unicode line ends, and code points that are not characters. */
 const ODD = /[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\r(?!\n)|(?<!^)\ufeff/;
@@ -7,7 +7,7 @@ const ODD = /[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\r(?!\n)|
 const BLANKS = /[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000]/;
 
 /** Finds the first character that no configuration contains. The parser would make it part of a value. */
-export function oddCharacterIn(text: string): PlacedMistake[] {
+export function oddCharacterIn(text: string): PlacedError[] {
   const found = ODD.exec(text);
   if (found === null) return [];
   const before = text.slice(0, found.index).split('\n');

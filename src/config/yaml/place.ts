@@ -4,7 +4,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** A mistake in one file, without the file's name. The message repeats no value, since any value may be a secret. */
-export interface PlacedMistake extends Place {
+/** An error in one file, without the file's name. The message repeats no value, since any value may be a secret. */
+export interface PlacedError extends Place {
   readonly message: string;
 }

@@ -1,4 +1,4 @@
-import type { PlacedMistake } from './place.ts';
+import type { PlacedError } from './place.ts';
 
 /**
  * Knows which lines of a file contain a secret (none should), and how much of a line messages may repeat. The characters of a
@@ -34,11 +34,11 @@ export class SecretLines {
   }
 
   /** Replaces the advice to quote a value if that value is a secret: it would be rejected in quotes, too. */
-  advise(mistake: PlacedMistake): PlacedMistake {
-    const key = this.#lines.get(mistake.line);
-    if (key === undefined || !/must be in quotes|in quotes$/.test(mistake.message)) return mistake;
+  advise(error: PlacedError): PlacedError {
+    const key = this.#lines.get(error.line);
+    if (key === undefined || !/must be in quotes|in quotes$/.test(error.message)) return error;
     const message = `this cannot be read, and this file must not contain secrets: write ${key}: "\${NAME}" to read an environment variable`;
-    return { ...mistake, message };
+    return { ...error, message };
   }
 
   #findLines(text: string, keys: string): void {

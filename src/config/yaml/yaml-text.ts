@@ -1,14 +1,14 @@
 import { type Document, LineCounter, parseDocument } from 'yaml';
 
 import { oddCharacterIn } from './odd-characters.ts';
-import type { Place, PlacedMistake } from './place.ts';
+import type { Place, PlacedError } from './place.ts';
 import { SecretLines } from './secret-lines.ts';
-import { yamlMistakes } from './yaml-mistakes.ts';
+import { yamlErrors } from './yaml-errors.ts';
 
 export interface YamlText {
   /** Null: the text is too broken to build on; further messages would mislead. */
   readonly document: Document.Parsed | null;
-  readonly mistakes: readonly PlacedMistake[];
+  readonly errors: readonly PlacedError[];
   /** What messages may repeat of the text. */
   readonly secrets: SecretLines;
   placeOf(offset: number): Place;
@@ -28,7 +28,7 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
   };
   const secrets = new SecretLines(text, secretKeys);
   const odd = oddCharacterIn(text);
-  if (odd.length > 0) return { document: null, mistakes: odd, secrets, placeOf };
+  if (odd.length > 0) return { document: null, errors: odd, secrets, placeOf };
   const document = parseDocument(text, {
     lineCounter,
     merge: true,
@@ -38,6 +38,6 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
     // The parser compares all pairs of keys in a map, which is quadratic; `doubledKeys` is linear.
     uniqueKeys: false,
   });
-  const mistakes = yamlMistakes(document, text, placeOf, secrets).map(mistake => secrets.advise(mistake));
-  return { document: document.errors.length === 0 ? document : null, mistakes, secrets, placeOf };
+  const errors = yamlErrors(document, text, placeOf, secrets).map(error => secrets.advise(error));
+  return { document: document.errors.length === 0 ? document : null, errors, secrets, placeOf };
 }

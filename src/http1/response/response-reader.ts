@@ -191,7 +191,7 @@ export class ResponseReader {
     try {
       bodyEnd = this.#body.decode(bytes, at, end);
     } finally {
-      // Hands on even what came before a mistake.
+      // Hands on even what came before an error.
       if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
     }
     this.#endIfDone(bodyEnd, end);

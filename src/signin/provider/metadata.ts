@@ -1,6 +1,6 @@
 import type { ProviderOptions } from '../options.ts';
 import { ProviderFault } from './fault.ts';
-import { addressMistake } from './provider-address.ts';
+import { addressError } from './provider-address.ts';
 
 /** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {
@@ -68,8 +68,8 @@ function tokenEndpointOf(members: ReadonlyMap<string, unknown>, options: Provide
 
 function endpoint(name: string, value: unknown, options: ProviderOptions): string {
   if (typeof value !== 'string') throw unusable(`has no ${name}`);
-  const mistake = addressMistake(value, options.allowHttp);
-  if (mistake !== undefined) throw unusable(`has a ${name} that ${mistake}`);
+  const error = addressError(value, options.allowHttp);
+  if (error !== undefined) throw unusable(`has a ${name} that ${error}`);
   return value;
 }
 

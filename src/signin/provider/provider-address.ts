@@ -4,7 +4,7 @@ import { isIPv4 } from 'node:net';
  * Why an address of the provider may not be used, or undefined: https is fine anywhere, http on loopback, and http
  * elsewhere only if the operator allowed it.
  */
-export function addressMistake(text: string, allowHttp: boolean): string | undefined {
+export function addressError(text: string, allowHttp: boolean): string | undefined {
   const url = URL.parse(text);
   if (url === null) return 'is not an absolute URL';
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';

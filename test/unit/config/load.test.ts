@@ -432,7 +432,7 @@ caps: { fields: many }
     ]);
   });
 
-  it('gets one report of a mistake that aliases repeat in many places', async () => {
+  it('gets one report of an error that aliases repeat in many places', async () => {
     const text = `upstreams:
   a: &a { url: "http://a", timeouts: &t { conect: 1s } }
   b: *a

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
 
-function mistake(path: string): string {
+function error(path: string): string {
   try {
     parseRoutePattern(path, null);
   } catch (error) {
@@ -33,12 +33,12 @@ describe('a path as other gateways take it', () => {
     ['/v1/{id:[0-9]+}', '/v1/{id}'],
     ['/v1/\\.well-known/.*', '/v1/.well-known/**'],
   ])('%s is a regular expression for %s', (path, pattern) => {
-    expect(mistake(path)).toBe(`a path is not a regular expression: write "${pattern}"`);
-    expect(mistake(pattern)).toBe('none');
+    expect(error(path)).toBe(`a path is not a regular expression: write "${pattern}"`);
+    expect(error(pattern)).toBe('none');
   });
 
   it.each(['/v1/(a|b)', '^/v1(/|$)', '~* \\.(js|css)$'])('%s has no single equivalent pattern', path => {
-    expect(mistake(path)).toBe(
+    expect(error(path)).toBe(
       'a path is not a regular expression: "{name}" stands for one segment, and "**" at the end for all that follow',
     );
   });
@@ -47,7 +47,7 @@ describe('a path as other gateways take it', () => {
     ['https://api.example.com/v1', '/v1'],
     ['http://api.example.com', '/'],
   ])('%s is a URL with the path %s', (url, path) => {
-    expect(mistake(url)).toBe(`a path has no scheme and host: write "${path}"`);
+    expect(error(url)).toBe(`a path has no scheme and host: write "${path}"`);
   });
 
   it.each([
@@ -63,11 +63,11 @@ describe('a path as other gateways take it', () => {
       'it has an empty segment: "{name}" stands for one segment, and "**" at the end for all that follow',
     ],
   ])('%s: %s', (path, advice) => {
-    expect(mistake(path)).toBe(advice);
+    expect(error(path)).toBe(advice);
   });
 
   it.each(['/v1/$metadata', '/prices/5$', "/a(b)'c", '/v1/a+b', '/v1/...'])('%s is a plain path', path => {
-    expect(mistake(path)).toBe('none');
+    expect(error(path)).toBe('none');
   });
 
   it('never gets advice that would itself be rejected', () => {
@@ -112,8 +112,8 @@ describe('a path as other gateways take it', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), pieces => {
-        const advised = /: write "([^"]*)"$/.exec(mistake(pieces.join('')))?.[1];
-        if (advised?.startsWith('/')) expect(mistake(advised), pieces.join('')).toBe('none');
+        const advised = /: write "([^"]*)"$/.exec(error(pieces.join('')))?.[1];
+        if (advised?.startsWith('/')) expect(error(advised), pieces.join('')).toBe('none');
       }),
       { numRuns: 5_000 },
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseGrpcPattern } from '../../../src/routing/grpc-pattern.ts';
 import { findConflicts, findHidden, PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
 
-function mistake(text: string): string {
+function error(text: string): string {
   try {
     parseGrpcPattern(text);
   } catch (error) {
@@ -17,19 +17,19 @@ describe('the pattern of a gRPC route', () => {
   });
 
   it('says what to write instead of what it is not', () => {
-    expect(mistake('/a.B/C')).toBe('a service begins without "/": write "a.B/C"');
-    expect(mistake('http://a.B/C')).toContain('no scheme and host');
-    expect(mistake('*')).toContain('name the service');
-    expect(mistake('*/C')).toContain('name the service');
-    expect(mistake('**')).toContain('name the service');
-    expect(mistake('')).toContain('name the service');
-    expect(mistake('a..B/C')).toBe('"a..B" is not the name of a service such as package.Service');
-    expect(mistake('a.{b}/C')).toContain('is not the name of a service');
-    expect(mistake('a.B')).toBe('the method is missing: write "a.B/*" for every one');
-    expect(mistake('a.B/')).toBe('write "a.B/*" for every method');
-    expect(mistake('a.B/**')).toBe('write "a.B/*" for every method');
-    expect(mistake('a.B/C/D')).toContain('a service and a method are all');
-    expect(mistake('a.B/{method}')).toContain('"{method}" is not the name of a method');
+    expect(error('/a.B/C')).toBe('a service begins without "/": write "a.B/C"');
+    expect(error('http://a.B/C')).toContain('no scheme and host');
+    expect(error('*')).toContain('name the service');
+    expect(error('*/C')).toContain('name the service');
+    expect(error('**')).toContain('name the service');
+    expect(error('')).toContain('name the service');
+    expect(error('a..B/C')).toBe('"a..B" is not the name of a service such as package.Service');
+    expect(error('a.{b}/C')).toContain('is not the name of a service');
+    expect(error('a.B')).toBe('the method is missing: write "a.B/*" for every one');
+    expect(error('a.B/')).toBe('write "a.B/*" for every method');
+    expect(error('a.B/**')).toBe('write "a.B/*" for every method');
+    expect(error('a.B/C/D')).toContain('a service and a method are all');
+    expect(error('a.B/{method}')).toContain('"{method}" is not the name of a method');
   });
 
   it('conflicts with itself alone: letter case tells routes apart, and a path is none', () => {

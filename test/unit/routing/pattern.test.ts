@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
 
-function mistake(path: string, methods: readonly string[] | null = null): string {
+function error(path: string, methods: readonly string[] | null = null): string {
   try {
     parseRoutePattern(path, methods);
   } catch (error) {
@@ -45,11 +45,11 @@ describe('a route pattern', () => {
     "/v1/@me/a:b/(x),y=1/$a&b+c!'~-",
     '/caf%C3%A9/%25/%3A/%20/%7B%7D/...',
   ])('accepts %s', path => {
-    expect(mistake(path)).toBe('none');
+    expect(error(path)).toBe('none');
   });
 });
 
-describe('a mistake in a pattern says what to write instead', () => {
+describe('an error in a pattern says what to write instead', () => {
   test.each([
     ['', 'write "/"'],
     ['v1/x', 'starts with "/": write "/v1/x"'],
@@ -94,8 +94,8 @@ describe('a mistake in a pattern says what to write instead', () => {
     ['/a%3ab', 'write %3A for %3a'],
     ['/a%FF', 'not UTF-8'],
   ])('%j', (path, advice) => {
-    expect(mistake(path)).toContain(advice);
-    expect(mistake(path)).toContain(`path "${path}": `);
+    expect(error(path)).toContain(advice);
+    expect(error(path)).toContain(`path "${path}": `);
   });
 
   test.each([
@@ -107,7 +107,7 @@ describe('a mistake in a pattern says what to write instead', () => {
     [['*'], 'or name no method to match all'],
     [['GET', 'POST', 'GET'], '"GET" is named twice'],
   ])('methods %j', (methods, advice) => {
-    expect(mistake('/', methods)).toContain(advice);
+    expect(error('/', methods)).toContain(advice);
   });
 
   test('for any text there is a pattern or a PatternError', () => {
@@ -115,6 +115,6 @@ describe('a mistake in a pattern says what to write instead', () => {
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom('/', '{', '}', '*', '.', '%', '2', 'f', 'a', ';') }),
     );
-    fc.assert(fc.property(text, text => void mistake(`/${text}`)));
+    fc.assert(fc.property(text, text => void error(`/${text}`)));
   });
 });

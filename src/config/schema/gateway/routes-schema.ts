@@ -4,7 +4,7 @@ import { ROUTABLE_METHODS } from '../../../routing/index.ts';
 import { choice, mapSuchAs, yesOrNo } from '../plain-values.ts';
 import { duration, grpcRoute, rateOrOff, routePath, sizeOrNone } from '../scalars/index.ts';
 
-/** The keys of one route. The cross-checks use them one by one, so that a mistake in one hides none in the others. */
+/** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
 export const routeKeys = {
   path: routePath()
     .optional()

@@ -40,7 +40,7 @@ function quotasOf(sets: BucketModel['sets'], role: 'global' | 'caller' | 'resour
 describe('limits without a file', () => {
   it('have every default in the reference', async () => {
     const result = await loadFiles({ 'gateway.yaml': NEEDED });
-    if (!result.ok) throw new Error('mistakes');
+    if (!result.ok) throw new Error('errors');
     const { limits } = result.snapshot;
     expect(quotasOf(limits.global, 'global')).toEqual(['50/1s', '50/1s', '50/1s']);
     expect(quotasOf(limits.global, 'caller')).toEqual([null, null, null]);

@@ -5,25 +5,25 @@ import {
   sortDiagnostics,
 } from '../../../../src/config/file/diagnostic.ts';
 
-const mistake: Diagnostic = { file: 'a.yaml', line: 3, column: 7, message: 'no', severity: 'error' };
+const error: Diagnostic = { file: 'a.yaml', line: 3, column: 7, message: 'no', severity: 'error' };
 
 describe('formatDiagnostic', () => {
   it('begins with the place, as compilers write it', () => {
-    expect(formatDiagnostic(mistake)).toBe('a.yaml:3:7: no');
+    expect(formatDiagnostic(error)).toBe('a.yaml:3:7: no');
   });
 
   it('marks a warning', () => {
-    expect(formatDiagnostic({ ...mistake, severity: 'warning' })).toBe('a.yaml:3:7: warning: no');
+    expect(formatDiagnostic({ ...error, severity: 'warning' })).toBe('a.yaml:3:7: warning: no');
   });
 
   it('names the file alone where all of it is meant', () => {
-    expect(formatDiagnostic({ ...mistake, line: null, column: null })).toBe('a.yaml: no');
+    expect(formatDiagnostic({ ...error, line: null, column: null })).toBe('a.yaml: no');
   });
 });
 
 describe('sortDiagnostics', () => {
   it('puts them in the order of the file, each once', () => {
-    const at = (line: number, column: number): Diagnostic => ({ ...mistake, line, column });
+    const at = (line: number, column: number): Diagnostic => ({ ...error, line, column });
     const places = sortDiagnostics([at(2, 1), at(1, 9), at(10, 1), at(1, 2), at(1, 9)]).map(
       ({ line, column }) => `${line}:${column}`,
     );

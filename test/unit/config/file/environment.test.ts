@@ -39,14 +39,14 @@ describe('resolveVariables', () => {
   it('reports each variable that is not set', () => {
     expect(resolveVariables(`\${A}-\${HOST}-\${B}`, ENV)).toEqual({
       ok: false,
-      mistakes: ['the environment variable A is not set', 'the environment variable B is not set'],
+      errors: ['the environment variable A is not set', 'the environment variable B is not set'],
     });
   });
 
   it('knows no variable of the name that every object has', () => {
     expect(resolveVariables(`\${constructor}`, ENV)).toEqual({
       ok: false,
-      mistakes: ['the environment variable constructor is not set'],
+      errors: ['the environment variable constructor is not set'],
     });
   });
 
@@ -56,12 +56,12 @@ describe('resolveVariables', () => {
   ])('takes %j for a slip of the pen', text => {
     expect(resolveVariables(text, ENV)).toEqual({
       ok: false,
-      mistakes: [text.endsWith('}') ? NO_NAME : NOT_CLOSED],
+      errors: [text.endsWith('}') ? NO_NAME : NOT_CLOSED],
     });
   });
 
   it('looks for no variable in the text for one that is not set', () => {
     const text = `\${GONE:-\${HOST}}`;
-    expect(resolveVariables(text, ENV)).toEqual({ ok: false, mistakes: [NO_NAME] });
+    expect(resolveVariables(text, ENV)).toEqual({ ok: false, errors: [NO_NAME] });
   });
 });

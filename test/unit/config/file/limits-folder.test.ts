@@ -10,7 +10,7 @@ async function loaded(files: Readonly<Record<string, string>>): Promise<LoadedCo
   return result;
 }
 
-async function mistakes(files: Readonly<Record<string, string>>): Promise<string[]> {
+async function errors(files: Readonly<Record<string, string>>): Promise<string[]> {
   return diagnosticsOf(await loadFiles({ 'gateway.yaml': GATEWAY, ...files }));
 }
 
@@ -57,7 +57,7 @@ describe('a folder of limits', () => {
 
   it('has each bucket, route and other key in one file', async () => {
     expect(
-      await mistakes({
+      await errors({
         'limits/a.yaml': 'global: off\nbuckets:\n  one: { address: 1/1s }\nroutes: { /a: one }\n',
         'limits/b.yaml': 'buckets:\n  one: { address: 2/1s }\nglobal: off\nroutes:\n  /a: one\n',
       }),
@@ -70,7 +70,7 @@ describe('a folder of limits', () => {
 
   it('reports the errors of every file, each with its own name', async () => {
     expect(
-      await mistakes({
+      await errors({
         'limits/a.yaml': 'globl: off\n',
         'limits/b.yaml': 'buckets: { one: { user: 5 } }\n',
         'limits/e.yaml': '',
@@ -84,7 +84,7 @@ describe('a folder of limits', () => {
 
   it('is checked as a whole, and an error about two files names the other one', async () => {
     expect(
-      await mistakes({
+      await errors({
         'limits/c.yaml': 'routes:\n  /things/{id}: thing\n  /x: one\n',
         'limits/d.yaml': 'buckets: { one: { address: 1/1s }, things: { main: id, address: 1/1s } }\n',
         'limits/f.yaml': 'routes:\n  /x/: one\n',
@@ -98,10 +98,10 @@ describe('a folder of limits', () => {
   });
 
   it('may not be empty, or of folders', async () => {
-    expect(await mistakes({ 'limits/.keep': '' })).toEqual([
+    expect(await errors({ 'limits/.keep': '' })).toEqual([
       'gateway.yaml:3:9: limits: this folder contains no *.yaml file',
     ]);
-    expect(await mistakes({ 'limits/a.yaml/b.yaml': 'global: off\n' })).toEqual([
+    expect(await errors({ 'limits/a.yaml/b.yaml': 'global: off\n' })).toEqual([
       'a.yaml: this is a directory, expected a file',
     ]);
   });

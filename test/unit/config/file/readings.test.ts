@@ -7,7 +7,7 @@ const FILES = { 'gateway.yaml': GATEWAY, 'limits.yaml': 'global: off\n', key: 'k
 
 async function hashOf(files: Readonly<Record<string, string>>): Promise<string> {
   const result = await loadFiles({ ...FILES, ...files });
-  if (!result.ok) throw new Error('mistakes');
+  if (!result.ok) throw new Error('errors');
   return result.snapshot.hash;
 }
 

@@ -13,8 +13,8 @@ function meaningOf(text: string, env: Readonly<Record<string, string>> = {}): un
   return JSON.parse(JSON.stringify(treeOf(text, env).root.value));
 }
 
-function mistakesIn(text: string): string[] {
-  return treeOf(text).mistakes.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+function errorsIn(text: string): string[] {
+  return treeOf(text).errors.map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
 function placeIn(text: string, ...path: (string | number)[]): string {
@@ -109,8 +109,8 @@ describe('a YAML tree', () => {
     ],
     ['a key that would be passed over', '__proto__: 1\n', '1:1: unknown key "__proto__"'],
     ['a variable that is not set', `a: "\${NO}"\n`, '1:4: the environment variable NO is not set'],
-  ])('places %s', (_, text, mistake) => {
-    expect(mistakesIn(text)).toEqual([mistake]);
+  ])('places %s', (_, text, error) => {
+    expect(errorsIn(text)).toEqual([error]);
   });
 
   it('gives no key that stands for something else to the maps it builds', () => {
@@ -122,7 +122,7 @@ describe('a YAML tree', () => {
   it('refuses merges that multiply, and says so once', () => {
     const keys = Array.from({ length: 300 }, (_, index) => `k${index}: 1`).join(', ');
     const merges = Array.from({ length: 500 }, (_, index) => `n${index}: { <<: *m }`).join('\n');
-    expect(mistakesIn(`m: &m { ${keys} }\n${merges}\n`)).toEqual([
+    expect(errorsIn(`m: &m { ${keys} }\n${merges}\n`)).toEqual([
       '335:13: merging multiplies this file to more than 100000 values',
       '1:1: aliases multiply this file to more than 100000 values',
     ]);
@@ -134,16 +134,16 @@ describe('a YAML tree', () => {
       const before = `*a${i - 1}`;
       lines.push(`a${i}: &a${i} [${Array(10).fill(before).join(', ')}]`);
     }
-    const { root, mistakes } = treeOf(lines.join('\n'));
-    expect(mistakes).toMatchObject([{ message: 'aliases multiply this file to more than 100000 values' }]);
+    const { root, errors } = treeOf(lines.join('\n'));
+    expect(errors).toMatchObject([{ message: 'aliases multiply this file to more than 100000 values' }]);
     expect(root.value).toBeNull();
   });
 
   it('refuses merges that multiply, before they fill the memory', () => {
     const big = `a: &a { ${Array.from({ length: 2000 }, (_, i) => `k${i}: 1`).join(', ')} }`;
     const merges = Array.from({ length: 2000 }, (_, i) => `m${i}: { <<: *a }`);
-    const { mistakes } = treeOf([big, ...merges].join('\n'));
-    expect(mistakes[0]).toMatchObject({
+    const { errors } = treeOf([big, ...merges].join('\n'));
+    expect(errors[0]).toMatchObject({
       line: 52,
       message: 'merging multiplies this file to more than 100000 values',
     });

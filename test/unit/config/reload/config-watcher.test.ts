@@ -150,7 +150,7 @@ describe('a file that changes', () => {
   it('is not taken while it is being written', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
     await room.start('gateway.yaml', 400);
-    // Each piece is a file without mistakes.
+    // Each piece is a file without errors.
     await room.write('limits.yaml', 'global: off\n');
     for (let piece = 0; piece < 12; piece++) {
       await sleep(100);

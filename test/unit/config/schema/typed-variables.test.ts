@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { diagnosticsIn, loadFiles, loadText, NEEDED } from '../../../support/config-text.ts';
 
-/** The snapshot of a gateway.yaml without mistakes. */
+/** The snapshot of a gateway.yaml without errors. */
 async function snapshotOf(text: string, env: Readonly<Record<string, string>>) {
   const result = await loadText(text, env);
   if (!result.ok) throw new Error(result.diagnostics.map(({ message }) => message).join('\n'));

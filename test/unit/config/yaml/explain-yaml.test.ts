@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseYamlText } from '../../../../src/config/yaml/index.ts';
 
-function mistakesIn(text: string): string[] {
-  return parseYamlText(text).mistakes.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+function errorsIn(text: string): string[] {
+  return parseYamlText(text).errors.map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
 const TAB = 'a tab indents this line: use spaces';
@@ -55,7 +55,7 @@ describe('broken YAML is reported with what to write instead', () => {
     ['a tab behind a "-"', 'a:\n  -\tb: 1\n    c: 2\n', [`2:4: ${TAB}`]],
     ['tabs in braces', 'a: {\n\tb: 1,\n\tc: 2\n}\n', [`2:1: ${TAB}`, `3:1: ${TAB}`]],
     [
-      'a mistake above the first tab',
+      'a error above the first tab',
       'a: @b\nc:\n\td: 1\n',
       ['1:4: a value that starts with "@" must be in quotes', `3:1: ${TAB}`],
     ],
@@ -208,19 +208,19 @@ describe('broken YAML is reported with what to write instead', () => {
       'a:\n  - b: 1\n    b: 2\n',
       ['3:5: the key "b" is already there, in line 2; a new item of the list begins with "- "'],
     ],
-  ])('%s', (_, text, mistakes) => {
-    expect(mistakesIn(text)).toEqual(mistakes);
+  ])('%s', (_, text, errors) => {
+    expect(errorsIn(text)).toEqual(errors);
   });
 
   it('reports at most fifty, one per line', () => {
-    const mistakes = mistakesIn('\ta: 1\n'.repeat(200));
-    expect(mistakes).toHaveLength(50);
-    expect(new Set(mistakes).size).toBe(50);
+    const errors = errorsIn('\ta: 1\n'.repeat(200));
+    expect(errors).toHaveLength(50);
+    expect(new Set(errors).size).toBe(50);
   });
 
   it('reads a map of very many keys in a time that grows with them, not with their square', () => {
     const text = Array.from({ length: 40_000 }, (_, index) => `k${index}: 1`).join('\n');
     // With every key compared to every other this takes half a minute, which no test may.
-    expect(mistakesIn(`${text}\nk7: 2\n`)).toEqual(['40001:1: the key "k7" is already there, in line 8']);
+    expect(errorsIn(`${text}\nk7: 2\n`)).toEqual(['40001:1: the key "k7" is already there, in line 8']);
   });
 });

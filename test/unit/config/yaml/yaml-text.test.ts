@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { parseYamlText } from '../../../../src/config/yaml/index.ts';
 
-function mistakesIn(text: string): string[] {
-  return parseYamlText(text).mistakes.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+function errorsIn(text: string): string[] {
+  return parseYamlText(text).errors.map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
 describe('parseYamlText', () => {
   it('finds nothing wrong with sound YAML, with Windows line ends and a byte order mark too', () => {
-    expect(mistakesIn('\ufeff# hello\r\na: [1, "x"]\r\nb:\r\n  - c: d\r\n')).toEqual([]);
+    expect(errorsIn('\ufeff# hello\r\na: [1, "x"]\r\nb:\r\n  - c: d\r\n')).toEqual([]);
   });
 
   it.each([
@@ -46,12 +46,12 @@ describe('parseYamlText', () => {
       '1:7: a line that starts with "%" is a YAML directive: remove it',
     ],
     ['lists a thousand deep', `a: ${'['.repeat(5000)}`, expect.stringMatching(/^1:\d+: nested too deeply$/)],
-  ])('places %s', (_, text, mistake) => {
-    expect(mistakesIn(text)).toEqual([mistake]);
+  ])('places %s', (_, text, error) => {
+    expect(errorsIn(text)).toEqual([error]);
   });
 
-  it('reports one mistake per line, since the rest of the line is out of step', () => {
-    expect(mistakesIn('- a\nb: 1\n')).toEqual([
+  it('reports one error per line, since the rest of the line is out of step', () => {
+    expect(errorsIn('- a\nb: 1\n')).toEqual([
       '2:1: this key is among list items: write "- " before it, or indent it to belong to the item above',
     ]);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressMistake } from '../../../../src/signin/provider/provider-address.ts';
+import { addressError } from '../../../../src/signin/provider/provider-address.ts';
 
 test.each([
   'https://id.example.com/realms/main',
@@ -9,7 +9,7 @@ test.each([
   'http://2130706433/',
   'http://[::1]:8080/',
   'HTTPS://ID.example',
-])('%s may be used', address => expect(addressMistake(address, false)).toBeUndefined());
+])('%s may be used', address => expect(addressError(address, false)).toBeUndefined());
 
 test.each([
   'http://id.example.com/',
@@ -20,8 +20,8 @@ test.each([
   'http://[::2]/',
   'http://0.0.0.0/',
 ])('%s may be used only where plain http is allowed', address => {
-  expect(addressMistake(address, false)).toContain('allow_http');
-  expect(addressMistake(address, true)).toBeUndefined();
+  expect(addressError(address, false)).toContain('allow_http');
+  expect(addressError(address, true)).toBeUndefined();
 });
 
 test.each([
@@ -32,4 +32,4 @@ test.each([
   ['javascript:alert(1)', 'must begin with https://'],
   ['https://user:secret@id.example.com', 'must not hold a user name or password'],
   ['https://id.example.com/#x', 'must not have a fragment'],
-])('%j may not be used', (address, mistake) => expect(addressMistake(address, true)).toBe(mistake));
+])('%j may not be used', (address, error) => expect(addressError(address, true)).toBe(error));

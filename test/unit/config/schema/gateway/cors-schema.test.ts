@@ -82,6 +82,6 @@ test.each([
     '{ origins: any, allow_header: [X-A] }',
     '1:23: cors: unknown key "allow_header", did you mean "allow_headers"?',
   ],
-])('cors: %s is a mistake', async (value, diagnostic) => {
+])('cors: %s is a error', async (value, diagnostic) => {
   expect(await diagnosticsIn(`cors: ${value}\n${NEEDED}`)).toEqual([diagnostic]);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { signInMistakes } from '../../../src/signin/mistakes.ts';
+import { signInErrors } from '../../../src/signin/option-errors.ts';
 import type { ProviderOptions, SignInOptions } from '../../../src/signin/options.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 
-const mistakes = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
-  signInMistakes(
+const errors = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
+  signInErrors(
     { ...PROVIDER_OPTIONS, issuer: 'https://id.example', ...provider },
     {
       scope: 'openid',
@@ -17,13 +17,13 @@ const mistakes = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignI
     },
   );
 
-test('good options have no mistakes', () => {
-  expect(mistakes()).toEqual([]);
-  expect(mistakes({}, { redirectUri: 'com.example.app:/cb' })).toEqual([]);
+test('good options have no errors', () => {
+  expect(errors()).toEqual([]);
+  expect(errors({}, { redirectUri: 'com.example.app:/cb' })).toEqual([]);
 });
 
-test('every mistake is found at once', () => {
-  const found = mistakes(
+test('every error is found at once', () => {
+  const found = errors(
     {
       discoveryUrl: 'nowhere',
       endpoints: { authorization: 'http://id.example/', token: 'x', keySet: 'ftp://id.example' },
@@ -47,22 +47,22 @@ test('every mistake is found at once', () => {
 });
 
 test('an issuer whose document is fetched must be an address that may be used', () => {
-  expect(mistakes({ issuer: 'http://id.example' })).toMatchObject([{ option: 'issuer' }]);
-  expect(mistakes({ issuer: 'https://id.example?x=1' })).toMatchObject([{ option: 'issuer' }]);
-  expect(mistakes({ issuer: 'http://id.example', discoveryUrl: 'https://inside/x' })).toEqual([]);
+  expect(errors({ issuer: 'http://id.example' })).toMatchObject([{ option: 'issuer' }]);
+  expect(errors({ issuer: 'https://id.example?x=1' })).toMatchObject([{ option: 'issuer' }]);
+  expect(errors({ issuer: 'http://id.example', discoveryUrl: 'https://inside/x' })).toEqual([]);
 });
 
-test('a certificate that cannot be read is a mistake, and so is a missing one', () => {
-  expect(mistakes({ tls: { ca: null, certificate: 'no PEM', key: 'no PEM' } })).toMatchObject([
+test('a certificate that cannot be read is an error, and so is a missing one', () => {
+  expect(errors({ tls: { ca: null, certificate: 'no PEM', key: 'no PEM' } })).toMatchObject([
     { option: 'tls' },
   ]);
-  expect(mistakes({}, { clientAuthentication: { kind: 'tls_client_auth' } })).toMatchObject([
+  expect(errors({}, { clientAuthentication: { kind: 'tls_client_auth' } })).toMatchObject([
     { option: 'clientAuthentication' },
   ]);
 });
 
-test('an empty secret is a mistake', () => {
-  expect(mistakes({}, { clientAuthentication: { kind: 'client_secret_basic', secret: '' } })).toMatchObject([
+test('an empty secret is an error', () => {
+  expect(errors({}, { clientAuthentication: { kind: 'client_secret_basic', secret: '' } })).toMatchObject([
     { option: 'clientAuthentication' },
   ]);
 });

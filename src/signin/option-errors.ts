@@ -1,10 +1,10 @@
 import { createSecureContext } from 'node:tls';
 import { clientAuth } from './client-authentication.ts';
 import type { ProviderOptions, ProviderTls, SignInOptions } from './options.ts';
-import { addressMistake, discoveryAddress } from './provider/index.ts';
+import { addressError, discoveryAddress } from './provider/index.ts';
 
 /** An option that cannot work. The message continues a sentence that begins with its name: "must begin with https://". */
-export interface OptionMistake {
+export interface OptionError {
   readonly option:
     | 'issuer'
     | 'discoveryUrl'
@@ -18,22 +18,22 @@ export interface OptionMistake {
 }
 
 /** Everything that is wrong with the options, for the operator to see before anything runs. */
-export function signInMistakes(provider: ProviderOptions, signIn: SignInOptions): readonly OptionMistake[] {
-  const found: [OptionMistake['option'], string | undefined][] = [
-    ...addressMistakes(provider),
-    ['tls', tlsMistake(provider.tls)],
-    ['clientAuthentication', authenticationMistake(provider, signIn)],
+export function signInErrors(provider: ProviderOptions, signIn: SignInOptions): readonly OptionError[] {
+  const found: [OptionError['option'], string | undefined][] = [
+    ...addressErrors(provider),
+    ['tls', tlsError(provider.tls)],
+    ['clientAuthentication', authenticationError(provider, signIn)],
     ['redirectUri', URL.canParse(signIn.redirectUri) ? undefined : 'is not an absolute URI'],
   ];
   return found.flatMap(([option, message]) => (message === undefined ? [] : [{ option, message }]));
 }
 
-function addressMistakes(provider: ProviderOptions): [OptionMistake['option'], string | undefined][] {
+function addressErrors(provider: ProviderOptions): [OptionError['option'], string | undefined][] {
   const check = (text: string | null) =>
-    text === null ? undefined : (noScheme(text) ?? addressMistake(text, provider.allowHttp));
+    text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
   return [
     // The issuer is a name. It is also an address only when none is configured for the discovery document.
-    ['issuer', provider.discoveryUrl === null ? issuerMistake(provider) : undefined],
+    ['issuer', provider.discoveryUrl === null ? issuerError(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ['endpoints.authorization', check(provider.endpoints.authorization)],
     ['endpoints.token', check(provider.endpoints.token)],
@@ -46,9 +46,9 @@ function noScheme(text: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? undefined : 'has no scheme: write https:// before it';
 }
 
-function issuerMistake(provider: ProviderOptions): string | undefined {
-  const mistake = noScheme(provider.issuer) ?? addressMistake(provider.issuer, provider.allowHttp);
-  if (mistake !== undefined) return mistake;
+function issuerError(provider: ProviderOptions): string | undefined {
+  const error = noScheme(provider.issuer) ?? addressError(provider.issuer, provider.allowHttp);
+  if (error !== undefined) return error;
   const document = /\/\.well-known\/(openid-configuration|oauth-authorization-server)\/?$/.exec(
     provider.issuer,
   )?.[0];
@@ -57,7 +57,7 @@ function issuerMistake(provider: ProviderOptions): string | undefined {
   return undefined;
 }
 
-function tlsMistake(tls: ProviderTls): string | undefined {
+function tlsError(tls: ProviderTls): string | undefined {
   if ((tls.certificate === null) !== (tls.key === null)) return 'needs a certificate and its key, or neither';
   try {
     createSecureContext({
@@ -71,7 +71,7 @@ function tlsMistake(tls: ProviderTls): string | undefined {
   }
 }
 
-function authenticationMistake(provider: ProviderOptions, signIn: SignInOptions): string | undefined {
+function authenticationError(provider: ProviderOptions, signIn: SignInOptions): string | undefined {
   const { kind } = signIn.clientAuthentication;
   if (kind === 'tls_client_auth' && provider.tls.certificate === null)
     return 'needs a certificate and its key under tls';

@@ -2,22 +2,22 @@ import { type Document, isScalar, isSeq, visit, type YAMLError } from 'yaml';
 
 import type { Broken } from './broken.ts';
 import { explainYaml } from './explain-yaml.ts';
-import type { Place, PlacedMistake } from './place.ts';
+import type { Place, PlacedError } from './place.ts';
 import type { SecretLines } from './secret-lines.ts';
 
-/** Collects the mistakes in a document. The parser's warnings count: each means that something is not what it seems. */
-export function yamlMistakes(
+/** Collects the errors in a document. The parser's warnings count: each means that something is not what it seems. */
+export function yamlErrors(
   document: Document.Parsed,
   text: string,
   placeOf: (offset: number) => Place,
   secrets: SecretLines,
-): PlacedMistake[] {
-  const errors = [...document.errors, ...document.warnings];
-  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+): PlacedError[] {
+  const found = [...document.errors, ...document.warnings];
+  const exhausted = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [{ ...placeOf(exhausted.pos[0]), message: 'nested too deeply' }];
   // The tree reports tags itself, whether or not the parser knows them.
-  const broken = errors.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
-  // A duplicate key does not break the tree, so its other mistakes can be reported as well.
+  const broken = found.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
+  // A duplicate key does not break the tree, so its other errors can be reported as well.
   if (broken.length === 0) return doubledKeys(document, placeOf, secrets);
   const lines = text.split('\n');
   const conflicts = mergeConflicts(lines);
@@ -30,30 +30,30 @@ const MAX_EXPLAINED = 50;
 /** Explains the first error of each line: after one, the parser is out of step for the line, sometimes for the file. */
 function explainBroken(
   document: Document.Parsed,
-  errors: readonly YAMLError[],
+  broken: readonly YAMLError[],
   where: Pick<Broken, 'text' | 'lines' | 'placeOf'>,
-): PlacedMistake[] {
-  const mistakes: PlacedMistake[] = [];
+): PlacedError[] {
+  const errors: PlacedError[] = [];
   const seen = new Set<number>();
-  for (const error of errors.toSorted((a, b) => a.pos[0] - b.pos[0])) {
+  for (const error of broken.toSorted((a, b) => a.pos[0] - b.pos[0])) {
     const at = where.placeOf(error.pos[0]);
     if (seen.has(at.line)) continue;
     seen.add(at.line);
     const line = where.lines[at.line - 1] ?? '';
-    const broken = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
-    const { outOfStep = false, ...mistake } = explainYaml(broken);
-    if (mistakes.at(-1)?.line !== mistake.line) mistakes.push(mistake);
-    if (outOfStep || mistakes.length === MAX_EXPLAINED) break;
+    const place = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
+    const { outOfStep = false, ...explained } = explainYaml(place);
+    if (errors.at(-1)?.line !== explained.line) errors.push(explained);
+    if (outOfStep || errors.length === MAX_EXPLAINED) break;
   }
-  const tab = mistakes.findIndex(({ message }) => message.startsWith('a tab '));
+  const tab = errors.findIndex(({ message }) => message.startsWith('a tab '));
   // A file indented by tabs is so throughout, and the other errors follow from that.
   return tab === -1
-    ? mistakes
-    : mistakes.filter(({ message }, index) => index < tab || message.startsWith('a tab '));
+    ? errors
+    : errors.filter(({ message }, index) => index < tab || message.startsWith('a tab '));
 }
 
 /** Finds git's conflict markers. Reports each conflict once. */
-function mergeConflicts(lines: readonly string[]): PlacedMistake[] {
+function mergeConflicts(lines: readonly string[]): PlacedError[] {
   const message =
     'a merge stopped here: keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>';
   const found = lines.flatMap((line, index) => {
@@ -61,15 +61,15 @@ function mergeConflicts(lines: readonly string[]): PlacedMistake[] {
     return marker === undefined ? [] : [{ marker, line: index + 1, column: 1, message }];
   });
   const begins = found.filter(({ marker }) => marker.startsWith('<'));
-  return (begins.length > 0 ? begins : found.slice(0, 1)).map(({ marker: _, ...mistake }) => mistake);
+  return (begins.length > 0 ? begins : found.slice(0, 1)).map(({ marker: _, ...error }) => error);
 }
 
 function doubledKeys(
   document: Document.Parsed,
   placeOf: (offset: number) => Place,
   secrets: SecretLines,
-): PlacedMistake[] {
-  const mistakes: PlacedMistake[] = [];
+): PlacedError[] {
+  const errors: PlacedError[] = [];
   visit(document, {
     Map(_, map, path) {
       const first = new Map<string, Place>();
@@ -79,14 +79,14 @@ function doubledKeys(
         const before = first.get(name);
         if (before === undefined) first.set(name, place);
         else
-          mistakes.push({
+          errors.push({
             ...place,
             message: whyDoubled(secrets.quoteKey(name, place.line), before, isSeq(path.at(-1))),
           });
       }
     },
   });
-  return mistakes;
+  return errors;
 }
 
 /** @param name in quotes; null: it may be part of a secret */
