@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { handshakes, openTls, sessionOf } from '../load/handshakes.ts';
 import { compare, inTurn } from '../measure/compare.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
-import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
+import { figureOf } from '../measure/figures.ts';
+import { cpuMicroseconds } from '../measure/processes.ts';
 import { FORWARDING, PIPELINE } from '../peers/job.ts';
+import { idleScenario } from './idle.ts';
 import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 /** Node's own proxies speak what Weir speaks; who terminates TLS in daily life is compared. */
@@ -75,50 +75,29 @@ function handshake(kind: 'full' | 'resumed', meaning: string): Scenario {
   };
 }
 
-const IDLE = 2_000;
-/** For collectors of garbage, and for what is freed later. */
-const SETTLE_MS = 3_000;
-const KIB_EACH = { id: 'each', label: 'KiB each', digits: 1 };
-
-const idleTls: Scenario = {
+const idleTls = idleScenario({
   id: 'tls-idle',
   title: 'An idle TLS connection',
   meaning: 'What each client costs that is connected and asks for nothing.',
-  quick: false,
-  async run(bench) {
-    const rows = [];
-    let ours: Figure | null = null;
-    for (const { name, peer, job } of installed(bench)) {
-      bench.progress(name);
-      const { pid, port } = await bench.start(peer, job);
-      const figure = figureOf([await kibEach(port, pid)]);
-      if (name === 'Weir') ours = figure;
-      rows.push({ name, note: '', figures: { [KIB_EACH.id]: figure } });
-      await bench.stopAll();
-    }
-    const how = `${IDLE.toLocaleString('en')} connections, one request on each; resident memory above that of the process before`;
-    const aims = [{ what: 'KiB each, Weir', max: 60, figure: ours }];
-    return { how, columns: [KIB_EACH], rows, aims, notes: [] };
+  how: '2,000 connections, one request on each; resident memory above that of the process before',
+  count: 2_000,
+  maxKib: 60,
+  entrants: installed,
+  warmUp: async (_, port) => {
+    await handshakes(port, 1, null);
+    return [];
   },
-};
-
-async function kibEach(port: number, pid: number): Promise<number> {
-  // What the first connections bring along is paid once.
-  await handshakes(port, 1, null);
-  await sleep(SETTLE_MS);
-  const before = residentMebibytes(pid);
-  const sockets = [];
-  for (let i = 0; i < IDLE; i++) {
-    const socket = await openTls(port, null);
-    socket.on('data', () => {});
-    socket.write('GET /v1/things/7 HTTP/1.1\r\nHost: bench\r\n\r\n');
-    sockets.push(socket);
-  }
-  await sleep(SETTLE_MS);
-  const after = residentMebibytes(pid);
-  for (const socket of sockets) socket.destroy();
-  return ((after - before) * 1_024) / IDLE;
-}
+  open: async (_, port, count) => {
+    const closers = [];
+    for (let i = 0; i < count; i++) {
+      const socket = await openTls(port, null);
+      socket.on('data', () => {});
+      socket.write('GET /v1/things/7 HTTP/1.1\r\nHost: bench\r\n\r\n');
+      closers.push(() => socket.destroy());
+    }
+    return closers;
+  },
+});
 
 function installed(bench: Bench) {
   const job = { ...FORWARDING, clients: 'tls' } as const;

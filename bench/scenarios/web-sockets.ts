@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { openWebSocket, webSockets } from '../load/web-sockets.ts';
 import { compare } from '../measure/compare.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
-import { residentMebibytes } from '../measure/processes.ts';
 import { PIPELINE } from '../peers/job.ts';
+import { idleScenario } from './idle.ts';
 import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 const messages: Scenario = {
@@ -21,52 +19,28 @@ const messages: Scenario = {
   },
 };
 
-/** A gateway needs two file descriptors for each. */
-const IDLE = 5_000;
 /** Handshakes at a time. */
 const AT_A_TIME = 50;
-/** For collectors of garbage, and for what is freed later. */
-const SETTLE_MS = 3_000;
-const KIB_EACH = { id: 'each', label: 'KiB each', digits: 1 };
 
-const idle: Scenario = {
+const idle = idleScenario({
   id: 'websocket-idle',
   title: 'An idle WebSocket',
   meaning: 'What each user costs who is connected and says nothing.',
-  quick: false,
-  async run(bench) {
-    const rows = [];
-    let ours: Figure | null = null;
-    for (const { name, peer, job } of who(bench).filter(entrant => entrant.peer.version() !== null)) {
-      bench.progress(name);
-      const { pid, port } = await bench.start(peer, job);
-      const figure = figureOf([await kibEach(bench, port, pid)]);
-      if (name === 'Weir') ours = figure;
-      rows.push({ name, note: '', figures: { [KIB_EACH.id]: figure } });
-      await bench.stopAll();
-    }
-    const how = `${IDLE.toLocaleString('en')} WebSockets; resident memory above that of the process after its first 100`;
-    return {
-      how,
-      columns: [KIB_EACH],
-      rows,
-      aims: [{ what: 'KiB each, Weir', max: 25, figure: ours }],
-      notes: [],
-    };
-  },
-};
+  how: '5,000 WebSockets; resident memory above that of the process after its first 100',
+  // A gateway needs two file descriptors for each.
+  count: 5_000,
+  maxKib: 25,
+  entrants: bench => who(bench).filter(({ peer }) => peer.version() !== null),
+  warmUp: (bench, port) => openMany(bench, port, 2 * AT_A_TIME),
+  open: openMany,
+});
 
-async function kibEach(bench: Bench, port: number, pid: number): Promise<number> {
+async function openMany(bench: Bench, port: number, count: number): Promise<(() => void)[]> {
   const plan = planOf(bench);
-  const open = (count: number) => Promise.all(Array.from({ length: count }, () => openWebSocket(port, plan)));
-  const sockets = [...(await open(AT_A_TIME)), ...(await open(AT_A_TIME))];
-  await sleep(SETTLE_MS);
-  const before = residentMebibytes(pid);
-  for (let count = 0; count < IDLE; count += AT_A_TIME) sockets.push(...(await open(AT_A_TIME)));
-  await sleep(SETTLE_MS);
-  const after = residentMebibytes(pid);
-  for (const socket of sockets) socket.terminate();
-  return ((after - before) * 1_024) / IDLE;
+  const sockets = [];
+  for (let opened = 0; opened < count; opened += AT_A_TIME)
+    sockets.push(...(await Promise.all(Array.from({ length: AT_A_TIME }, () => openWebSocket(port, plan)))));
+  return sockets.map(socket => () => socket.terminate());
 }
 
 function who(bench: Bench) {
