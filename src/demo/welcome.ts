@@ -81,7 +81,7 @@ function moreToTry(api: string, provider: string, adminPort: number): string {
     for n in 1 2 3 4; do curl -i -H "Authorization: Bearer $TOKEN" -d '{"text":"Again"}' ${api}/v1/channels/busy/messages; done
 
   change that limit while everything runs: in ${folder}/limits.yaml replace 3/5s with 6/5s and save. Within seconds the log
-  below says "another configuration serves", and X-RateLimit-Limit of the next message is 6
+  below says "the new configuration is in use", and X-RateLimit-Limit of the next message is 6
     curl -si -H "Authorization: Bearer $TOKEN" -d '{"text":"More"}' ${api}/v1/channels/busy/messages | grep -i limit
 
   ask what happens to a request, with the line of the file behind each limit

@@ -128,7 +128,7 @@ test('the limit that the welcome names can be changed while the demo runs, and t
   expect(yaml.split(before)).toHaveLength(2);
   await replaceFile(path, yaml.replace(before, after));
   await expect.poll(limit, { timeout: 10_000 }).toBe(after.split('/')[0]);
-  expect(lines.join('')).toContain('another configuration serves');
+  expect(lines.join('')).toContain('the new configuration is in use');
 });
 
 test.each([

@@ -55,11 +55,11 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
     const [first, ...changes] = gateway.logLines
       .filter(line => line.includes('"type":"store"'))
       .map(line => JSON.parse(line).msg);
-    expect(first).toBe('Redis decides about limits');
+    expect(first).toBe('Redis counts the limits');
     expect(changes.length).toBeGreaterThan(1);
     // One line for each change, however often a busy machine makes one.
-    const there = 'Redis is out of reach: this gateway counts by itself, with a share of each limit';
-    const back = 'Redis is back and decides about limits again';
+    const there = 'Redis is unreachable: this gateway counts alone, with its share of each limit';
+    const back = 'Redis is reachable again and counts the limits';
     expect(changes).toEqual(changes.map((_, at) => (at % 2 === 0 ? there : back)));
   });
 });

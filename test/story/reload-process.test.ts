@@ -27,7 +27,7 @@ describe('weir serve', () => {
     await logged(gateway, 'the configuration is unchanged');
     await writeFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
     gateway.signal('SIGHUP');
-    await logged(gateway, 'the configuration has errors; the current one stays in use');
+    await logged(gateway, 'the new configuration has errors; the current one stays in use');
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
     gateway.signal('SIGTERM');
     expect(await gateway.exit).toBe(0);

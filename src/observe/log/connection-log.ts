@@ -5,10 +5,10 @@ import type { Logger } from './logger.ts';
 const INTERVAL_MS = 60_000;
 
 const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
-  untrusted_peer: 'closed connections of a peer that is missing in trusted_proxies',
-  missing: 'closed connections without a PROXY header: does the balancer send one?',
+  untrusted_peer: 'closed connections from a peer that is not in trusted_proxies',
+  missing: 'closed connections without a PROXY header: check that the load balancer sends one',
   broken: 'closed connections with a broken PROXY header',
-  late: 'closed connections whose PROXY header did not come in time',
+  late: 'closed connections whose PROXY header did not arrive in time',
 };
 
 /** Connections closed for one reason. */

@@ -16,7 +16,7 @@ export class ReloadLog implements Partial<ReloadListener> {
 
   applied({ generation, hash, needsRestart }: AppliedEvent): void {
     const line = { type: 'reload', generation, hash };
-    this.#log.info(line, 'another configuration serves');
+    this.#log.info(line, 'the new configuration is in use');
     if (needsRestart.length > 0)
       this.#log.warn({ ...line, keys: needsRestart }, 'these changes take effect after a restart');
   }
@@ -24,12 +24,15 @@ export class ReloadLog implements Partial<ReloadListener> {
   waiting({ generation, hash }: ConfigEvent): void {
     this.#log.warn(
       { type: 'reload', generation, hash },
-      'another configuration is valid but waits for the keys of its identity provider; the current one stays in use',
+      'the new configuration is valid but waits for the keys of its identity provider; the current one stays in use',
     );
   }
 
   refused(errors: readonly string[]): void {
-    this.#log.error({ type: 'reload', errors }, 'the configuration has errors; the current one stays in use');
+    this.#log.error(
+      { type: 'reload', errors },
+      'the new configuration has errors; the current one stays in use',
+    );
   }
 
   unchanged(): void {

@@ -16,20 +16,17 @@ export class StoreLog implements Partial<StoreListener> {
   lost(policy: string, cause: string): void {
     const line = { type: 'store', policy, cause };
     if (policy === 'local')
-      this.#log.error(
-        line,
-        'Redis is out of reach: this gateway counts by itself, with a share of each limit',
-      );
-    else if (policy === 'open') this.#log.error(line, 'Redis is out of reach: requests pass without limits');
-    else this.#log.error(line, 'Redis is out of reach: requests with a limit are answered 503');
+      this.#log.error(line, 'Redis is unreachable: this gateway counts alone, with its share of each limit');
+    else if (policy === 'open') this.#log.error(line, 'Redis is unreachable: limits are not enforced');
+    else this.#log.error(line, 'Redis is unreachable: requests that have a limit get 503');
   }
 
   found(lostForMs: number): void {
-    if (lostForMs === 0) this.#log.info({ type: 'store' }, 'Redis decides about limits');
+    if (lostForMs === 0) this.#log.info({ type: 'store' }, 'Redis counts the limits');
     else
       this.#log.info(
         { type: 'store', lostForMs: Math.round(lostForMs) },
-        'Redis is back and decides about limits again',
+        'Redis is reachable again and counts the limits',
       );
   }
 
@@ -39,7 +36,7 @@ export class StoreLog implements Partial<StoreListener> {
     this.#farApart = farApart;
     const line = { type: 'store', clockAheadMs: Math.round(clockAheadMs) };
     if (farApart)
-      this.#log.warn(line, "the clock of Redis and this gateway's are far apart: one of them is wrong");
-    else this.#log.info(line, "the clock of Redis and this gateway's agree again");
+      this.#log.warn(line, 'the clocks of Redis and this gateway are far apart: one of them is wrong');
+    else this.#log.info(line, 'the clocks of Redis and this gateway agree again');
   }
 }

@@ -19,7 +19,7 @@ const HANDSHAKES = {
 
 const HTTP2_CLOSED = {
   name: 'weir_http2_faults_total',
-  help: 'Connections over HTTP/2 closed because of what their client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
+  help: 'HTTP/2 connections closed because of what the client sent, by reason: resets, unexplained_bytes, control_frames, continuations, invalid_frames, refused_streams, protocol.',
   labelNames: ['reason'],
 } as const;
 

@@ -8,19 +8,19 @@ export const DURATION_LINES = DURATION_BUCKETS.length + 3;
 
 export const REQUESTS = {
   name: 'weir_requests_total',
-  help: 'Requests, by configured route ("none": no route), status of the response, outcome and protocol.',
+  help: 'Requests, by configured route ("none" if no route matched), response status, outcome and protocol.',
   labelNames: ['route', 'status', 'outcome', 'protocol'],
 } as const;
 
 export const GRPC = {
   name: 'weir_grpc_calls_total',
-  help: 'gRPC calls, by configured route ("none": no route) and how they ended ("none": they broke off).',
+  help: 'gRPC calls, by configured route ("none" if no route matched) and gRPC status ("none" if the call broke off).',
   labelNames: ['route', 'code'],
 } as const;
 
 export const DURATION = {
   name: 'weir_request_duration_seconds',
-  help: 'Time from the head of a request to the last byte of its response, by upstream ("none": answered by the gateway) and, with metrics.route_durations, by route.',
+  help: 'Time from the head of a request to the last byte of its response, by upstream ("none" if the gateway answered) and, with metrics.route_durations, by route.',
   labelNames: ['upstream'],
   buckets: DURATION_BUCKETS,
 } as const;
@@ -30,7 +30,7 @@ const WEBSOCKET_BUCKETS = [1, 10, 60, 600, 3_600, 21_600, 86_400];
 
 export const WEBSOCKET_DURATION = {
   name: 'weir_websocket_duration_seconds',
-  help: 'Time from the request for a WebSocket to its end, by upstream.',
+  help: 'Lifetime of WebSockets, from the request to the end, by upstream.',
   labelNames: ['upstream'],
   buckets: WEBSOCKET_BUCKETS,
 } as const;
@@ -54,19 +54,19 @@ export const BYTES_SENT = {
 
 export const RETRIES = {
   name: 'weir_upstream_retries_total',
-  help: 'Requests sent a second time after a first attempt that cannot have had an effect.',
+  help: 'Requests sent upstream again because the first attempt cannot have had an effect.',
   labelNames: ['upstream'],
 } as const;
 
 export const ERRORS = {
   name: 'weir_errors_total',
-  help: 'Errors answered by the gateway itself, by the side that failed and upstream ("none": no upstream).',
+  help: 'Error responses made by the gateway, by the side at fault and upstream ("none" without one).',
   labelNames: ['side', 'upstream'],
 } as const;
 
 export const CAPS = {
   name: 'weir_caps_met_total',
-  help: 'Requests and connections answered 503 because a cap was reached, by its key in gateway.yaml and upstream ("none": no upstream).',
+  help: 'Requests and connections refused with 503 because a cap was reached, by its key in gateway.yaml and upstream ("none" without one).',
   labelNames: ['cap', 'upstream'],
 } as const;
 

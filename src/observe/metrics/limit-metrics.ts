@@ -15,7 +15,7 @@ export interface StoreView {
 
 const DECISIONS = {
   name: 'weir_limit_decisions_total',
-  help: 'Limit decisions, by bucket ("none": no bucket), caller class and outcome: admitted, or the limit that refused.',
+  help: 'Limit decisions, by bucket ("none" without one), caller class and outcome: admitted, or the limit that refused.',
   labelNames: ['bucket', 'class', 'outcome'],
 } as const;
 

@@ -114,7 +114,7 @@ export class Metrics implements ExchangeListener {
     const inFlight = () => this.#inFlight;
     new Gauge({
       name: 'weir_requests_in_flight',
-      help: 'Requests in flight now.',
+      help: 'Requests in flight.',
       registers,
       collect() {
         this.set(inFlight());
@@ -123,7 +123,7 @@ export class Metrics implements ExchangeListener {
     const { parts } = this.#webSockets;
     new Gauge({
       name: 'weir_websockets_open',
-      help: 'WebSockets open now, by upstream. They are not among the requests in flight.',
+      help: 'Open WebSockets, by upstream. They do not count as requests in flight.',
       labelNames: ['upstream'],
       registers,
       collect() {

@@ -17,7 +17,7 @@ const SUCCESSFUL = {
 
 const LAST = {
   name: 'weir_config_last_reload_timestamp_seconds',
-  help: 'Time of the last reload, successful or not; initially the time of the start.',
+  help: 'Time of the last reload, successful or not; the start time until the first one.',
 } as const;
 
 const INFO = {

@@ -15,7 +15,7 @@ export interface SharingView {
 
 const DECISIONS = {
   name: 'weir_store_decisions_total',
-  help: 'Limit decisions, by what made them: redis, known_refusal (one of its recent refusals), or the failure policy local, open or closed.',
+  help: 'Limit decisions, by what decided: redis, known_refusal (a remembered refusal of Redis), or the failure policy (local, open, closed).',
   labelNames: ['by'],
 } as const;
 
@@ -27,12 +27,12 @@ const FAILURES = {
 
 const UP = {
   name: 'weir_store_up',
-  help: '1 while Redis decides about limits, 0 while on_failure does. Alert on 0.',
+  help: '1 while Redis counts the limits, 0 while the on_failure policy applies. Alert on 0.',
 } as const;
 
 const LOST = {
   name: 'weir_store_lost_total',
-  help: 'Times that on_failure took over from Redis.',
+  help: 'How often the on_failure policy took over from Redis.',
 } as const;
 
 const CLOCK_AHEAD = {
