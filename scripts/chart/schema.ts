@@ -22,7 +22,25 @@ export function chartSchema(): JsonSchema {
 /** Puts the schema of a configuration file in the place of a value. */
 function within(value: unknown, file: JsonSchema): JsonSchema {
   const { $id, $schema, title, ...schema } = file;
-  return { ...(value as JsonSchema), ...withoutLookaround(schema) };
+  return { ...(value as JsonSchema), ...offOrFalse(withoutLookaround(schema)) };
+}
+
+/** Takes false wherever "off" is taken: Helm speaks YAML 1.1, in which these are the same. */
+function offOrFalse<Part>(part: Part): Part | object {
+  if (typeof part !== 'object' || part === null) return part;
+  if (Array.isArray(part)) return part.map(offOrFalse);
+  const inner = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, offOrFalse(value)]));
+  const { description, default: byDefault, ...rest } = inner;
+  if (!isOff(rest)) return inner;
+  const about = {
+    ...(description && { description }),
+    ...(byDefault !== undefined && { default: byDefault }),
+  };
+  return { ...about, anyOf: [rest, { const: false }] };
+}
+
+function isOff({ const: word, pattern }: Readonly<Record<string, unknown>>): boolean {
+  return word === 'off' || /\boff\b/.test(String(pattern));
 }
 
 /** Drops the patterns that Go's regular expressions cannot say. "weir check" in the init container knows them. */

@@ -144,8 +144,8 @@ export class ConfigFile {
     return found?.exact === true ? found.node.value : undefined;
   }
 
-  /** Replaces the text at `path` by the number or boolean that it was read as. */
-  fill(path: Path, value: number | boolean): void {
+  /** Replaces the value at `path` by what it was read as. */
+  fill(path: Path, value: string | number | boolean): void {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 

@@ -10,12 +10,16 @@ export interface PlacedIssue {
 
 /**
  * Reads variables as numbers and booleans where the schema expects one: variables contain text, and only the schema knows
- * better.
+ * better. Reads false as "off" where that is expected: tools that speak YAML 1.1, such as Helm, turn off into false.
  *
  * @returns whether anything changed, so that validation is worth repeating
  */
 export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boolean {
   const filled = issues.map(({ issue, path }) => {
+    if (issue.message.startsWith('expected off') && file.valueAt(path) === false) {
+      file.fill(path, 'off');
+      return true;
+    }
     if (issue.code !== 'invalid_type' || !file.holdsVariable(path)) return false;
     const value = READERS[issue.expected]?.(String(file.valueAt(path)));
     if (value === undefined) return false;

@@ -153,3 +153,30 @@ describe('a variable whose text may not stand where it does', () => {
     });
   });
 });
+
+describe('false, which tools that speak YAML 1.1 write for off', () => {
+  it.each([
+    [
+      'listen: { redirect: false, grpc: false, admin: false }',
+      'listen: { redirect: off, grpc: off, admin: off }',
+    ],
+    ['cors: false', 'cors: off'],
+    ['timeouts: { max_connection_age: false }', 'timeouts: { max_connection_age: off }'],
+  ])('means off in gateway.yaml: %s', async (written, meant) => {
+    const snapshots = await Promise.all([written, meant].map(text => snapshotOf(`${text}\n${NEEDED}`, {})));
+    const [listen, cors, timeouts] = ['listen', 'cors', 'timeouts'].map(key =>
+      snapshots.map(snapshot => Reflect.get(snapshot, key)),
+    );
+    for (const pair of [listen, cors, timeouts]) expect(pair?.[0]).toEqual(pair?.[1]);
+  });
+
+  it('means off in limits.yaml', async () => {
+    const limits = 'global: false\ninvalid_requests: false\nfailed_verifications: false\n';
+    const files = { 'gateway.yaml': `${NEEDED}limits: limits.yaml\n`, 'limits.yaml': limits };
+    expect(await loadFiles(files)).toMatchObject({ ok: true });
+  });
+
+  it('is refused elsewhere', async () => {
+    expect(await diagnosticsIn(`timeouts: { keep_alive: false }\n${NEEDED}`)).toHaveLength(1);
+  });
+});
