@@ -74,8 +74,9 @@ export class Manifest {
   }
 }
 
+/** Reads YAML 1.1, as Kubernetes does: 0440 is octal. */
 function manifestsIn(text: string): Manifest[] {
-  const documents = parseAllDocuments(text).map(document => document.toJS());
+  const documents = parseAllDocuments(text, { version: '1.1' }).map(document => document.toJS());
   return documents.filter(value => value !== null).map(value => new Manifest(value));
 }
 

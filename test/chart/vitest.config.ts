@@ -8,5 +8,6 @@ export default defineConfig({
     include: ['test/chart/*.test.ts'],
     globalSetup: ['test/chart/helm-fetched.ts'],
     testTimeout: 60_000,
+    isolate: false,
   },
 });

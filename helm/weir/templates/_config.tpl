@@ -15,7 +15,7 @@
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* The listeners that are on, by name: { address, port, tls }. */}}
+{{/* The listeners that are on, by name: { address, port, tls, proxyProtocol }. */}}
 {{- define "weir.listeners" -}}
 {{- $listen := (fromYaml (include "weir.config" .)).listen -}}
 {{- $found := dict -}}
@@ -24,7 +24,7 @@
 {{- $map := kindIs "map" $written | ternary $written (dict "address" $written) -}}
 {{- if ne $map.address "off" -}}
 {{- $port := regexFind "[0-9]+$" $map.address | int -}}
-{{- $_ := set $found $name (dict "address" $map.address "port" $port "tls" (default dict $map.tls)) -}}
+{{- $_ := set $found $name (dict "address" $map.address "port" $port "tls" (default dict $map.tls) "proxyProtocol" $map.proxy_protocol) -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $found -}}

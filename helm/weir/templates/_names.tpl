@@ -45,3 +45,25 @@ app.kubernetes.io/component: gateway
 {{- define "weir.serviceAccount" -}}
 {{- default (.Values.serviceAccount.create | ternary (include "weir.fullname" .) "default") .Values.serviceAccount.name -}}
 {{- end -}}
+
+{{/* Labels of the pod of "helm test", which the NetworkPolicy admits. */}}
+{{- define "weir.testLabels" -}}
+{{ include "weir.releaseLabels" . }}
+app.kubernetes.io/component: test
+{{- end -}}
+
+{{/* The port of the Service for clients over HTTP. */}}
+{{- define "weir.clientPort" -}}
+{{- $listeners := fromYaml (include "weir.listeners" .) -}}
+{{- .Values.service.port | default (empty $listeners.http.tls | ternary 80 443) -}}
+{{- end -}}
+
+{{/* What HTTPRoute and GRPCRoute share. */}}
+{{- define "weir.routeSpec" -}}
+parentRefs:
+  {{- toYaml .parentRefs | nindent 2 }}
+{{- with .hostnames }}
+hostnames:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
