@@ -5,12 +5,13 @@ import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { demo } from './demo.ts';
 import { ExitCode } from './exit-code.ts';
 import { explain } from './explain/index.ts';
+import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, explain, schema, demo];
+const COMMANDS: readonly Command[] = [serve, check, explain, schema, health, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

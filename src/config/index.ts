@@ -31,6 +31,7 @@ export {
   type TimeoutsModel,
   type UpstreamModel,
 } from './model/index.ts';
+export { type AdminPlace, readAdmin } from './read-admin.ts';
 export {
   ConfigWatcher,
   type ConfigWatcherOptions,

@@ -32,7 +32,7 @@ export interface RedisOptions {
   readonly credentials: Credentials;
   /** Null: plain TCP. Applies to sentinels too. */
   readonly tls: (SecureContextOptions & { readonly servername?: string }) | null;
-  /** Begins every key and channel. Must not contain braces, which would set the cluster slot. Default `weir:`. */
+  /** Begins every key and channel, before the version of the format. Must not contain braces, which would set the cluster slot. Default `weir:`. */
   readonly prefix: string;
   /** Time for one decision, retries included. Default 50. */
   readonly budgetMs: number;

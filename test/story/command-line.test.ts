@@ -80,7 +80,7 @@ describe('weir', () => {
   it.each([['--help'], ['-h']])('lists its commands for %s', async flag => {
     const { code, out, err } = await weir([flag]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    for (const command of ['serve', 'check', 'explain', 'schema', 'demo']) {
+    for (const command of ['serve', 'check', 'explain', 'schema', 'health', 'demo']) {
       expect(out).toMatch(new RegExp(`^ {2}${command} `, 'm'));
     }
   });
@@ -90,16 +90,19 @@ describe('weir', () => {
     expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
   });
 
-  it.each([['serve'], ['check'], ['explain'], ['schema'], ['demo']])('says how %s is used', async command => {
-    const help = await weir([command, '--help']);
-    expect(help).toMatchObject({ code: 0, err: '' });
-    expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
-    expect(help.out).toMatch(/^Exit code:/m);
-    expect(await weir([command, 'anything', '-h'])).toEqual(help);
-  });
+  it.each([['serve'], ['check'], ['explain'], ['schema'], ['health'], ['demo']])(
+    'says how %s is used',
+    async command => {
+      const help = await weir([command, '--help']);
+      expect(help).toMatchObject({ code: 0, err: '' });
+      expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
+      expect(help.out).toMatch(/^Exit code:/m);
+      expect(await weir([command, 'anything', '-h'])).toEqual(help);
+    },
+  );
 
   it.each<[string[], string]>([
-    [[], 'weir: missing command: use serve, check, explain, schema, demo'],
+    [[], 'weir: missing command: use serve, check, explain, schema, health, demo'],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],

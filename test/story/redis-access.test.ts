@@ -61,7 +61,7 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   expect(await decisionsBy(gateway, 'redis')).toBe(3);
   // Two refusals are one invalid request too many: what was counted and what came of it goes to Redis as well.
   await gateway.ask(head('GET /things/1'));
-  const parts = ['weir:invalid_requests:', 'weir:{board}:values'];
+  const parts = ['weir:1:invalid_requests:', 'weir:1:{board}:values'];
   await waitFor('the counts and the restriction are there', async () => {
     const keys = await plain.client.keys('*');
     return parts.every(part => keys.some(key => key.startsWith(part)));

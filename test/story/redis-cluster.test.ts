@@ -59,7 +59,7 @@ test('two gateways on a cluster share every limit, also those of resources on ot
 
 test('each node is probed', async () => {
   const slots = await Promise.all(
-    PROBED_TAGS.map(tag => cluster.servers[0]?.client.cluster('KEYSLOT', `weir:{${tag}}probe`)),
+    PROBED_TAGS.map(tag => cluster.servers[0]?.client.cluster('KEYSLOT', `weir:1:{${tag}}probe`)),
   );
   expect(slots.map(slot => Math.floor(Number(slot) / 1_024))).toEqual(PROBED_TAGS.map((_, i) => i));
 });

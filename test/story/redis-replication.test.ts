@@ -298,7 +298,7 @@ test('20,000 requests with 401 cost a few hundred commands at most', async () =>
   });
   await Promise.all(asked);
   await waitFor('all are counted', async () => {
-    const keys = await redis.client.keys('weir:invalid_requests:*');
+    const keys = await redis.client.keys('weir:1:invalid_requests:*');
     const counts = await Promise.all(keys.map(key => redis.client.get(key)));
     return counts.length === 1 && counts[0] === '20000';
   });

@@ -1,5 +1,6 @@
 import { Cluster, Command, type Redis } from 'ioredis';
 import type { Clock, StoreFailure } from '../../core/index.ts';
+import { formatPrefix } from '../format.ts';
 import type { RedisOptions } from '../options.ts';
 import { makeClient } from './client.ts';
 import { Deadlines, type Waiting } from './deadlines.ts';
@@ -44,6 +45,7 @@ interface Subscriber {
  */
 export class RedisConnection {
   readonly isCluster: boolean;
+  /** Begins every key and channel. */
   readonly prefix: string;
   readonly #options: RedisOptions;
   readonly #client: Redis | Cluster;
@@ -60,7 +62,7 @@ export class RedisConnection {
   constructor(options: RedisOptions, { clock }: { readonly clock: Clock }) {
     this.#options = options;
     this.#clock = clock;
-    this.prefix = options.prefix;
+    this.prefix = formatPrefix(options.prefix);
     this.isCluster = options.servers.kind === 'cluster';
     this.#client = makeClient(options);
     this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));

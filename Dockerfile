@@ -1,0 +1,41 @@
+# docker build -t weir .        docs/container.md says what is inside, how to run it and how to pin it by digest.
+
+# Any image with Node.js 24 and npm builds it, and any with Node.js 24 runs it. A digest may follow the tag (NAME:TAG@sha256:...).
+ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
+ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+
+FROM ${BUILD_IMAGE} AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+# The secret "npmrc", if it is given, says where the registry is. It does not become part of the image.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+    && mv node_modules /production \
+    && npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+RUN node scripts/prepack.ts
+
+FROM ${BASE_IMAGE}
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Weir" \
+      org.opencontainers.image.description="A streaming reverse-proxy gateway in front of an OpenID Connect provider and your services" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+# The base without a shell has node here, where no PATH leads.
+ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_ENV=production
+WORKDIR /opt/weir
+COPY --from=build /production ./node_modules
+COPY --from=build /src/config ./config
+COPY --from=build /src/package.json /src/LICENSE /src/NOTICE ./
+COPY --from=build /src/dist ./dist
+# A number, so that Kubernetes can see that it is not root.
+USER 65532:65532
+EXPOSE 8080 9090
+# Node.js is process 1 and gets SIGTERM itself. It writes no file: the root may be read-only.
+ENTRYPOINT ["node", "/opt/weir/dist/main.js"]
+CMD ["serve", "/etc/weir/gateway.yaml"]
+# Whether it responds, not whether it is ready: a gateway that waits for its provider needs no restart.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s \
+  CMD ["node", "/opt/weir/dist/main.js", "health", "/etc/weir/gateway.yaml"]
