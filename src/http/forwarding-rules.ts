@@ -5,7 +5,6 @@ import { NameTable } from './name-table.ts';
 export type FieldRule =
   /** The gateway reads it and writes its own if the upstream needs one. */
   | 'host'
-  | 'connection'
   | 'authorization'
   | 'te'
   | 'request-id'
@@ -34,11 +33,10 @@ const HOP_BY_HOP = [
 ];
 
 /** The listener reads these and hands on what they mean; the gateway writes its own. */
-const FRAMING = ['content-length', 'transfer-encoding', 'expect'];
+const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'expect'];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
   ['host', 'host'],
-  ['connection', 'connection'],
   ['te', 'te'],
   ['authorization', 'authorization'],
   ['x-request-id', 'request-id'],

@@ -1,5 +1,4 @@
 import type { Fields } from '../core/index.ts';
-import { hopFieldNames } from '../http1/index.ts';
 import type { FieldRule, ForwardingRules } from './forwarding-rules.ts';
 
 /**
@@ -28,9 +27,9 @@ export class RequestHead {
   claimedFor: string | null = null;
   claimedForwarded: string | null = null;
   #kept: string[] = [];
-  #named: Set<string> | null = null;
 
-  constructor(fields: Fields, rules: ForwardingRules, trusted: boolean) {
+  /** @param hopFields names of the fields that `Connection` limits to this hop, in lower case */
+  constructor(fields: Fields, rules: ForwardingRules, trusted: boolean, hopFields: readonly string[]) {
     const table = rules.table;
     const kept = this.#kept;
     for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -41,7 +40,7 @@ export class RequestHead {
       // `Content_Length` and `X.Real.IP` are not the fields that a backend may take them for: drop them unread.
       else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }
-    if (this.#named !== null) this.#dropNamed(this.#named);
+    if (hopFields.length > 0) this.#dropNamed(new Set(hopFields));
   }
 
   get kept(): Fields {
@@ -55,9 +54,6 @@ export class RequestHead {
         break;
       case 'authorization':
         this.authorization = this.#once(rule, this.authorization, value);
-        break;
-      case 'connection':
-        this.#connection(value);
         break;
       case 'te':
         this.takesTrailers ||= takesTrailers(value);
@@ -93,17 +89,7 @@ export class RequestHead {
     return before;
   }
 
-  /**
-   * Notes the fields that end at this hop (RFC 9110, 7.6.1). Adds to one set: a small head can hold a thousand `Connection`
-   * lines, and copying the set for each would cost us a thousand times what it cost the sender.
-   */
-  #connection(value: string): void {
-    for (const token of hopFieldNames(value)) {
-      this.#named ??= new Set();
-      this.#named.add(token);
-    }
-  }
-
+  /** Drops the fields that end at this hop. */
   #dropNamed(named: ReadonlySet<string>): void {
     if (named.has('authorization')) this.authorizationForHop = true;
     const kept = this.#kept;

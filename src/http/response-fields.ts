@@ -1,5 +1,5 @@
 import type { Fields } from '../core/index.ts';
-import { hopFieldNames } from '../http1/index.ts';
+import { connectionOptions, hopFieldNames } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
 /** What happens to a header field of an upstream's response. */
@@ -45,7 +45,7 @@ export function keepResponseFields(
   { status, chunked, rateLimits, cors }: ResponsePolicy,
 ): string[] {
   const kept: string[] = [];
-  let named: readonly string[] | null = null;
+  let named: Set<string> | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
@@ -61,11 +61,13 @@ export function keepResponseFields(
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {
-      const tokens = hopFieldNames(value);
-      if (tokens.length > 0) named = named === null ? tokens : [...named, ...tokens];
+      for (const hopField of hopFieldNames(connectionOptions(value))) {
+        named ??= new Set();
+        named.add(hopField);
+      }
     }
   }
-  return named === null ? kept : withoutNamed(kept, new Set(named));
+  return named === null ? kept : withoutNamed(kept, named);
 }
 
 /**

@@ -1,5 +1,5 @@
 export { type BodyTerms, chunkSize, LAST_CHUNK, NO_TERMS } from './body/index.ts';
-export { hopFieldNames, MalformedMessage } from './message/index.ts';
+export { connectionOptions, hopFieldNames, MalformedMessage } from './message/index.ts';
 export {
   type IncomingHead,
   mayAnswerTwice,

@@ -7,13 +7,13 @@ import type { Downstream } from './downstream.ts';
 
 /** Reads the header fields, unless they are those of the connection's last request. */
 export function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
-  const { memory, fields, peer } = downstream;
+  const { memory, fields, framing, peer } = downstream;
   const rules = snapshot.forwarding;
   const known = memory.arrival;
   const isKnown = known !== null && known.fields === fields && known.rules === rules;
   const head = isKnown
     ? known.head
-    : new RequestHead(fields, rules, memory.trusts(peer, snapshot.trustedProxies));
+    : new RequestHead(fields, rules, memory.trusts(peer, snapshot.trustedProxies), framing.hopFields);
   if (head.untrustedClaims) noteClaims(head, peer, state);
   if (isKnown) return known;
   const clientAddress =

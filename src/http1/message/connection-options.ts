@@ -1,22 +1,23 @@
 const NONE: readonly string[] = [];
+const KEEP_ALIVE: readonly string[] = ['keep-alive'];
+const CLOSE: readonly string[] = ['close'];
 
-/**
- * The field names, in lower case, that a `Connection` value limits to this hop; `close` and `keep-alive` are not field
- * names and left out. RFC 9110, 7.6.1.
- */
-export function hopFieldNames(value: string): readonly string[] {
-  if (value === 'keep-alive' || value === 'close' || value === 'Keep-Alive') return NONE;
-  return optionsOf(value).filter(option => option !== '' && option !== 'close' && option !== 'keep-alive');
+/** The options of a `Connection` value, in lower case: they ignore letter case (RFC 9110, 7.6.1). Empty ones are left out. */
+export function connectionOptions(value: string): readonly string[] {
+  // Nearly all values are one of these.
+  if (value === 'keep-alive' || value === 'Keep-Alive') return KEEP_ALIVE;
+  if (value === 'close') return CLOSE;
+  return value
+    .toLowerCase()
+    .split(',')
+    .map(withoutBlanks)
+    .filter(option => option !== '');
 }
 
-/** Whether a `Connection` value holds this option, given in lower case. Options ignore letter case (RFC 9110, 7.6.1). */
-export function hasOption(value: string, option: string): boolean {
-  if (value.length <= option.length) return value === option || value.toLowerCase() === option;
-  return optionsOf(value).includes(option);
-}
-
-function optionsOf(value: string): string[] {
-  return value.toLowerCase().split(',').map(withoutBlanks);
+/** Those of the options that name fields, which end at this hop; `close` and `keep-alive` name none. */
+export function hopFieldNames(options: readonly string[]): readonly string[] {
+  if (options === KEEP_ALIVE || options === CLOSE) return NONE;
+  return options.filter(option => option !== 'close' && option !== 'keep-alive');
 }
 
 /**

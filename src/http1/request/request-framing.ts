@@ -1,5 +1,5 @@
 import type { BodyLength, Fields } from '../../core/index.ts';
-import { hasOption } from '../message/index.ts';
+import { connectionOptions, hopFieldNames } from '../message/index.ts';
 
 /** Why a part of a request cannot be trusted: a phrase for the client, in ASCII. */
 export interface Rejection {
@@ -16,6 +16,8 @@ export interface RequestFraming {
   readonly persistent: boolean;
   /** The protocol that it asks to switch to (RFC 9110, 7.8). `none` includes all that are never switched to. */
   readonly upgrade: 'none' | 'websocket';
+  /** Names of the fields that `Connection` limits to this hop, in lower case (RFC 9110, 7.6.1). */
+  readonly hopFields: readonly string[];
 }
 
 /** The fields read here, by length: most names are told apart without comparing letters. */
@@ -24,6 +26,8 @@ const UPGRADE_BYTES = 7;
 const CONNECTION_BYTES = 10;
 const CONTENT_LENGTH_BYTES = 14;
 const TRANSFER_ENCODING_BYTES = 17;
+
+const NO_FIELDS: readonly string[] = [];
 
 /** Reads the framing fields of a request. */
 export function requestFraming(fields: Fields, httpMinor: number): RequestFraming {
@@ -36,6 +40,7 @@ export function requestFraming(fields: Fields, httpMinor: number): RequestFramin
     // What a client sends behind a handshake are frames, also where it is refused: they must not be read as a request.
     persistent: !read.close && (httpMinor === 1 || read.keepAlive) && upgrade === 'none',
     upgrade,
+    hopFields: read.hopFields ?? NO_FIELDS,
   };
 }
 
@@ -49,6 +54,7 @@ class FramingFields {
   keepAlive = false;
   /** `Connection` names `Upgrade`. */
   upgradeNamed = false;
+  hopFields: string[] | null = null;
   /** A field that may come once came twice. */
   doubled: string | null = null;
 
@@ -86,13 +92,15 @@ class FramingFields {
   }
 
   #readConnection(value: string): void {
-    if (value === 'keep-alive') {
-      this.keepAlive = true;
-      return;
+    const options = connectionOptions(value);
+    this.close ||= options.includes('close');
+    this.keepAlive ||= options.includes('keep-alive');
+    this.upgradeNamed ||= options.includes('upgrade');
+    for (const name of hopFieldNames(options)) {
+      // One array for all lines: a small head can hold thousands of them.
+      this.hopFields ??= [];
+      this.hopFields.push(name);
     }
-    this.close ||= hasOption(value, 'close');
-    this.keepAlive ||= hasOption(value, 'keep-alive');
-    this.upgradeNamed ||= hasOption(value, 'upgrade');
   }
 
   #once(name: string, before: string | null, value: string): string {

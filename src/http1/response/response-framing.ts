@@ -1,5 +1,5 @@
 import type { Fields } from '../../core/index.ts';
-import { hasOption, MalformedMessage } from '../message/index.ts';
+import { connectionOptions, MalformedMessage } from '../message/index.ts';
 import type { ResponseHead } from './response-head.ts';
 
 /** What a response says about the bytes after its head. Read here only. */
@@ -83,7 +83,7 @@ class FramingFields {
         this.chunked = true;
         break;
       case 'connection':
-        this.close ||= hasOption(value, 'close');
+        this.close ||= connectionOptions(value).includes('close');
         break;
       case 'keep-alive':
         this.keepAliveMs = readKeepAlive(value);

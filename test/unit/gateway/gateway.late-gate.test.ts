@@ -66,7 +66,7 @@ function request(responses: number[]): Downstream {
       clientCertificate: null,
       redirects: false,
       peer: '192.0.2.1',
-      framing: { bodyLength: 0, expectation: 'none', persistent: true, upgrade: 'none' },
+      framing: { bodyLength: 0, expectation: 'none', persistent: true, upgrade: 'none', hopFields: [] },
     },
     ...{ memory: new ConnectionMemory(true), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
     switchProtocols: () => false,

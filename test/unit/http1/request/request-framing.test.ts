@@ -115,3 +115,15 @@ describe('the length of a body (RFC 9112, 6.3)', () => {
     },
   );
 });
+
+test.each([
+  ['none without Connection', [], []],
+  ['none where it only speaks of the connection', ['Connection', 'keep-alive', 'Connection', 'Close'], []],
+  [
+    'those of every line, in lower case',
+    ['Connection', 'close, X-A', 'connection', ' X-B ,,te'],
+    ['x-a', 'x-b', 'te'],
+  ],
+])('the fields that end at this hop: %s (RFC 9110, 7.6.1)', (_, fields, hopFields) => {
+  expect(framingOf(1, ...fields).hopFields).toEqual(hopFields);
+});
