@@ -20,6 +20,7 @@ import type { Downstream } from './downstream.ts';
 import { readArrival } from './read-arrival.ts';
 import { Response } from './response.ts';
 import type { Ruling } from './ruling.ts';
+import type { Served } from './served.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
 
@@ -123,7 +124,7 @@ export class Exchange {
   }
 
   /** Answers with an error of the gateway's own, unless a response has begun: that can only be broken off. */
-  answerError(error: GatewayError): void {
+  answerError(error: GatewayError): Served {
     const { response, destination, dialect } = this;
     let via = true;
     if (error instanceof RateLimitError) {
@@ -134,13 +135,12 @@ export class Exchange {
     if (response.status !== 0) {
       const trailers = dialect.trailersFor(error);
       dialect.noteEnd(response, trailers ?? []);
-      response.cutShort(trailers);
-      return;
+      return response.cutShort(trailers);
     }
     const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
     dialect.noteEnd(response, rendered.fields);
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
-    response.refuse(error.status, rendered);
+    return response.refuse(error.status, rendered);
   }
 }
 

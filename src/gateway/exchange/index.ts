@@ -13,5 +13,6 @@ export {
 export type { Downstream, Successor } from './downstream.ts';
 export { Exchange } from './exchange.ts';
 export type { Response } from './response.ts';
+export { SERVED, type Served } from './served.ts';
 export type { UpstreamLeg } from './upstream-leg.ts';
 export type { ValidToken } from './valid-token.ts';

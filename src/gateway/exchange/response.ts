@@ -1,6 +1,7 @@
 import type { Fields, GatewayError, Outcome, Release, RpcCode } from '../../core/index.ts';
 import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
 import type { Downstream, Successor } from './downstream.ts';
+import { SERVED, type Served } from './served.ts';
 
 /** Whose limit a 429 is about; `restriction`: its sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
@@ -43,12 +44,13 @@ export class Response {
   }
 
   /** Sends the gateway's own response for an error of that status, in the form that the client understands. */
-  refuse(status: number, rendered: RenderedResponse): void {
+  refuse(status: number, rendered: RenderedResponse): Served {
     const { fields, body, close } = rendered;
     this.outcome = 'answered';
     this.status = status;
     this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
     this.#downstream.answer(rendered.status, rendered.reason, fields, body, close);
+    return SERVED;
   }
 
   /** Sends a whole response. */
@@ -59,11 +61,12 @@ export class Response {
     fields: Fields,
     body: string,
     close = false,
-  ): void {
+  ): Served {
     this.outcome = outcome;
     this.status = status;
     this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
     this.#downstream.answer(status, reason, fields, body, close);
+    return SERVED;
   }
 
   /** Begins a response whose body follows. */
@@ -96,10 +99,11 @@ export class Response {
    * Cuts short a response that has begun, so that the client cannot take it for complete: ends it with trailers that say so, or
    * breaks it off if there are none.
    */
-  cutShort(trailers: Fields | null): void {
+  cutShort(trailers: Fields | null): Served {
     const { isWhole } = this;
     this.outcome = 'truncated';
     if (isWhole || trailers === null) this.#downstream.abort();
     else this.#downstream.end(trailers);
+    return SERVED;
   }
 }

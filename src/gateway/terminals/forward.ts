@@ -1,19 +1,17 @@
 import type { Fields } from '../../core/index.ts';
 import { upstreamFields } from '../../http/index.ts';
-import type { Exchange, Forwarded } from '../exchange/index.ts';
+import type { Exchange, Forwarded, Served } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { bodyTooLarge } from '../responses/index.ts';
 import { Forwarding } from './forwarding.ts';
 
 /** Serves an exchange by its upstream: the request goes out, the response streams back. */
-export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): void {
+export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
   const { downstream, bodyLength } = exchange;
   const { route, isPreflight } = destination;
   const { maxBytes } = route.body;
-  if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes) {
-    exchange.answerError(bodyTooLarge());
-    return;
-  }
+  if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
+    return exchange.answerError(bodyTooLarge());
   // Nobody has asked the sender of a preflight for a token, so it may say no more than its fields.
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const forwarding = new Forwarding(exchange, destination, state, {
@@ -28,7 +26,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     idleTimeoutMs: route.idleTimeoutMs,
   });
   exchange.upstreamLeg = forwarding;
-  forwarding.send();
+  return forwarding.send();
 }
 
 /** The header fields as the upstream will see them. */

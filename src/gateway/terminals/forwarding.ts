@@ -4,7 +4,7 @@ import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
-import type { Exchange, Forwarded, UpstreamLeg } from '../exchange/index.ts';
+import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, contractHead, upstreamTooSlow } from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
@@ -41,9 +41,11 @@ export class Forwarding implements CallSink, UpstreamLeg {
     return this.#route.upstream.name;
   }
 
-  send(): void {
+  /** The transport calls this sink to the end of the response, or to `fail`: either answers. */
+  send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
     this.#call = this.#transport.send(this.#request, this);
+    return SERVED;
   }
 
   info(status: number, fields: Fields): void {

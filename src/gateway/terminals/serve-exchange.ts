@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange/index.ts';
+import type { Exchange, Served } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
@@ -7,26 +7,21 @@ import { servePreflight } from './preflight.ts';
 import { serveRedirect } from './redirect.ts';
 import { serveSignIn } from './sign-in.ts';
 
-/** Hands an exchange that has passed the gates to its terminal, which answers it in any case, now or later. */
-export function serve(exchange: Exchange, state: GatewayState): void {
+/** Hands an exchange that has passed the gates to its terminal, which answers it now or later. */
+export function serve(exchange: Exchange, state: GatewayState): Served {
   const { destination } = exchange;
   switch (destination.kind) {
     case 'forward':
-      forward(exchange, destination, state);
-      break;
+      return forward(exchange, destination, state);
     case 'sign-in':
-      serveSignIn(exchange, destination);
-      break;
+      return serveSignIn(exchange, destination);
     case 'preflight':
-      servePreflight(exchange, destination);
-      break;
+      return servePreflight(exchange, destination);
     case 'redirect':
-      serveRedirect(exchange, destination);
-      break;
+      return serveRedirect(exchange, destination);
     case 'options':
-      serveOptions(exchange, destination);
-      break;
+      return serveOptions(exchange, destination);
     case 'nowhere':
-      exchange.answerError(noRoute());
+      return exchange.answerError(noRoute());
   }
 }

@@ -1,7 +1,7 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
-import type { Exchange, SignInHere } from '../exchange/index.ts';
+import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
 
 /**
@@ -11,26 +11,20 @@ import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from 
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** Serves the two anonymous endpoints (docs/contract.md, 1). */
-export function serveSignIn(exchange: Exchange, { route }: SignInHere): void {
+export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   const signIn = exchange.generation.identity?.signIn;
-  if (signIn === undefined) exchange.answerError(noRoute());
-  else if (!route.methods.includes(exchange.downstream.method))
-    exchange.answerError(wrongMethod(route.methods.join(', ')));
-  else if (route.endpoint === 'auth') serveAuth(exchange, signIn);
-  else reply(exchange, signIn.authorizeUrl());
+  if (signIn === undefined) return exchange.answerError(noRoute());
+  if (!route.methods.includes(exchange.downstream.method))
+    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  if (route.endpoint === 'auth') return serveAuth(exchange, signIn);
+  return reply(exchange, signIn.authorizeUrl());
 }
 
-function serveAuth(exchange: Exchange, signIn: SignIn): void {
+function serveAuth(exchange: Exchange, signIn: SignIn): Served {
   const refusal = bodyRefusal(exchange);
-  if (refusal !== null) {
-    exchange.answerError(refusal);
-    return;
-  }
-  if (exchange.bodyLength === 0) {
-    redeem(exchange, signIn, Buffer.alloc(0));
-    return;
-  }
-  readWhole(exchange, body => redeem(exchange, signIn, body));
+  if (refusal !== null) return exchange.answerError(refusal);
+  if (exchange.bodyLength === 0) return redeem(exchange, signIn, Buffer.alloc(0));
+  return readWhole(exchange, body => redeem(exchange, signIn, body));
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
@@ -39,7 +33,7 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
 }
 
 /** Reads the body. A client that disconnects before its end has asked for nothing; after that, redeeming goes on without it. */
-function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
+function readWhole(exchange: Exchange, then: (body: Buffer) => Served): Served {
   const joined = new GrowingBytes(MAX_REQUEST_BYTES);
   let whole: Buffer = Buffer.alloc(0);
   exchange.downstream.body(BODY_TERMS).start({
@@ -54,9 +48,11 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => void): void {
     },
     fail: () => {},
   });
+  // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
+  return SERVED;
 }
 
-function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
+function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): Served {
   signIn.redeem(body, exchange.addressKey).then(
     response => {
       if (!exchange.response.isSettled) reply(exchange, response);
@@ -65,14 +61,19 @@ function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): void {
       if (!exchange.response.isSettled) exchange.answerError(internalFault(fault));
     },
   );
+  // The promise settles: the provider has a timeout.
+  return SERVED;
 }
 
-function reply(exchange: Exchange, response: SignInResponse | GatewayError): void {
-  if (response instanceof GatewayError) {
-    exchange.answerError(response);
-    return;
-  }
+function reply(exchange: Exchange, response: SignInResponse | GatewayError): Served {
+  if (response instanceof GatewayError) return exchange.answerError(response);
   const fields = [...response.fields, 'Content-Length', String(response.body.length)];
   addOwnFields(fields, exchange, exchange.rate);
-  exchange.response.finish('answered', response.status, 'OK', fields, response.body.toString('latin1'));
+  return exchange.response.finish(
+    'answered',
+    response.status,
+    'OK',
+    fields,
+    response.body.toString('latin1'),
+  );
 }
