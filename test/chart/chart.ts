@@ -28,14 +28,20 @@ export function runHelm(version: string, ...args: string[]): Promise<Ended> {
   });
 }
 
-/** `helm template` with one of the values files and with values of the test's own. */
+interface TemplateOptions {
+  readonly helm?: string;
+  /** The values file below the test's own values; null: there is none. */
+  readonly file?: string | null;
+}
+
+/** `helm template` with values of the test's own. */
 export async function template(
   values: object | string,
-  { helm = HELM_VERSIONS[0] ?? '', file = 'minimal-values.yaml' } = {},
+  { helm = HELM_VERSIONS[0] ?? '', file = 'minimal-values.yaml' }: TemplateOptions = {},
 ): Promise<Ended> {
   const own = join(await tempFolder(), 'values.yaml');
   await writeFile(own, typeof values === 'string' ? values : stringify(values));
-  const files = ['-f', join(CHART, 'ci', file), '-f', own];
+  const files = [file === null ? [] : ['-f', join(CHART, 'ci', file)], '-f', own].flat();
   return runHelm(helm, 'template', 'weir', CHART, '--namespace', 'gateways', ...files);
 }
 
@@ -88,7 +94,7 @@ export class Rendered {
     this.manifests = manifestsIn(text);
   }
 
-  static async of(values: object | string, options: { readonly file?: string } = {}): Promise<Rendered> {
+  static async of(values: object | string, options: TemplateOptions = {}): Promise<Rendered> {
     const { code, out, err } = await template(values, options);
     if (code !== 0) throw new Error(err);
     return new Rendered(out);

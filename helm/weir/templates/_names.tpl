@@ -5,8 +5,11 @@
 {{- default $byDefault .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* Metadata of an object: root context, suffix of the name, and { labels, annotations } of its own. Every template begins with
+it, so it ends the rendering where the values have errors. */}}
 {{- define "weir.metadata" -}}
 {{- $root := index . 0 -}}
+{{- include "weir.check" $root -}}
 {{- $suffix := index . 1 -}}
 {{- $own := index . 2 -}}
 name: {{ include "weir.fullname" $root }}{{ $suffix }}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { template } from './chart.ts';
+import { HELM_VERSIONS } from './helm-fetched.ts';
+
+const REDIS = { store: { redis: 'redis://redis.data.svc:6379' } };
+const listen = (listener: object) => ({ config: { listen: listener } });
+
+const NO_PROXIES = {
+  upstreams: { api: { url: 'http://api:3000' } },
+  routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
+};
+
+/** Values on top of the minimal ones, and the words that end the installation. */
+const REFUSED: readonly (readonly [values: object, words: string])[] = [
+  [
+    { image: { repository: '' } },
+    'image.repository is missing: no image is published, so build one, push it and name it here (docs/kubernetes.md)',
+  ],
+  [
+    { config: { trusted_proxies: [] } },
+    'config.trusted_proxies is missing: list the networks of the proxies in front of the pods, such as those of the ingress controller, or write none if clients connect directly; otherwise all clients of a proxy count as one address',
+  ],
+  [
+    { replicas: 2 },
+    'replicas is 2, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to 2 times each limit with limitsPerReplica: true',
+  ],
+  [{ replicas: 2, config: { store: 'memory' } }, 'replicas is 2, but each pod would count limits alone'],
+  [
+    { autoscaling: { enabled: true, maxReplicas: 4 } },
+    'autoscaling.maxReplicas is 4, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to 4 times each limit with limitsPerReplica: true',
+  ],
+  [
+    { config: { limits: 'limits.yaml' } },
+    "config.limits is the chart's: put the content of limits.yaml into the value limits",
+  ],
+  [
+    listen({ http: `\${ADDRESS}` }),
+    `config.listen.http is "\${ADDRESS}": the chart needs its port, such as 0.0.0.0:8080`,
+  ],
+  [
+    listen({ admin: '127.0.0.1:9090' }),
+    'config.listen.admin is "127.0.0.1:9090", which no other pod and no probe can reach: write 0.0.0.0:9090',
+  ],
+  [listen({ admin: false }), 'config.listen.admin is off, but probes need it: leave it out'],
+  [
+    listen({
+      admin: {
+        address: '0.0.0.0:9090',
+        tls: {
+          certificates: [{ certificate_file: '/run/tls.crt', key_file: '/run/tls.key' }],
+          client_certificates: { ca_file: '/run/ca.crt' },
+        },
+      },
+    }),
+    "config.listen.admin.tls.client_certificates is required, but the kubelet's probes have no certificate: set required: false there",
+  ],
+  [
+    { grpcRoute: { enabled: true, parentRefs: [{ name: 'public' }] } },
+    'grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as 0.0.0.0:8081',
+  ],
+  [
+    { httpRoute: { enabled: true } },
+    'httpRoute.parentRefs is missing: name the Gateway, such as [{ name: public, namespace: gateways }]',
+  ],
+  [
+    { metrics: { monitor: 'ServiceMonitor' } },
+    'metrics.monitor is ServiceMonitor, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]',
+  ],
+  [
+    { config: { shutdown: { drain: `\${DRAIN}` } } },
+    'config.shutdown.drain is a variable: set terminationGracePeriodSeconds as well',
+  ],
+];
+
+describe.each(HELM_VERSIONS)('Helm %s', helm => {
+  it.each(REFUSED)('refuses %j in words', async (values, words) => {
+    const { code, err } = await template(values, { helm });
+    expect(code).not.toBe(0);
+    expect(err.replaceAll(/\s+/g, ' ')).toContain(`The values have errors: - ${words}`);
+  });
+
+  it('refuses values that do not mention proxies', async () => {
+    const { err } = await template(
+      { config: NO_PROXIES, image: { repository: 'weir' } },
+      { helm, file: null },
+    );
+    expect(err).toContain('config.trusted_proxies is missing');
+  });
+
+  it('says everything at once', async () => {
+    const { err } = await template({ image: { repository: '' }, replicas: 3 }, { helm });
+    expect(err.match(/^- /gm)).toHaveLength(2);
+  });
+
+  it.each([
+    { replicas: 2, limitsPerReplica: true },
+    { replicas: 2, config: REDIS },
+    { config: { trusted_proxies: 'none' } },
+    { autoscaling: { enabled: true, maxReplicas: 4 }, config: REDIS },
+    { metrics: { monitor: 'ServiceMonitor' }, networkPolicy: { enabled: false } },
+  ])('takes %j', async values => {
+    expect(await template(values, { helm })).toMatchObject({ code: 0, err: '' });
+  });
+
+  it.each([
+    [{ replcas: 2 }, 'replcas'],
+    [{ image: { tga: '1' } }, 'tga'],
+    [{ config: { lisen: {} } }, 'lisen'],
+    [{ config: { upstreams: { api: { url: 'http://api', time_outs: {} } } } }, 'time_outs'],
+    [{ limits: { buckets: { all: { usr: '1/1s' } } } }, 'usr'],
+    [{ config: { shutdown: { drain: 25 } } }, 'drain'],
+    [{ limits: { global: { user: '50' } } }, 'user'],
+    [{ replicas: -1 }, 'replicas'],
+    [{ secrets: { oidc: {} } }, 'secretName'],
+    [{ metrics: { monitor: 'prometheus' } }, 'monitor'],
+  ])('refuses %j by the schema, which names %s', async (values, key) => {
+    const { code, err } = await template(values, { helm });
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/values don't meet the specifications of the schema/);
+    expect(err).toContain(key);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { RESTART_KEYS } from '../../src/config/index.ts';
+import { Rendered } from './chart.ts';
+
+/** The pods of a Deployment: Kubernetes replaces them when this changes. */
+async function podsWith(config: object, limits: object = {}): Promise<unknown> {
+  const values = { config: { caps: { limit_keys: 500_000 }, ...config }, limits, limitsPerReplica: true };
+  return (await Rendered.of(values)).one('Deployment').at('spec.template');
+}
+
+const REDIS = { redis: 'redis://redis.data.svc:6379' };
+
+/** A change of each key that takes effect after a restart. */
+const CHANGES: Readonly<Record<string, object>> = {
+  'listen.http': { listen: { http: '[::]:8080' } },
+  'listen.redirect': { listen: { redirect: '0.0.0.0:8079' } },
+  'listen.grpc': { listen: { grpc: { address: '0.0.0.0:8081' } } },
+  'listen.admin': { listen: { admin: '[::]:9090' } },
+  'caps.limit_keys': { caps: { limit_keys: 600_000 } },
+  store: { store: REDIS },
+};
+
+describe('a change of gateway.yaml', () => {
+  it.each(RESTART_KEYS)('rolls the pods if it needs a restart: %s', async key => {
+    expect(await podsWith(CHANGES[key] ?? {})).not.toEqual(await podsWith({}));
+  });
+
+  it('rolls the pods if it is inside the store', async () => {
+    expect(await podsWith({ store: { ...REDIS, on_failure: 'closed' } })).not.toEqual(
+      await podsWith({ store: REDIS }),
+    );
+  });
+
+  it.each([
+    { log: { level: 'debug' } },
+    { trusted_proxies: ['192.0.2.0/24'] },
+    { upstreams: { other: { url: 'http://other:3000' } } },
+    { routes: [{ path: '/v2/**', upstream: 'api', authentication: 'none' }] },
+    { caps: { limit_keys: 500_000, connections: 5000 } },
+    { timeouts: { keep_alive: '90s' } },
+    { listen: { http: { address: '0.0.0.0:8080', h2c: true } } },
+    { listen: { http: '0.0.0.0:8080', admin: { address: '0.0.0.0:9090' } }, store: 'memory' },
+  ])('leaves them alone otherwise: %j', async config => {
+    expect(await podsWith(config)).toEqual(await podsWith({}));
+  });
+});
+
+describe('a change of limits.yaml', () => {
+  it('leaves the pods alone', async () => {
+    expect(await podsWith({}, { global: { user: '10/1s' } })).toEqual(await podsWith({}));
+  });
+});
