@@ -8,7 +8,7 @@ import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
 import { TimedRunner } from './timed-runner.ts';
 
-const HISTORIES = Number(process.env['REDIS_HISTORIES'] ?? 2_000);
+const HISTORIES = Number(process.env['REDIS_HISTORIES'] ?? 500);
 const FEWER = Math.ceil(HISTORIES / 10);
 const STEPS = 60;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));

@@ -20,7 +20,8 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
 
-const SECONDS = 60;
+/** Twice each change of the operator's. */
+const SECONDS = 20;
 const ALL = 50_000;
 
 const limits = (units: number): ConfigPart => ({
@@ -167,7 +168,7 @@ class Customer {
   }
 }
 
-test('in a minute of a reload a second, with broken files among them, no request fails and none is counted twice or forgotten', async () => {
+test('under twenty reloads, one a second and broken files among them, no request fails and none is counted twice or forgotten', async () => {
   const issuer = await startIssuer();
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
@@ -225,6 +226,6 @@ test('in a minute of a reload a second, with broken files among them, no request
     .map(customer => rateOf(customer.last))
     .reduce((low, rate) => (rate.remaining < low.remaining ? rate : low));
   expect(limit - remaining).toBe(sent);
-  expect(customers.reduce((sum, { asked }) => sum + asked, 0)).toBeGreaterThan(1_000);
+  expect(customers.reduce((sum, { asked }) => sum + asked, 0)).toBeGreaterThan(10 * SECONDS);
   expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('user');
 }, 120_000);

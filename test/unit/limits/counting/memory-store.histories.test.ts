@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { History } from '../history.ts';
 
-const HISTORIES = Number(process.env['HISTORIES'] ?? 10_000);
+const HISTORIES = Number(process.env['HISTORIES'] ?? 2_500);
 const STEPS = 200;
 
-// Each step is one number, so that two million of them are made quickly and shrink well.
+// Each step is one number, so that half a million of them are made quickly and shrink well.
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
 const history = fc.record({
   configuration: number,
