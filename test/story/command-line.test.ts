@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
 import { tempFolder } from '../support/temp.ts';
 
 interface Ended {
@@ -10,8 +11,20 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs `weir` with these words, as a process of its own. */
-function weir(
+/** Runs `weir` with these words in this process, without starting a Node for it. */
+async function weir(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommandLine(words, {
+    env: { ...process.env, ...env },
+    out: text => void out.push(text),
+    err: text => void err.push(text),
+  });
+  return { code, out: out.join(''), err: err.join('') };
+}
+
+/** The same as a process of its own. */
+function weirProcess(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = '.',
@@ -77,6 +90,17 @@ const WITH_WARNING = `${SOUND}`.replace('upstreams:\n', 'upstreams:\n  old: { ur
 const WITH_MISTAKES = WITH_WARNING.replace('semicolons: pass', 'semicolon: pass');
 
 describe('weir', () => {
+  it.each<[string[], Record<string, string>]>([
+    [['--version'], {}],
+    [['chek'], {}],
+    [['check', 'config/gateway.yaml'], SECRET],
+    [['explain', 'GET', '/v1/things', 'config/gateway.yaml'], SECRET],
+    [['explain', 'GET', '/', 'nowhere.yaml'], {}],
+    [['schema', 'limits'], {}],
+  ])('says and returns as a process for %j what it does here', async (words, env) => {
+    expect(await weirProcess(words, env)).toEqual(await weir(words, env));
+  });
+
   it.each([['--help'], ['-h']])('lists its commands for %s', async flag => {
     const { code, out, err } = await weir([flag]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -170,7 +194,7 @@ describe('the configuration that a command reads', () => {
     ['explain', ['GET', '/v1/users/7'], /GET,PATCH \/v1\/users\/\{user_id\} \(/],
   ])('is gateway.yaml of the working folder, a word or an option, for %s', async (command, words, says) => {
     const file = await configOf(SOUND);
-    const here = await weir([command, ...words], {}, dirname(file));
+    const here = await weirProcess([command, ...words], {}, dirname(file));
     expect(here).toMatchObject({ code: 0, out: expect.stringMatching(says), err: '' });
     for (const named of [[file], ['-c', file], [`-c${file}`], ['--config', file], [`--config=${file}`]]) {
       const { code, out, err } = await weir([command, ...words, ...named]);
@@ -185,7 +209,7 @@ describe('the configuration that a command reads', () => {
   it('is the same for serve', async () => {
     const file = await configOf(WITH_MISTAKES);
     const message = ':21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?\n';
-    const here = await weir(['serve'], {}, dirname(file));
+    const here = await weirProcess(['serve'], {}, dirname(file));
     expect(here).toMatchObject({ code: 78, err: expect.stringMatching(/^gateway\.yaml:/) });
     expect(here.err).toContain(message);
     for (const named of [[file], ['-c', file], ['--config', file]]) {
