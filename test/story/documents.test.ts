@@ -104,7 +104,7 @@ describe('docs/tokens.md', () => {
 describe('docs/design.md', () => {
   it('names every package that the gateway needs', () => {
     const { dependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'));
-    const listed = documentNamed('docs/design.md').section('## What it is made of');
+    const listed = documentNamed('docs/design.md').section('## Dependencies');
     const missing = Object.keys(dependencies).filter(name => !listed.includes(`\n| [${name}](`));
     expect(missing).toEqual([]);
   });
