@@ -2,11 +2,13 @@
 // schemas. With --check it writes nothing and fails if a file is not up to date.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { chartReadme } from './chart/readme.ts';
 import { chartSchema } from './chart/schema.ts';
 import { ROOT } from './manifest.ts';
 
 const FILES = {
   'helm/weir/values.schema.json': () => `${JSON.stringify(chartSchema(), null, 2)}\n`,
+  'helm/weir/README.md': chartReadme,
 };
 
 const isCheck = process.argv.includes('--check');

@@ -3,8 +3,8 @@ import { accessValues, observationValues } from './values-around.ts';
 import { anyMap, flag, list, wholeNumber, words } from './values-parts.ts';
 import { podValues } from './values-pod.ts';
 
-// The one definition of the chart's values. generate.ts makes helm/weir/values.schema.json and the chart's README of it;
-// helm/weir/values.yaml repeats its defaults, which test/chart/ compares.
+// The one definition of the chart's values. scripts/chart.ts makes values.schema.json and README.md in helm/weir of it;
+// values.yaml there repeats its defaults, which test/chart/values.test.ts compares.
 
 const image = z
   .strictObject({
@@ -37,7 +37,7 @@ const autoscaling = z
     minReplicas: wholeNumber(1, 2).describe('Fewest pods.'),
     maxReplicas: wholeNumber(1, 10).describe('Most pods.'),
     cpuPercent: wholeNumber(1, 70).describe(
-      'Average use of the requested CPU to hold. One pod uses little more than one core, so request what you want it to use.',
+      'Average use of the requested CPU to hold, in percent. A pod is one Node.js process.',
     ),
     requestsInFlight: z
       .int()

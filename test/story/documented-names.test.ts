@@ -26,7 +26,7 @@ const OF_OTHERS = [
 
 describe('the keys of the configuration', () => {
   it.each(FOR_USERS)('that $name names exist', async document => {
-    const schemas = await Promise.all(['gateway', 'limits'].map(schemaOf));
+    const schemas = [...(await Promise.all(['gateway', 'limits'].map(schemaOf))), ...schemasBeside(document)];
     const paths = schemas.flatMap(keyPaths).map(path => `.${path}.`);
     const words = new Set([
       ...schemas.flatMap(valueWords),
@@ -60,6 +60,12 @@ function keysNamedIn(document: Document): string[] {
   return keys.filter(
     key => key !== '' && !/^(?:weir|nodejs|process)_/.test(key) && !/\.(?:yaml|log)$/.test(key),
   );
+}
+
+/** The values of the chart, in the document that is about it. */
+function schemasBeside({ name }: Document) {
+  if (name !== 'docs/kubernetes.md') return [];
+  return [JSON.parse(readFileSync(join(CHECKOUT, 'helm/weir/values.schema.json'), 'utf8'))];
 }
 
 /** Words that are no keys, and exist: values of labels and, in the guide for those who come from elsewhere, theirs. */
@@ -139,7 +145,9 @@ describe('the commands', () => {
 /** The words behind `weir`, or behind what stands for it in a checkout and in a package. */
 function commandsIn(document: Document): string[][] {
   const lines = [...document.codeSpans, ...document.blockLines(''), ...document.blockLines('sh')];
-  const commands = lines.map(line => /(?:(?:^|\s)weir(?: --)? |\bmain\.[jt]s[", ]+)([a-z][^"]*)/.exec(line));
+  // In Kubernetes "weir" is also the name of a release: "helm upgrade weir helm/weir".
+  const own = lines.filter(line => !/^(?:helm|kubectl) /.test(line));
+  const commands = own.map(line => /(?:(?:^|\s)weir(?: --)? |\bmain\.[jt]s[", ]+)([a-z][^"]*)/.exec(line));
   return commands.flatMap(found => (found?.[1] === undefined ? [] : [found[1].split(/\s+/)]));
 }
 
