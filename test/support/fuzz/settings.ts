@@ -11,9 +11,9 @@ function numberFrom(name: string, fallback: number): number {
 /** The seed of every fuzz test: the same in each run, unless `WEIR_FUZZ_SEED` says another. */
 export const fuzzSeed = numberFrom('WEIR_FUZZ_SEED', 20_260_219);
 /** How many mutated requests (`WEIR_FUZZ_REQUESTS`). */
-export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 25_000);
+export const fuzzRequests = numberFrom('WEIR_FUZZ_REQUESTS', 100_000);
 /** How many mutated responses (`WEIR_FUZZ_ANSWERS`). */
-export const fuzzResponses = numberFrom('WEIR_FUZZ_ANSWERS', 5_000);
+export const fuzzResponses = numberFrom('WEIR_FUZZ_ANSWERS', 10_000);
 /** How many responses are read by ours and others (`WEIR_FUZZ_READINGS`). */
 export const fuzzReadings = numberFrom('WEIR_FUZZ_READINGS', 12_000);
 /** How many conversations are read by ours and by Node's server (`WEIR_FUZZ_CONVERSATIONS`). */
