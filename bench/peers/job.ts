@@ -21,6 +21,8 @@ export interface Job {
     readonly redis: string | null;
     /** Restricts addresses after this many refusals; null: never. */
     readonly restrictAfter: number | null;
+    /** Refuses requests when it is too far behind. */
+    readonly sheds: boolean;
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
@@ -32,7 +34,7 @@ export const FORWARDING: Job = {
   token: false,
   limits: 'none',
   routes: 1,
-  weir: { accessLog: false, redis: null, restrictAfter: null },
+  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true },
   forwardedAddresses: false,
 };
 

@@ -74,7 +74,12 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
         })),
     limits: 'limits.yaml',
     ...(job.weir.redis === null ? {} : { store: { redis: job.weir.redis } }),
-    caps: { connections: 40_000, connections_per_address: 20_000, requests_per_address: 10_000 },
+    caps: {
+      connections: 40_000,
+      connections_per_address: 20_000,
+      requests_per_address: 10_000,
+      ...(job.weir.sheds ? {} : { event_loop_delay: 'off' }),
+    },
     log: { access: job.weir.accessLog },
   };
 }

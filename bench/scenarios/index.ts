@@ -4,6 +4,7 @@ import { decisions } from './decisions.ts';
 import { grpc } from './grpc.ts';
 import { http2 } from './http2.ts';
 import { liveKeys } from './keys.ts';
+import { overload } from './overload.ts';
 import { forwarding, pipeline } from './pipeline.ts';
 import { invalidTokens, refusals, restricted } from './refusals.ts';
 import { reload } from './reload.ts';
@@ -36,4 +37,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...grpc,
   ...webSocketScenarios,
   reload,
+  overload,
 ];

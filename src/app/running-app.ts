@@ -9,10 +9,10 @@ import {
   restartKeys,
   type Snapshot,
 } from '../config/index.ts';
-import { type AppliedEvent, type Clock, requestIdSource, systemRandom } from '../core/index.ts';
+import { type AppliedEvent, type Clock, requestIdSource, systemClock, systemRandom } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type Logger, Observation } from '../observe/index.ts';
-import { type Generation, Generations, isReady, Limiting } from '../runtime/index.ts';
+import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import type { App, AppOptions } from './app.ts';
@@ -37,6 +37,7 @@ class RunningApp implements App {
   readonly #transports: Transports;
   readonly #generations: Generations;
   readonly #limiting: Limiting;
+  readonly #overload: Overload;
   readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
   readonly #listeners: Listeners;
@@ -58,6 +59,7 @@ class RunningApp implements App {
     this.#transports = new Transports(upstream => openTransport(upstream, clock, systemRandom));
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot);
+    this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
     this.#gateway = this.#makeGateway();
     this.#listeners = this.#follows(
@@ -93,6 +95,7 @@ class RunningApp implements App {
       throw error;
     }
     this.#limiting.start();
+    this.#overload.start();
     this.#generations.start();
     await this.#watcher?.start();
     this.#started = true;
@@ -155,6 +158,12 @@ class RunningApp implements App {
     });
   }
 
+  /** Times the event loop, which keeps real time whatever clock the gateway is given. */
+  #makeOverload({ caps }: Snapshot): Overload {
+    const overload = new Overload(caps.eventLoopDelayMs, systemClock, this.#observation.overload);
+    return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
+  }
+
   #makeGateway(): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
@@ -162,6 +171,7 @@ class RunningApp implements App {
       listener: this.#observation.exchanges,
       nextRequestId: requestIdSource(),
       limiting: this.#limiting,
+      overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
@@ -228,6 +238,7 @@ class RunningApp implements App {
     if (!inTime) this.#listeners.destroy();
     await Promise.race([this.#transports.close(), pause(1_000)]);
     this.#limiting.stop();
+    this.#overload.stop();
     this.#generations.stop();
     this.#admin.close();
     return inTime;

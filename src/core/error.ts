@@ -12,6 +12,7 @@ export type Cap =
   | 'connections_per_address'
   | 'requests'
   | 'requests_per_address'
+  | 'event_loop_delay'
   | `max_${PoolName}`
   | `max_${PoolName}_per_caller`
   | 'max_in_flight';

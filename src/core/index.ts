@@ -39,6 +39,7 @@ export type {
   InvalidReason,
   LimitListener,
   Outcome,
+  OverloadListener,
   Protocol,
   ProxyHeaderFault,
   RedeemEvent,

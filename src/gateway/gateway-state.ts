@@ -1,5 +1,5 @@
 import type { Clock, ExchangeListener } from '../core/index.ts';
-import type { Generation, Limiting } from '../runtime/index.ts';
+import type { Generation, Limiting, Overload } from '../runtime/index.ts';
 import { Permits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
@@ -13,6 +13,7 @@ export interface GatewayDependencies {
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
+  readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
 }
 
@@ -22,6 +23,7 @@ export class GatewayState {
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
   readonly limiting: Limiting;
+  readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
   readonly addressPermits = new Permits();
@@ -36,6 +38,7 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
+    this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
   }
 }

@@ -4,6 +4,7 @@ import type {
   ConnectionListener,
   ExchangeListener,
   LimitListener,
+  OverloadListener,
   ProxyListener,
   ReloadListener,
   SignInListener,
@@ -18,6 +19,7 @@ import {
   type Logger,
   Logging,
   type LoggingOptions,
+  OverloadLog,
   ReloadLog,
   StoreLog,
 } from './log/index.ts';
@@ -29,6 +31,7 @@ import {
   type LabelModel,
   LimitMetrics,
   Metrics,
+  OverloadMetrics,
   observeCertificates,
   ReloadMetrics,
   type SharingView,
@@ -62,6 +65,7 @@ export class Observation {
   readonly identity: AuthListener & SignInListener;
   readonly limits: LimitListener;
   readonly store: StoreListener;
+  readonly overload: OverloadListener;
   readonly reloads: ReloadListener;
   readonly proxies: ProxyListener;
   readonly #metrics = new Metrics();
@@ -84,6 +88,7 @@ export class Observation {
     this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock)]);
     this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);
     this.store = fanOut(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log)]);
+    this.overload = fanOut(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
     this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
     this.proxies = new ProxyLog(log);
     this.#prepare(labels);
@@ -152,6 +157,8 @@ const LIMITS: Methods<LimitListener> = {
 };
 
 const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
+
+const OVERLOAD: Methods<OverloadListener> = { began: true, ended: true };
 
 const RELOADS: Methods<ReloadListener> = {
   started: true,

@@ -1,4 +1,5 @@
 export { type Generation, isReady, transportTo } from './generation.ts';
 export { Generations } from './generations.ts';
 export { Limiting } from './limiting.ts';
+export { Overload } from './overload.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -119,6 +119,7 @@ function capsOf({ caps }: GatewayConfig): Snapshot['caps'] {
     tlsHandshakes: caps.tls_handshakes,
     requests: caps.requests,
     requestsPerAddress: caps.requests_per_address,
+    eventLoopDelayMs: caps.event_loop_delay,
     headBytes: caps.head,
     fields: caps.fields,
     limitKeys: caps.limit_keys,

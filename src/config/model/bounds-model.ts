@@ -21,6 +21,8 @@ export interface CapsModel {
   readonly tlsHandshakes: number;
   readonly requests: number;
   readonly requestsPerAddress: number;
+  /** Mean delay of the event loop; null: any. */
+  readonly eventLoopDelayMs: number | null;
   /** Header section of a request, in bytes (431 beyond). */
   readonly headBytes: number;
   /** Header fields of a request (431 beyond). */

@@ -14,6 +14,7 @@ export type {
   TokenRefusal,
 } from './events.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent, RestrictionReason } from './limit-listener.ts';
+export type { OverloadListener } from './overload-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';
 export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

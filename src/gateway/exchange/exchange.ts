@@ -106,6 +106,11 @@ export class Exchange {
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
 
+  /** It was refused because the process is too far behind. */
+  get isShed(): boolean {
+    return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
+  }
+
   /** The client has room again. */
   drained(): void {
     this.upstreamLeg?.drained();

@@ -1,7 +1,12 @@
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { overloaded, poolFull, shareTaken } from '../responses/index.ts';
+import { fallenBehind, overloaded, poolFull, shareTaken } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
+
+/** Sheds while the process is too far behind. */
+export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
+  return overload.admits() ? null : fallenBehind();
+}
 
 /** The cap on everything in flight. The exchange itself is counted already. */
 export function capacity(exchange: Exchange, state: GatewayState): GateResult {

@@ -1,4 +1,4 @@
-import { addressCapacity, capacity, requirePermit, upstreamCapacity } from './capacity.ts';
+import { addressCapacity, capacity, pressure, requirePermit, upstreamCapacity } from './capacity.ts';
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import { authorise, identify } from './identify.ts';
@@ -17,6 +17,8 @@ import { judgeUpgrade } from './upgrade.ts';
 export const GATES: readonly Gate[] = [
   // Rejects ambiguous requests before anything is counted.
   readHead,
+  // There is no time for it, whoever sends it: it must cost as little as can be.
+  pressure,
   // Overload concerns everyone, and looking at one counter costs nothing.
   capacity,
   // The client's address is certain from here on; its cap keeps one sender from taking every permit.

@@ -14,6 +14,18 @@ export function overloaded(cap: Cap): GatewayError {
   });
 }
 
+/** The process is too far behind to serve it in time. */
+export function fallenBehind(): GatewayError {
+  return new GatewayError({
+    status: 503,
+    rpcCode: RpcCode.unavailable,
+    side: 'gateway',
+    message: 'The gateway is overloaded. Try again shortly.',
+    fields: RETRY_SOON,
+    cap: 'event_loop_delay',
+  });
+}
+
 /** An upstream takes no more of this kind. */
 export function poolFull(pool: PoolName): GatewayError {
   return new GatewayError({

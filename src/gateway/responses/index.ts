@@ -1,4 +1,4 @@
-export { overloaded, poolFull, shareTaken } from './capacity-errors.ts';
+export { fallenBehind, overloaded, poolFull, shareTaken } from './capacity-errors.ts';
 export {
   badRequest,
   bodyTooLarge,

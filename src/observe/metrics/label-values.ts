@@ -107,6 +107,7 @@ export const GATEWAY_CAPS = every<Exclude<Cap, `max_${string}`> | 'max_in_flight
   connections_per_address: true,
   requests: true,
   requests_per_address: true,
+  event_loop_delay: true,
   max_in_flight: true,
 });
 

@@ -18,6 +18,7 @@ import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import { errorFor, lastResponse, notValid } from './refused-bytes.ts';
 import { ResponseEnd, type ResponseEndOwner } from './response-end.ts';
+import { Rest } from './rest.ts';
 
 /** A client's connection: serves one request after the other, and times every wait. */
 export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, ResponseEndOwner {
@@ -38,6 +39,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   #phase: Phase;
   #halfClosed = false;
   #retired = false;
+  readonly #rest = new Rest();
   readonly #watch: ClientWatch;
   readonly #responseEnd: ResponseEnd;
 
@@ -137,6 +139,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     if (late === 'close') this.socket.destroy();
     else if (late !== null) this.refuse(late);
     if (phase.name === 'exchange' && this.#watch.isFullTooLong(nowMs)) this.#dropRequestsBehind();
+    if (this.#rest.isOver()) this.#read();
   }
 
   /**
@@ -204,7 +207,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
 
   /** Pauses or resumes reading from the socket. */
   #regulate(): void {
-    const wanted = this.#reader.wantsMore;
+    const wanted = this.#reader.wantsMore && !this.#rest.isOn;
     if (wanted && this.socket.isPaused()) this.socket.resume();
     else if (!wanted && !this.socket.isPaused()) this.socket.pause();
   }
@@ -216,6 +219,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     this.#watch.exchangeEnded();
     this.#state.gateway.over(exchange, delivered);
     if (this.socket.destroyed) return;
+    if (exchange.isShed) this.#rest.begin();
     if (downstream.keepsConnection && !this.#reader.over) this.#nextRequest();
     else this.#close(downstream.lingers || this.#reader.over);
   }
@@ -226,7 +230,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     if (!this.#reader.remembersFields) this.memory.arrival = null;
     this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : REST_OF_BODY;
     this.#reader.next();
-    this.#read();
+    if (this.#rest.isOn) this.#regulate();
+    else this.#read();
   }
 
   #close(lingers: boolean): void {

@@ -8,7 +8,7 @@ import {
   Gateway,
   UnlistedProxies,
 } from '../../../src/gateway/index.ts';
-import { Limiting } from '../../../src/runtime/index.ts';
+import { Limiting, Overload } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 
 const silent = () => {};
@@ -34,6 +34,7 @@ async function slowlyLimited() {
   const send = ({ target }: { target: string }) => sent.push(target);
   const gateway = new Gateway({
     ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
+    overload: new Overload(null, systemClock, { began: () => {}, ended: () => {} }),
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
     listener: { started: () => {}, switched: () => {}, finished: () => {}, untrustedForwarding: () => {} },
     generation: {

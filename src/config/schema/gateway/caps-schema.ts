@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { count } from '../plain-values.ts';
-import { size } from '../scalars/index.ts';
+import { durationOrOff, size } from '../scalars/index.ts';
 
 const KIB = 1024;
 
@@ -19,6 +19,11 @@ export const capsSchema = z
     requests_per_address: count(1_000_000)
       .prefault(1000)
       .describe('Maximum number of requests in flight per client address.'),
+    event_loop_delay: durationOrOff({ min: '100ms', max: '10s' })
+      .prefault('250ms')
+      .describe(
+        'How far the process may fall behind on the average of a second; beyond it some requests are answered 503, so that the others are served in time. off: none are.',
+      ),
     head: size({ min: KIB, max: KIB * KIB })
       .prefault('16KiB')
       .describe('Largest header section of a request; beyond it 431.'),

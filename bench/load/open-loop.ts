@@ -1,0 +1,211 @@
+import { connect, type Socket } from 'node:net';
+import { percentile } from '../measure/figures.ts';
+
+export interface OpenLoopPlan {
+  readonly port: number;
+  /** The bytes of one request. */
+  readonly request: string;
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Not counted: requests that were due in the first seconds. */
+  readonly warmUpSeconds: number;
+  /** Connections that the clients have together. */
+  readonly connections: number;
+  /** A client waits so long for a response, from the moment its request was due; then it closes its connection. */
+  readonly patienceMs: number;
+}
+
+/** What became of the requests, as a number per second. */
+export interface OpenLoopResult {
+  readonly due: number;
+  /** Answered 2xx in time. */
+  readonly good: number;
+  /** Answered in time, but otherwise. */
+  readonly refused: number;
+  /** Not answered in time. */
+  readonly late: number;
+  /** Connections broken by the server, or refused. */
+  readonly broken: number;
+  /** Not sent, since all connections were taken: its client gives up at once. */
+  readonly unsent: number;
+  /** Milliseconds, of the good ones. */
+  readonly p50: number;
+  readonly p99: number;
+  /** The most milliseconds by which the generator itself was late. */
+  readonly slip: number;
+}
+
+interface Tally {
+  due: number;
+  good: number;
+  refused: number;
+  late: number;
+  broken: number;
+  unsent: number;
+  slip: number;
+  readonly waits: number[];
+}
+
+/**
+ * Sends requests at a constant rate, whether or not earlier ones were answered: users do not wait for each other. Connections are
+ * used in turns. Its own cost is that of a bare socket: about a third of what the cheapest gateway of ours takes.
+ */
+export async function openLoop(plan: OpenLoopPlan): Promise<OpenLoopResult> {
+  const clients = new Clients(plan);
+  await clients.open();
+  const startMs = performance.now();
+  const endMs = startMs + plan.seconds * 1_000;
+  let sent = 0;
+  let lastMs = startMs;
+  await new Promise<void>(done => {
+    const timer = setInterval(() => {
+      const nowMs = performance.now();
+      const counts = nowMs - startMs > plan.warmUpSeconds * 1_000;
+      if (counts) clients.tally.slip = Math.max(clients.tally.slip, nowMs - lastMs);
+      lastMs = nowMs;
+      const target = ((Math.min(nowMs, endMs) - startMs) / 1_000) * plan.perSecond;
+      for (; sent < target; sent++) clients.send(startMs + (sent / plan.perSecond) * 1_000, counts);
+      clients.giveUp(nowMs);
+      if (nowMs < endMs + plan.patienceMs) return;
+      clearInterval(timer);
+      done();
+    }, 1);
+  });
+  clients.close();
+  return resultOf(clients.tally, plan.seconds - plan.warmUpSeconds);
+}
+
+function resultOf({ waits, slip, ...counts }: Tally, seconds: number): OpenLoopResult {
+  const sorted = Float64Array.from(waits).sort();
+  const each = Object.entries(counts).map(([name, count]) => [name, count / seconds]);
+  return {
+    ...(Object.fromEntries(each) as Omit<OpenLoopResult, 'p50' | 'p99' | 'slip'>),
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    slip,
+  };
+}
+
+/** A connection and the request under way on it. */
+interface Client {
+  socket: Socket;
+  /** 0: idle. */
+  dueAtMs: number;
+  counts: boolean;
+  number: number;
+}
+
+/** The clients' connections: idle ones in the order in which they became so, and the requests under way in the order of theirs. */
+class Clients {
+  readonly tally: Tally = { due: 0, good: 0, refused: 0, late: 0, broken: 0, unsent: 0, slip: 0, waits: [] };
+  readonly #plan: OpenLoopPlan;
+  #idle: Client[] = [];
+  #nextIdle = 0;
+  #waiting: { client: Client; number: number }[] = [];
+  #nextWaiting = 0;
+  #numbers = 0;
+  #closed = false;
+
+  constructor(plan: OpenLoopPlan) {
+    this.#plan = plan;
+  }
+
+  async open(): Promise<void> {
+    for (let n = 0; n < this.#plan.connections; n++) {
+      this.#connect();
+      if (n % 50 === 49) await new Promise(resolve => setTimeout(resolve, 5));
+    }
+    for (let tries = 0; this.#idle.length < this.#plan.connections && tries < 500; tries++)
+      await new Promise(resolve => setTimeout(resolve, 20));
+  }
+
+  send(dueAtMs: number, counts: boolean): void {
+    if (counts) this.tally.due++;
+    const client = this.#takeIdle();
+    if (client === null) {
+      if (counts) this.tally.unsent++;
+      return;
+    }
+    client.dueAtMs = dueAtMs;
+    client.counts = counts;
+    client.number = ++this.#numbers;
+    this.#waiting.push({ client, number: client.number });
+    client.socket.write(this.#plan.request, 'latin1');
+  }
+
+  /** Ends the requests that have waited too long, with their connections. */
+  giveUp(nowMs: number): void {
+    for (; this.#nextWaiting < this.#waiting.length; this.#nextWaiting++) {
+      const { client, number } = this.#waiting[this.#nextWaiting] as { client: Client; number: number };
+      if (client.dueAtMs === 0 || client.number !== number) continue;
+      if (nowMs - client.dueAtMs < this.#plan.patienceMs) break;
+      this.#end(client, 'late');
+      client.socket.destroy();
+    }
+    if (this.#nextWaiting < 10_000) return;
+    this.#waiting = this.#waiting.slice(this.#nextWaiting);
+    this.#nextWaiting = 0;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { client } of this.#waiting) client.socket.destroy();
+    for (const client of this.#idle.slice(this.#nextIdle)) client.socket.destroy();
+  }
+
+  #takeIdle(): Client | null {
+    for (;;) {
+      const client = this.#idle[this.#nextIdle];
+      if (client === undefined) return null;
+      this.#nextIdle++;
+      if (this.#nextIdle > 10_000) {
+        this.#idle = this.#idle.slice(this.#nextIdle);
+        this.#nextIdle = 0;
+      }
+      if (!client.socket.destroyed) return client;
+    }
+  }
+
+  #connect(): void {
+    const socket = connect({ port: this.#plan.port, host: '127.0.0.1', noDelay: true });
+    const client: Client = { socket, dueAtMs: 0, counts: false, number: 0 };
+    let unread = '';
+    socket.setEncoding('latin1');
+    socket.once('connect', () => this.#idle.push(client));
+    socket.on('data', (text: string) => {
+      unread = unread === '' ? text : unread + text;
+      if (!isWhole(unread)) return;
+      const isGood = unread.charCodeAt(9) === 0x32;
+      const stays = !/\nconnection: *close/i.test(unread);
+      unread = '';
+      this.#end(client, isGood ? 'good' : 'refused');
+      if (stays) this.#idle.push(client);
+      else socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.on('end', () => socket.destroy());
+    socket.on('close', () => {
+      this.#end(client, 'broken');
+      if (!this.#closed) this.#connect();
+    });
+  }
+
+  #end(client: Client, how: 'good' | 'refused' | 'late' | 'broken'): void {
+    if (client.dueAtMs === 0) return;
+    const waitMs = performance.now() - client.dueAtMs;
+    client.dueAtMs = 0;
+    if (!client.counts) return;
+    const kind = waitMs > this.#plan.patienceMs ? 'late' : how;
+    this.tally[kind]++;
+    if (kind === 'good') this.tally.waits.push(waitMs);
+  }
+}
+
+/** Whether a response with Content-Length is there to its end. */
+function isWhole(text: string): boolean {
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd < 0) return false;
+  const at = text.toLowerCase().indexOf('content-length:');
+  const bodyBytes = at < 0 ? 0 : Number.parseInt(text.slice(at + 15, at + 30), 10);
+  return text.length >= headEnd + 4 + bodyBytes;
+}

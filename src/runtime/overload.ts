@@ -1,0 +1,97 @@
+import type { Clock, OverloadListener } from '../core/index.ts';
+import { LoopDelay } from './loop-delay.ts';
+
+/** How often the event loop is asked how late it is. */
+const TICK_MS = 50;
+/**
+ * What one turn of the event loop may spend on requests while the gateway sheds, as a part of the delay that is too long. At
+ * least a tick for the least delay that can be configured, 100 ms: shorter turns are not timed.
+ */
+const SHARE = 0.5;
+/** An episode is over when for so long no request had to be refused. */
+const CALM_MS = 5_000;
+
+/** The gateway sheds from here on: what it takes in is bounded turn by turn. */
+interface Episode {
+  readonly beganAtMs: number;
+  refused: number;
+  refusedAtMs: number;
+}
+
+/**
+ * Refuses new work while the event loop is too far behind. A loop that is late on the average of a second has more to do than it
+ * can: an **episode** begins. During it each turn of the loop takes in requests for a fixed time, and refuses those that it finds
+ * later. So the process does as much work as ever, but no request waits long behind others.
+ */
+export class Overload {
+  readonly #clock: Clock;
+  readonly #listener: OverloadListener;
+  #maxDelayMs: number | null;
+  #tickedAtMs = 0;
+  #delay = new LoopDelay(0);
+  #episode: Episode | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param maxDelayMs the mean delay beyond which an episode begins; null: never */
+  constructor(maxDelayMs: number | null, clock: Clock, listener: OverloadListener) {
+    this.#maxDelayMs = maxDelayMs;
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  start(): void {
+    this.#tickedAtMs = this.#clock.monotonicMs();
+    this.#delay = new LoopDelay(this.#tickedAtMs);
+    if (this.#maxDelayMs !== null) this.#timer = setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Follows the configuration. */
+  use(maxDelayMs: number | null): void {
+    if (maxDelayMs === this.#maxDelayMs) return;
+    this.stop();
+    this.#end();
+    this.#maxDelayMs = maxDelayMs;
+    this.start();
+  }
+
+  get sheds(): boolean {
+    return this.#episode !== null;
+  }
+
+  /** Whether there is time for a request that has just come. */
+  admits(): boolean {
+    const episode = this.#episode;
+    if (episode === null || this.#maxDelayMs === null) return true;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#tickedAtMs < this.#maxDelayMs * SHARE) return true;
+    episode.refused++;
+    episode.refusedAtMs = nowMs;
+    return false;
+  }
+
+  /** Looks at the loop. Called by a timer, which fires at the start of a turn. */
+  tick(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const delayMs = Math.max(0, nowMs - this.#tickedAtMs - TICK_MS);
+    this.#tickedAtMs = nowMs;
+    const mean = this.#delay.note(delayMs, nowMs);
+    if (this.#episode !== null) {
+      if (nowMs - this.#episode.refusedAtMs > CALM_MS) this.#end();
+    } else if (this.#maxDelayMs !== null && mean !== null && mean > this.#maxDelayMs) {
+      this.#episode = { beganAtMs: nowMs, refused: 0, refusedAtMs: nowMs };
+      this.#listener.began(mean);
+    }
+  }
+
+  #end(): void {
+    const episode = this.#episode;
+    if (episode === null) return;
+    this.#episode = null;
+    this.#listener.ended(this.#clock.monotonicMs() - episode.beganAtMs, episode.refused);
+  }
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { head } from '../support/requests.ts';
+import { sleep, waitFor } from '../support/wait.ts';
+import { startUpstream } from '../support/wire/index.ts';
+
+async function front(config = {}) {
+  const told = Promise.withResolvers<void>();
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    if (exchange.request.target !== '/stream') return exchange.answer(200, [], 'ok');
+    await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
+    await told.promise;
+    await exchange.send('again');
+  });
+  const log = { level: 'info', access: false };
+  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { log, ...config } });
+  return { gateway, finish: told.resolve };
+}
+
+/** Leaves the process a moment now and then, until told otherwise: each turn of its event loop is half a second late. */
+function starve(gateway: GatewayProcess): () => Promise<void> {
+  let over = false;
+  const done = (async () => {
+    while (!over) {
+      gateway.signal('SIGSTOP');
+      await sleep(500);
+      gateway.signal('SIGCONT');
+      await sleep(20);
+    }
+  })();
+  return async () => {
+    over = true;
+    await done;
+  };
+}
+
+function overloadLevels({ output }: GatewayProcess): string[] {
+  const lines = output.split('\n').filter(line => line.includes('"type":"overload"'));
+  return lines.map(line => JSON.parse(line).level);
+}
+
+test('a process that falls behind says so once, stays healthy, serves what is under way, and recovers', async () => {
+  const { gateway, finish } = await front();
+  const stream = await gateway.connect();
+  await stream.send(head('GET /stream'));
+  await waitFor('the stream is under way', () => stream.bytesRead > 0);
+  const feed = starve(gateway);
+  await waitFor('it is overloaded', () => overloadLevels(gateway).length > 0, 20_000);
+  await feed();
+  expect((await gateway.admin('/healthz')).status).toBe(200);
+  expect((await gateway.admin('/readyz')).status).toBe(200);
+  expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 1]]));
+  finish();
+  expect((await stream.answer()).body.toString()).toBe('helloagain');
+  await waitFor('it has recovered', () => overloadLevels(gateway).length > 1, 20_000);
+  expect(overloadLevels(gateway)).toEqual(['error', 'info']);
+  expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 0]]));
+  expect(await gateway.metric('weir_overloads_total')).toEqual(new Map([['', 1]]));
+});
+
+test('with event_loop_delay off no delay counts', async () => {
+  const { gateway } = await front({ caps: { event_loop_delay: 'off' } });
+  const feed = starve(gateway);
+  await sleep(4_000);
+  await feed();
+  expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+  expect(overloadLevels(gateway)).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../../src/config/index.ts';
+import { systemClock } from '../../../src/core/index.ts';
+import { Gateway, UnlistedProxies } from '../../../src/gateway/index.ts';
+import { Limiting, Overload } from '../../../src/runtime/index.ts';
+import { Listeners } from '../../../src/server/index.ts';
+import { expectError } from '../../support/error-object.ts';
+import { writeGatewayConfig } from '../../support/gateway.ts';
+import { head } from '../../support/requests.ts';
+import { header, openRaw } from '../../support/wire/index.ts';
+
+const silent = () => {};
+const listener = {
+  ...{ started: silent, switched: silent, finished: silent, untrustedForwarding: silent },
+  ...{ decided: silent, invalid: silent, restricted: silent, released: silent, noRoom: silent },
+  ...{ decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent },
+  ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },
+  ...{ began: silent, ended: silent, unlistedProxy: silent },
+};
+
+/** A gateway on real sockets whose event loop is as late as `late` says. */
+async function listening() {
+  const loaded = await loadConfig(await writeGatewayConfig({ upstreamPort: 1 }), { env: {}, generation: 1 });
+  if (!loaded.ok) throw new Error('the configuration is wrong');
+  const { snapshot } = loaded;
+  let nowMs = 0;
+  const clock = { monotonicMs: () => nowMs, epochMs: () => nowMs };
+  const overload = new Overload(250, clock, listener);
+  const limiting = new Limiting(snapshot.limits, snapshot.store, {
+    ...{ clock: systemClock, limitKeys: 1_000, listener, storeListener: listener },
+  });
+  const sent: string[] = [];
+  const send = ({ target }: { target: string }) => {
+    sent.push(target);
+    return { abort: silent };
+  };
+  const gateway = new Gateway({
+    ...{ clock: systemClock, limiting, overload, nextRequestId: () => 'id', listener },
+    unlistedProxies: new UnlistedProxies(systemClock, listener),
+    generation: {
+      ...{ snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
+    },
+  });
+  const listeners = new Listeners({
+    ...{ ...snapshot, gateway, clock: systemClock, random: () => 0, connectionListener: listener },
+  });
+  onTestFinished(() => listeners.destroy());
+  const { http } = await listeners.listen();
+  const turn = (ms: number) => {
+    nowMs += ms;
+    overload.tick();
+  };
+  return { client: await openRaw(http.port), sent, turn, late: (ms: number) => (nowMs += ms) };
+}
+
+test('a request that is shed gets a 503, and its connection serves the next one after a rest', async () => {
+  const { client, sent, turn, late } = await listening();
+  for (let n = 0; n < 8; n++) turn(350);
+  late(200);
+  const response = await client.ask(head('GET /shed'));
+  expectError(response, 503, 14);
+  expect(header(response, 'retry-after')).toBe('1');
+  expect(header(response, 'connection')).toBe('keep-alive');
+  await client.send(head('GET /served'));
+  turn(50);
+  await expect.poll(() => sent, { timeout: 5_000 }).toEqual(['/served']);
+});
+
+test('a request behind one that was shed is not read during the rest', async () => {
+  const { client, sent, turn, late } = await listening();
+  for (let n = 0; n < 8; n++) turn(350);
+  late(200);
+  await client.send(head('GET /shed') + head('GET /behind'));
+  expectError(await client.answer(), 503, 14);
+  turn(50);
+  for (let n = 0; n < 20; n++) await new Promise(resolve => setImmediate(resolve));
+  expect(sent).toEqual([]);
+});
