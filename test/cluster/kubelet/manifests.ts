@@ -30,6 +30,10 @@ export interface DeploymentManifest extends Manifest {
   };
 }
 
+export interface PodManifest extends Manifest {
+  readonly spec: PodSpec;
+}
+
 export interface PodTemplate {
   readonly metadata?: Partial<ObjectMeta>;
   readonly spec: PodSpec;
@@ -174,4 +178,8 @@ export function holdsFiles(manifest: Manifest): manifest is FilesManifest {
 
 export function isService(manifest: Manifest): manifest is ServiceManifest {
   return manifest.kind === 'Service';
+}
+
+export function isPod(manifest: Manifest): manifest is PodManifest {
+  return manifest.kind === 'Pod';
 }

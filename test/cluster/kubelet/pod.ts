@@ -67,6 +67,11 @@ export class Pod {
     return this.#ready.size === this.spec.containers.length;
   }
 
+  /** Resolves when it is gone: after its deletion, or when all containers have ended that must not start again. */
+  get ended(): Promise<void> {
+    return this.#life;
+  }
+
   /** Gives it the ConfigMaps and Secrets as they are now. */
   async refreshVolumes(): Promise<void> {
     await this.#volumes?.refresh();
@@ -140,6 +145,7 @@ export class Pod {
       this.#setReady(spec.name, false);
       if (this.deleted) return terminated;
       this.#note(`container ${spec.name} ended with ${exit}: ${container.output}`);
+      if (this.spec.restartPolicy === 'Never') return;
       this.restarts++;
       await this.#wait(RESTART_AFTER_MS);
     }

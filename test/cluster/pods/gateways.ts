@@ -3,7 +3,8 @@ import { waitFor } from '../../support/wait.ts';
 import { Cluster } from '../kubelet/cluster.ts';
 import type { Deployment } from '../kubelet/deployment.ts';
 import { weirImage } from '../kubelet/image.ts';
-import type { FilesManifest } from '../kubelet/manifests.ts';
+import { type FilesManifest, isPod, parseManifests } from '../kubelet/manifests.ts';
+import type { Pod } from '../kubelet/pod.ts';
 
 /** Values of an installation: those of the chart. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -43,6 +44,16 @@ export class Gateways {
     const { code, out, err } = await template(JSON.stringify(values));
     if (code !== 0) throw new Error(err);
     await this.cluster.apply(out);
+  }
+
+  /** As `helm test` does: runs the pods of its hooks. */
+  async test(values: Values): Promise<readonly Pod[]> {
+    const { out } = await template(JSON.stringify(values));
+    return Promise.all(
+      parseManifests(out)
+        .filter(isPod)
+        .map(pod => this.cluster.run(pod)),
+    );
   }
 
   /** As `kubectl edit` does with one file of a ConfigMap. */

@@ -74,6 +74,12 @@ it('starts as the manifest says: checked first, as its user, on a root that cann
   expect(await weir?.memoryBytes()).toBeLessThan(512 * 2 ** 20);
 });
 
+it('passes helm test', async () => {
+  const pods = await gateways.test(valuesOf(3));
+  expect(pods.map(pod => pod.containers.map(({ spec }) => spec.name))).toEqual([['ask']]);
+  expect(await pods[0]?.containers[0]?.exit, pods[0]?.events.join()).toBe(0);
+});
+
 it('takes new limits from a swapped ConfigMap under load, without a restart and without a lost request', async () => {
   const [pod] = gateways.deployment.pods;
   const load = new SteadyLoad(gateways.origin, '/free');
