@@ -69,7 +69,7 @@ export const CPU: Column = { id: 'cpu', label: 'CPU µs/request', digits: 1 };
 export const RATE: Column = { id: 'rate', label: 'requests/s', digits: 0 };
 export const MEMORY: Column = { id: 'memory', label: 'peak MiB', digits: 0 };
 
-/** Whether the bound is kept; null: there is none, or the figure was not measured. */
+/** Whether the bound is kept; null without a bound, or if the figure was not measured. */
 export function isMet({ max, figure }: Aim): boolean | null {
   return max === null || figure === null ? null : figure.median <= max;
 }

@@ -177,7 +177,7 @@ class RunningApp implements App {
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
 
-  /** Holds on to no `source` of its own: that has everything that was loaded, which is large. */
+  /** Does not keep `source`: it holds everything that was loaded, which is large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
     const { reloads } = this.#observation;
     const sink = {

@@ -29,7 +29,7 @@ export class Roster<T extends Listed> {
     this.#items[item.place] = last;
   }
 
-  /** Iterates over a copy, so entries may be added and deleted meanwhile. */
+  /** Iterates over a copy, so entries may be added and deleted during the loop. */
   [Symbol.iterator](): Iterator<T> {
     return [...this.#items].values();
   }

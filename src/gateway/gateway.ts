@@ -54,7 +54,7 @@ export class Gateway {
     }
   }
 
-  /** Answers an exchange that failed inside the gateway: the client is told no more than that, the log says why. */
+  /** Answers an exchange that failed inside the gateway. The log says why; the client only learns that it failed. */
   fault(exchange: Exchange, fault: unknown): void {
     exchange.cancel(fault instanceof GatewayError ? fault : internalFault(fault));
   }
@@ -78,7 +78,7 @@ export class Gateway {
     if (flaw !== null) this.#refuseToken(exchange, flaw);
   }
 
-  /** The last byte has gone, or the client has. Called exactly once for each exchange. */
+  /** The last byte was sent, or the client disconnected. Called exactly once for each exchange. */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
     const { response } = exchange;
@@ -106,7 +106,7 @@ export class Gateway {
     return response;
   }
 
-  /** Ends an exchange whose token no longer counts. */
+  /** Ends an exchange whose token is no longer valid. */
   #refuseToken(exchange: Exchange, reason: TokenFlaw): void {
     exchange.refusedToken = invalid(reason);
     exchange.generation.identity?.verifier.refuse(exchange.refusedToken);
@@ -123,8 +123,8 @@ export class Gateway {
   }
 
   /**
-   * Passes no further gate if the client has gone meanwhile, since nothing would return the permits that they take. If it was
-   * answered meanwhile (see `clientFault`), it must not get a second response, which would seem to answer its next request.
+   * Stops if the client has disconnected during the wait: nothing would return the permits that later gates take. Also stops if
+   * the exchange was answered during the wait (see `clientFault`): a second response would seem to answer the next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await result) ?? (exchange.response.isSettled ? null : this.#passGates(exchange, from));

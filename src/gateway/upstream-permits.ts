@@ -11,12 +11,12 @@ export interface Pool {
 }
 
 /**
- * - `full`: the upstream takes no more of this kind
- * - `share taken`: it takes no more of this kind from this caller
+ * - `full`: the upstream is at its cap for this kind of request
+ * - `share taken`: this caller has used its share of that cap
  */
 export type PoolCap = 'full' | 'share taken';
 
-/** Why an upstream takes no more, or no more of this caller. */
+/** Why an upstream takes no further request, or none from this caller. */
 export interface NoRoom {
   readonly upstream: string;
   readonly error: GatewayError;
@@ -57,7 +57,7 @@ export class UpstreamPermits {
   /** The permit, or the cap that is met. */
   take({ name, upstream, max, maxPerCaller }: Pool, caller: string): UpstreamPermit | PoolCap {
     const inFlight = this.#to(upstream)[name];
-    // First: a caller that has its share hears of that, and not that the upstream is full.
+    // First: a caller that has used its share is told so, even if the upstream is full as well.
     if (!inFlight.callers.take(caller, maxPerCaller)) return 'share taken';
     if (inFlight.all < max) {
       inFlight.all++;

@@ -75,8 +75,8 @@ export interface ForwardedClient {
  * (each proxy appends the address it saw). If all are trusted, that is the left-most one. An entry that is not an address ends
  * the search at the entry to its right, or at the peer.
  *
- * @param forwardedFor the values of all lines, in order. Read from the right, no further than needed, so whatever a client
- *   puts in front of its own address costs nothing.
+ * @param forwardedFor the values of all lines, in order. Read from the right and only as far as needed, so entries that a
+ *   client adds on the left cost nothing.
  */
 export function forwardedClient(
   peer: string,

@@ -7,7 +7,7 @@ export interface Target {
    * OPTIONS that concerns the whole server.
    */
   readonly path: string;
-  /** As received, including the `?`; empty when there is none. */
+  /** As received, including the `?`; empty without a query. */
   readonly query: string;
   /** The path contains `;` or `%3B`, where some backends cut off parameters. Not every route accepts that. */
   readonly semicolon: boolean;

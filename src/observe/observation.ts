@@ -47,7 +47,7 @@ export interface ObservationOptions {
   readonly labels: LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
-  /** Also hears of reloads, before metrics and the log. */
+  /** Also told about reloads, before metrics and the log. */
   readonly reloadRecord: Partial<ReloadListener>;
 }
 
@@ -58,7 +58,7 @@ export interface Gauges extends ConnectionGauges {
   certificates(): readonly CertificateView[];
 }
 
-/** Everything that hears what a gateway does: metrics and the log, as one listener for each part that reports. */
+/** Everything that observes a gateway: metrics and the log, combined into one listener for each part that reports. */
 export class Observation {
   readonly exchanges: ExchangeListener;
   readonly connections: ConnectionListener;

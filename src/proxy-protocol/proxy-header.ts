@@ -4,12 +4,12 @@ export type ProxyHeader =
   | { readonly from: 'client'; readonly address: string; readonly bytes: number }
   /** It speaks for itself, as in a health check (version 2, LOCAL). */
   | { readonly from: 'proxy'; readonly bytes: number }
-  /** It relays a connection and cannot say whose (version 1: UNKNOWN; version 2: neither TCP over IPv4 nor over IPv6). */
+  /** The proxy relays a connection without naming the client (version 1: UNKNOWN; version 2: neither TCP over IPv4 nor over IPv6). */
   | { readonly from: 'unknown'; readonly bytes: number };
 
 /**
- * - `incomplete`: what came so far may become a header
- * - `missing`: what came is something else
+ * - `incomplete`: the bytes so far may become a header
+ * - `missing`: the bytes are something else
  * - `broken`: it begins as a header does, and is not valid
  */
 export type UnreadableHeader = 'incomplete' | 'missing' | 'broken';

@@ -39,7 +39,7 @@ export interface RedisOptions {
 }
 
 /**
- * What happens while Redis is out of reach:
+ * What happens while Redis is unreachable:
  * - `local`: counters of this process decide, with quotas divided by the number of replicas
  * - `open`: every request passes
  * - `closed`: every request is refused (503)

@@ -24,7 +24,7 @@ const SWEEP_MS = 250;
 export class Limiting {
   /** Decides about each request. */
   readonly store: LimitStore;
-  /** Counters of this process: the store itself, or its stand-in while the shared one is out of reach. */
+  /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
   readonly memory: MemoryStore;
   /** Null: limits are counted in this process alone. */
   readonly shared: SharedStore | null;

@@ -7,7 +7,7 @@ import type { ClientConnection } from './client-connection.ts';
  * `stages.ts` (PROXY header, TLS handshake, protocol), of which a listener may need only the last. A listener keeps,
  * sweeps, refuses and drains one `Accepted` for each of its sockets and knows no stage.
  *
- * A stage is a `ClientConnection`. When it is done it calls `accepted.become(next)` with the stage that it opened, and hears no
+ * A stage is a `ClientConnection`. When it is done, it calls `accepted.become(next)` with the stage that it opened, and gets no
  * more. While it is not done:
  * - `sweep` is called twice a second, so that the stage bounds its own time and needs no timer;
  * - `refuse` says that there is no room for the connection: a stage that cannot answer destroys the socket;

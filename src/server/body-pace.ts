@@ -1,6 +1,6 @@
 import type { BodyTerms } from '../http1/index.ts';
 
-/** The average rate counts from then on: a body may begin slowly, and a connection needs time to find its speed. */
+/** Time before the average rate counts: a body may begin slowly, and a connection needs time to speed up. */
 const GRACE_MS = 30_000;
 const NOT_SEEN = -1;
 
@@ -13,7 +13,7 @@ export interface PacedBody {
   readonly bytes: number;
 }
 
-/** Measures how long a connection has read a body, and whether that came fast enough. Bytes cost nothing: only sweeps look. */
+/** Measures how long a connection has read a body, and whether the body arrives fast enough. Only sweeps measure, not bytes. */
 export class BodyPace {
   #body: PacedBody | null = null;
   #terms: BodyTerms | null = null;

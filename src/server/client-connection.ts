@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { GatewayError } from '../core/index.ts';
 
-/** Who is at the other end of a connection, and how it came. */
+/** The other end of a connection, and how it connected. */
 export interface Client {
   /** Address of the connection's other end, or what a PROXY header tells. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;
-  /** False: the peer relays the bytes of someone unknown, so that it vouches for no forwarding header even if it is trusted. */
+  /** False: the peer relays bytes of an unknown client, so its forwarding headers are not believed even if it is trusted. */
   readonly mayForward: boolean;
   readonly scheme: 'http' | 'https';
   /** Its listener serves no request, but sends clients on to https. */
@@ -24,6 +24,6 @@ export interface ClientConnection {
   sweep(nowMs: number): void;
   /** Ends the connection once what is under way on it is done. */
   drain(): void;
-  /** Lets the client know, with its next response, that it should connect anew. A stage that serves no request has no way to. */
+  /** Asks the client, with its next response, to reconnect. A stage that serves no requests cannot. */
   retire?(): void;
 }

@@ -54,7 +54,7 @@ export class Listener {
     this.#terms = { ...this.#terms, listener, tls: next };
   }
 
-  /** Makes TLS anew for further connections. */
+  /** Creates a new TLS server for further connections. */
   renewTls(): void {
     const { tls } = this.#terms;
     if (tls !== null) this.#terms = { ...this.#terms, tls: this.#openTls(tls.options) };
@@ -81,7 +81,7 @@ export class Listener {
     for (const connection of this.#connections) connection.sweep(nowMs);
   }
 
-  /** Retires the open connections, each at some moment until then, so that not all clients connect anew at once. */
+  /** Retires the open connections, each at some moment until then, so that clients do not all reconnect at once. */
   retireBy(nowMs: number, byMs: number): void {
     const { random } = this.#terms.state;
     for (const connection of this.#connections) connection.retireBy(nowMs + (byMs - nowMs) * random());

@@ -125,7 +125,7 @@ export class Listeners {
     return { http, redirect, grpc };
   }
 
-  /** Asks clients to connect anew, each of them within that time: elsewhere, if a balancer knows that this gateway is going down. */
+  /** Asks all clients to reconnect, spread over that time. A balancer that knows of the shutdown sends them to other gateways. */
   retire(withinMs: number): void {
     const nowMs = this.#state.clock.monotonicMs();
     for (const listener of this.#all) listener.retireBy(nowMs, nowMs + withinMs);

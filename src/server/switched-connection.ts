@@ -11,7 +11,7 @@ export class SwitchedConnection implements ClientConnection {
   readonly #state: ListenerState;
   /** Bytes that the system had taken at the last sweep. */
   #taken = 0;
-  /** The first sweep that found the client to take nothing of what was written to it. */
+  /** The first sweep that found the client taking none of the bytes written to it. */
   #stuckSinceMs: number | null = null;
 
   /** @param bytes carries its bytes: the accepted socket, or TLS over it */

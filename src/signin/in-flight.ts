@@ -2,7 +2,7 @@
 const SHARE = 1 / 4;
 
 /**
- * Counts token requests in flight, in all and per address, so that a client whose codes take the provider long cannot stop
+ * Counts token requests in flight, in all and per address, so that a client whose codes the provider is slow to redeem cannot stop
  * everyone else from signing in.
  */
 export class InFlight {

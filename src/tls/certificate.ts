@@ -9,7 +9,7 @@ export interface CertificateFacts {
   readonly notAfterMs: number;
 }
 
-/** Reads the first certificate of a PEM text. Throws where there is none. */
+/** Reads the first certificate of a PEM text. Throws if the text contains none. */
 export function readCertificate(pem: string): CertificateFacts {
   const { subjectAltName, validFromDate, validToDate } = new X509Certificate(pem);
   return {

@@ -16,7 +16,7 @@ export interface TlsServerDependencies {
 
 /**
  * Makes a TLS server that listens nowhere: hand it accepted sockets with `emit('connection', socket)`. It emits `secureConnection` or
- * `tlsClientError` for each. Whoever hands it sockets bounds the time of handshakes: Node's own timeout starts anew with every byte.
+ * `tlsClientError` for each. The caller must bound the time of handshakes: Node's own timeout restarts with every byte.
  */
 export function createTlsServer(options: TlsOptions, dependencies: TlsServerDependencies): Server {
   const { clientCertificates } = options;

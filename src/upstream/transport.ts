@@ -8,7 +8,7 @@ export interface UpstreamFailure {
    * - `refused`: the upstream said that it has not acted on the request
    * - `reset`: the connection broke before the response's head was complete
    * - `timeout`: the upstream was silent for too long
-   * - `malformed`: what came is not a response to this request
+   * - `malformed`: the bytes are not a response to this request
    * - `truncated`: the connection broke or fell silent inside the response's body
    */
   readonly kind: 'connect' | 'refused' | 'reset' | 'timeout' | 'malformed' | 'truncated';
@@ -36,7 +36,7 @@ export interface TransportCall {
    * eventually call this or `abort`.
    */
   resume(): void;
-  /** Gives up the exchange and destroys the connection; the sink hears nothing more. */
+  /** Gives up the exchange and destroys the connection, without calling the sink again. */
   abort(): void;
 }
 

@@ -1,13 +1,13 @@
 import type { ByteSink, ByteStream } from '../core/index.ts';
 import { FrameFollower, type FrameRules } from './frame-follower.ts';
 
-/** Hears what becomes of a flow. */
+/** Is told how a flow goes on and ends. */
 export interface FlowOwner {
   /** Its source, as a receiver, has taken everything. */
   drained(flow: Flow): void;
   /** Its source has sent a Close frame, which has passed. */
   closePassed(): void;
-  /** The frame of `closeWith` has gone out: nothing more of its source is needed. */
+  /** The frame of `closeWith` was sent: its source is no longer needed. */
   lastSent(flow: Flow): void;
   /** Its source has sent what is no frame; it has ended. */
   faulty(flow: Flow): void;
@@ -64,7 +64,7 @@ export class Flow implements ByteSink {
     if (this.#frames.atBoundary) this.#sendLast();
   }
 
-  /** Passes nothing on from here, and reads on: only so it hears that its source has gone. */
+  /** Passes nothing on from here, but reads on, to notice when its source disconnects. */
   stop(): void {
     this.#over = true;
     if (!this.#blocked) this.#from.resume();
@@ -107,7 +107,7 @@ export class Flow implements ByteSink {
     this.#owner.sourceGone(this);
   }
 
-  /** Reads nothing more until the receiver has taken this. Only a paused stream leaves the bytes as they are. */
+  /** Pauses reading until the receiver has taken these bytes: only a paused stream leaves them unchanged. */
   #pass(bytes: Uint8Array): void {
     if (this.#to.write(bytes)) return;
     this.#blocked = true;

@@ -105,7 +105,7 @@ export class FrameFollower {
   #readLength(byte: number): void {
     // RFC 6455, 5.2: the first bit of 64 is 0.
     if (this.#lengthBytes === 8 && byte > 0x7f) this.fault = 'a length of more than 63 bits';
-    // Exact up to 2^53. Nobody lives to see the end of a longer frame.
+    // Exact up to 2^53, a frame of 9 petabytes.
     this.#length = this.#length * 256 + byte;
     if (--this.#lengthBytes === 0) this.#beginPayload(this.#length);
   }

@@ -7,10 +7,10 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const VERSION = '13';
 
-/** Why a request is no handshake that can be served; `version`: it is one of another version of the protocol. */
+/** Why a handshake cannot be served. `version`: it asks for another version of the protocol. */
 export type HandshakeFault = { readonly refused: string } | 'version';
 
-/** Judges a request that asks for a WebSocket (RFC 6455, 4.2.1) by what of it goes to the upstream. */
+/** Judges a request for a WebSocket (RFC 6455, 4.2.1) by the fields that go to the upstream. */
 export function judgeHandshake(
   method: string,
   bodyLength: BodyLength,
@@ -70,7 +70,7 @@ function valuesOf(fields: Fields, name: string): string[] {
   return values;
 }
 
-/** The members of a list that may stand on several lines (RFC 9110, 5.6.1). */
+/** The members of a list that may span several lines (RFC 9110, 5.6.1). */
 function listOf(fields: Fields, name: string): string[] {
   const members = valuesOf(fields, name).flatMap(value => value.split(','));
   return members.map(member => member.trim()).filter(member => member !== '');

@@ -9,7 +9,7 @@ import { Flow, type FlowOwner } from './frame-flow.ts';
 const CLOSING_MS = 5_000;
 
 export interface TunnelOptions {
-  /** Where nothing passes for so long, in either direction, the WebSocket is ended. */
+  /** The WebSocket is closed after this time without a byte in either direction. */
   readonly idleMs: number;
   /** An extension was agreed on. */
   readonly extended: boolean;
@@ -111,7 +111,7 @@ export class Tunnel implements FlowOwner {
     this.#ends(this.#endBy(flow));
     if (flow === this.toUpstream) {
       this.toClient.stop();
-      // Without the client's connection there are no sweeps, and nobody for what the upstream may still say.
+      // Without the client's connection there are no sweeps, and no one to receive what the upstream still sends.
       this.#upstream.endSoon();
     } else this.toUpstream.stop();
     if (++this.#gone === 2) this.#options.over(this);

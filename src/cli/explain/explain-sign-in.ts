@@ -1,7 +1,7 @@
 import type { IdentityModel, SignInRoute } from '../../config/index.ts';
 import type { Row } from './row.ts';
 
-/** Says why the gateway refuses a request to one of its own routes; null: it serves it. */
+/** Says why the gateway refuses a request to one of its own routes; null: it serves the request. */
 export function whySignInRefuses(
   { methods }: SignInRoute,
   method: string,

@@ -7,7 +7,7 @@ export interface AskedCaller {
   readonly address: string | null;
 }
 
-/** What becomes of a request. */
+/** How the gateway would treat a request. */
 export interface Explanation {
   readonly rows: Row[];
   /** A route takes the request. */

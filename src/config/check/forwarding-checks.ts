@@ -48,7 +48,7 @@ export function checkTrustedProxies(file: ConfigFile): void {
   }
 }
 
-/** Nobody may send a PROXY header where no proxy is trusted, so that the listener would serve nobody. */
+/** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */
 export function checkProxyProtocol(file: ConfigFile): void {
   const { listen, trusted_proxies } = asMap(file.value);
   if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;

@@ -1,7 +1,7 @@
 import { asMap, type ConfigFile } from '../file/index.ts';
 import { routeKeys } from '../schema/index.ts';
 
-/** What is about requests by path, and says nothing of a call. */
+/** Keys that concern requests by path and mean nothing for a gRPC call. */
 const PATH_ONLY = [
   'methods',
   'semicolons',
@@ -29,7 +29,7 @@ export function checkGrpc(file: ConfigFile): void {
   }
 }
 
-/** @param first the first route of gRPC; -1: there is none */
+/** @param first index of the first gRPC route; -1 without one */
 function checkListeners(file: ConfigFile, first: number): void {
   const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
   const { tls, h2c } = asMap(http);

@@ -1,7 +1,7 @@
 import { parseGrpcPattern, parseRoutePattern, type RoutePattern } from '../../routing/index.ts';
 import { routeKeys } from '../schema/index.ts';
 
-/** The pattern of a route as it stands in the file; null where it is not sound by itself. */
+/** The pattern of a route as written; null if it is invalid in itself. */
 export function patternOf(route: Readonly<Record<string, unknown>>): RoutePattern | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);

@@ -2,7 +2,7 @@ import type { ConfigFile } from '../file/index.ts';
 import { gatewaySchema, secretInFile, secretPaths } from '../schema/index.ts';
 
 /**
- * Reports secrets in gateway.yaml itself, whose history and copies are not protected. Checks the raw file, so that a secret is
+ * Reports secrets written into gateway.yaml, since the history and copies of that file are not protected. Checks the raw file, so that a secret is
  * reported whatever else is wrong.
  */
 export function checkSecrets(file: ConfigFile): void {

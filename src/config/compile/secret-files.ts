@@ -52,7 +52,7 @@ export class SecretFiles {
     return this.#read(keys, certificateError);
   }
 
-  /** What stands under `tls`, each file or none. */
+  /** The files named under `tls`; each may be missing. */
   async tls(): Promise<TlsFiles> {
     return { ca: await this.authorities('tls', 'ca_file'), ...(await this.keyPair('tls')) };
   }

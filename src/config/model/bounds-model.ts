@@ -9,7 +9,7 @@ export interface TimeoutsModel {
   readonly clientReadMs: number;
   /** An idle client connection is kept at least this long. */
   readonly keepAliveMs: number;
-  /** Age at which a client is asked to connect anew; null: never. */
+  /** Age of a connection at which its client is asked to reconnect; null: never. */
   readonly maxConnectionAgeMs: number | null;
 }
 

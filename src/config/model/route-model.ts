@@ -46,7 +46,7 @@ export interface ForwardRoute {
 export interface WebSocketModel {
   /** In place of the one that its requests take their permits from. */
   readonly pool: PoolModel;
-  /** One is ended where nothing passes for so long, in either direction. */
+  /** A WebSocket is closed after this time without a byte in either direction. */
   readonly idleMs: number;
 }
 

@@ -18,7 +18,7 @@ export interface Snapshot {
   /** Hash of the files it was compiled from, 16 hex digits: equal files, equal hash. */
   readonly hash: string;
   readonly listen: ListenModel;
-  /** Networks whose `X-Forwarded-*` and `X-Request-Id` are believed. */
+  /** Networks whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
   readonly trustedProxies: AddressSet;
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];

@@ -150,7 +150,7 @@ export class ConfigWatcher {
       this.#known = seen ?? this.#known;
       sink.refuse([this.#diagnostic(`the configuration cannot be used: ${textOf(fault)}`)]);
     }
-    // Files may have changed meanwhile, and the new ones may be in other folders.
+    // Files may have changed in between, and new ones may be in other folders.
     this.#lookSoon();
   }
 

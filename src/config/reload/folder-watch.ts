@@ -73,7 +73,7 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      // Removed meanwhile: same as missing.
+      // Removed in between: the same as missing.
       if (!isMissing(cause)) this.#onFailed(cause);
       return null;
     }

@@ -107,7 +107,7 @@ function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): strin
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
 }
 
-/** Replaces zod's messages where the schema has none of its own. */
+/** Replaces zod's messages if the schema does not define one. */
 const inOurWords: z.core.$ZodErrorMap = issue => {
   if (issue.code !== 'invalid_type') return undefined;
   switch (issue.expected) {

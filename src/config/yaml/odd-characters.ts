@@ -17,7 +17,7 @@ export function oddCharacterIn(text: string): PlacedError[] {
   return [{ line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message }];
 }
 
-/** Finds a character that only looks like a space; null: there is none. */
+/** Finds a character that only looks like a space; null if there is no such character. */
 export function falseBlankIn(text: string): { readonly index: number; readonly message: string } | null {
   const found = BLANKS.exec(text);
   if (found === null) return null;

@@ -1,12 +1,12 @@
 /** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
 export interface ByteStream {
-  /** Hands what comes to this sink: first what was read already. Call it once. */
+  /** Passes incoming bytes to this sink, first those already read. Call it once. */
   start(sink: ByteSink): void;
   pause(): void;
   resume(): void;
   /**
    * True: the system has taken everything, and the bytes may change. False: write no more, and change none of them, until the
-   * sink hears `drained`.
+   * sink is told by `drained`.
    */
   write(bytes: Uint8Array): boolean;
   /** Ends our direction behind what was written. */

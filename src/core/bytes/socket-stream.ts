@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { ByteSink, ByteStream } from './byte-stream.ts';
 
-/** For a receiver that takes nothing more. */
+/** For a receiver that takes no more bytes. */
 const END_SOON_MS = 5_000;
 const NO_BYTES = Buffer.alloc(0);
 
-/** A socket whose protocol was switched. Before, nothing may listen to its events but to `close`. */
+/** A socket whose protocol was switched. Until then, only `close` may have listeners. */
 export class SocketStream implements ByteStream {
   readonly socket: Socket;
   #sink: ByteSink | null = null;

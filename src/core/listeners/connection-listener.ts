@@ -12,7 +12,7 @@ export type ProxyHeaderFault = 'untrusted_peer' | 'missing' | 'broken' | 'late';
  * - `full`, `resumed`: well, with a new session or an earlier one
  * - `timeout`: it took too long
  * - `capacity`: there was no room for the connection, or more handshakes than `caps.tls_handshakes` were under way
- * - `cleartext`: what came is not TLS
+ * - `cleartext`: the client did not speak TLS
  * - `no_overlap`: no version, cipher or protocol is spoken by both
  * - `client_certificate`: the client sent none, or one that cannot be verified
  * - `rejected`: the client broke it off with an alert, for example as it does not trust the certificate

@@ -83,7 +83,7 @@ export interface ExchangeRecord {
 export interface ExchangeListener {
   started(): void;
   /**
-   * A request to this upstream was answered 101, and became a WebSocket: it is in flight no more. `finished` is called when that
+   * A request to this upstream was answered 101, and became a WebSocket, so it is no longer in flight. `finished` is called when that
    * ends.
    */
   switched(upstream: string): void;

@@ -1,4 +1,4 @@
-/** What decided about a request: the shared store, one of its recent refusals, or the policy while it is out of reach. */
+/** What decided about a request: the shared store, one of its recent refusals, or the policy while it is unreachable. */
 export type DecidedBy = 'redis' | 'known_refusal' | 'local' | 'open' | 'closed';
 
 /** Why a command to the shared store failed. */

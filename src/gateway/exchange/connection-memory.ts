@@ -2,11 +2,11 @@ import type { AddressSet } from '../../http/index.ts';
 import type { Arrival } from './arrival.ts';
 import type { ValidToken } from './valid-token.ts';
 
-/** What the gateway remembers from one request of a connection to the next; gone with the connection. */
+/** What the gateway remembers from one request of a connection to the next. */
 export class ConnectionMemory {
   /** Clients send the same token with one request after another. */
   token: ValidToken | null = null;
-  /** The last arrival whose head was in order: clients repeat their fields as well. */
+  /** The last arrival with a valid head: clients repeat their fields as well. */
   arrival: Arrival | null = null;
   #proxies: AddressSet | null = null;
   #trusted = false;

@@ -8,7 +8,7 @@ export type Destination = Nowhere | Redirected | OptionsHere | PreflightHere | S
 /** No route was found, or the request was refused before the lookup. */
 export type Nowhere = At<'nowhere', null>;
 
-/** Where https is. Nothing of the request but its host, path and query counts. */
+/** A redirect to https. Only the host, path and query of the request matter. */
 export type Redirected = At<'redirect', null>;
 
 /** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
@@ -21,7 +21,7 @@ export type SignInHere = At<'sign-in', SignInRoute>;
 
 export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 
-/** What of a request counts on its way, wherever it leads. */
+/** The part of a destination that does not depend on its kind. */
 interface Place {
   /** Values of the path's parameters in order, as they stand in the canonical path. */
   readonly params: readonly string[];
@@ -31,7 +31,7 @@ interface Place {
   readonly query: string;
   /** What the route requires of this request: nothing of a preflight, which carries no token. */
   readonly authentication: RouteModel['authentication'];
-  /** Whether this is a browser's preflight. It never counts against its sender, whether the gateway or a service answers it. */
+  /** Whether this is a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
 }
 

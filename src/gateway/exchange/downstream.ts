@@ -3,7 +3,7 @@ import type { HttpVersion } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 
-/** What speaks on a connection whose protocol was switched, in place of an exchange. */
+/** Takes over a connection from an exchange when the protocol is switched. */
 export interface Successor {
   start(client: ByteStream): void;
   /** Checks whether something has taken too long. Called twice a second. */
@@ -50,7 +50,7 @@ export interface Downstream {
   end(trailers: Fields): void;
   /**
    * Answers 101 and leaves the connection to what speaks the other protocol, which is started with the client's end. False:
-   * the client has gone. Called only where the framing asks for that protocol.
+   * the client has disconnected. Call it only if the framing asks for that protocol.
    */
   switchProtocols(fields: Fields, successor: Successor): boolean;
   /** Breaks off the response, so that the client cannot take it for complete. */

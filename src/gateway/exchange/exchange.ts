@@ -24,7 +24,7 @@ import type { Served } from './served.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
 
-/** One request with its response. What came is known from the start; the gate named at each later part sets it as a whole. */
+/** One request with its response. The request is known from the start; each later part is set by the gate named beside it. */
 export class Exchange {
   readonly downstream: Downstream;
   readonly dialect: Dialect;
@@ -43,11 +43,11 @@ export class Exchange {
   protocol: Protocol;
   /** Set by `addressCapacity`: it counts among the requests of its address. */
   hasAddressPermit = false;
-  /** Set by `readOptions`: how often an OPTIONS may still be forwarded; null if it does not say. */
+  /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
   maxForwards: number | null = null;
   /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
-  /** Set by `startDeadline`: ends the exchange when its client's time for it is over. */
+  /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: NodeJS.Timeout | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
@@ -116,19 +116,19 @@ export class Exchange {
     this.upstreamLeg?.drained();
   }
 
-  /** Ends the exchange because the time that its client gave it is over. */
+  /** Ends the exchange because the client's deadline has passed. */
   expire(): void {
     if (!this.response.isWhole) this.cancel(deadlineExceeded());
   }
 
-  /** Ends the exchange with an error, and what is done for it upstream. */
+  /** Ends the exchange with an error, and aborts its upstream request. */
   cancel(error: GatewayError): void {
     this.upstreamLeg?.abandoned();
     this.upstreamPermit?.giveBack();
     this.answerError(error);
   }
 
-  /** Answers with an error of the gateway's own, unless a response has begun: that can only be broken off. */
+  /** Answers with an error. A response that has already begun can only be cut short. */
   answerError(error: GatewayError): Served {
     const { response, destination, dialect } = this;
     let via = true;

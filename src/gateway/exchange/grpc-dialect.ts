@@ -42,10 +42,10 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['n', 1e-6],
 ]);
 
-/** A timer of Node holds no more (24 days): such a deadline bounds nothing that this process will see. */
+/** Node's timers cannot run longer (24 days). A later deadline has no effect worth a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The deadline of a call: at most 8 digits and a unit. Two of them would leave the upstream another than the gateway's. */
+/** The deadline of a call: at most 8 digits and a unit. With two of them, the upstream might use the other one. */
 export function readGrpcTimeout(fields: Fields): number | null | Rejection {
   let text: string | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -3,12 +3,12 @@ import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { SERVED, type Served } from './served.ts';
 
-/** Whose limit a 429 is about; `restriction`: its sender is restricted. */
+/** Whose limit caused a 429. `restriction`: the sender is restricted. */
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
 /**
- * The response of an exchange: what has gone out, and how it ended. Each step notes what happens before writing it, so that the
- * record is right whenever the last byte goes.
+ * The response of an exchange: what was sent, and how it ended. Each step updates the record before it writes, so the record is
+ * right whenever the last byte leaves.
  */
 export class Response {
   /** 0: no response has begun. For a gRPC call that the gateway refused, the equivalent HTTP status. */
@@ -20,7 +20,7 @@ export class Response {
   error: GatewayError | null = null;
   bytesSent = 0;
   limitedBy: LimitedBy | null = null;
-  /** The last byte has gone, or the client has: nothing more can be sent. */
+  /** The last byte was sent, or the client disconnected: nothing more can be sent. */
   isOver = false;
   readonly #downstream: Downstream;
 
@@ -28,7 +28,7 @@ export class Response {
     this.#downstream = downstream;
   }
 
-  /** Answered already, or the client has gone: nothing more is done for the exchange. */
+  /** Already answered, or the client disconnected: stop working for the exchange. */
   get isSettled(): boolean {
     return this.isOver || this.status !== 0;
   }
@@ -75,7 +75,7 @@ export class Response {
     this.#downstream.head(status, reason, fields);
   }
 
-  /** Switches to another protocol. False: the client has gone. */
+  /** Switches to another protocol. False: the client has disconnected. */
   switchTo(fields: Fields, successor: Successor): boolean {
     this.status = 101;
     if (this.#downstream.switchProtocols(fields, successor)) return true;
@@ -96,8 +96,8 @@ export class Response {
   }
 
   /**
-   * Cuts short a response that has begun, so that the client cannot take it for complete: ends it with trailers that say so, or
-   * breaks it off if there are none.
+   * Cuts short a response that has begun, so that the client cannot take it for complete. Ends it with these trailers, which say
+   * so, or without trailers breaks it off.
    */
   cutShort(trailers: Fields | null): Served {
     const { isWhole } = this;

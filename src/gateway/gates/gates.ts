@@ -25,27 +25,27 @@ export const GATES: readonly Gate[] = [
   addressCapacity,
   // Refuses a restricted address before its request costs anything.
   restrictAddress,
-  // A restricted address is told that it is, whatever it sends.
+  // After `restrictAddress`: a restricted address learns of its restriction, whatever it sends.
   refuseMethod,
-  // An OPTIONS says how far it may go. One that goes no further is answered after all other gates.
+  // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
   findRoute,
   // Like the route, it decides which of the upstream's pools the request draws on.
   judgeUpgrade,
-  // Refuses a webhook that is gone before the service behind it hears of it again.
+  // Refuses calls to a deleted webhook before they reach the service again.
   restrictWebhook,
   // From here on the exchange may have to wait: for keys, for a store, for its upstream.
   startDeadline,
-  // Limits and the upstream need to know who sends. May wait for the issuer's keys.
+  // Limits and the upstream need the caller. May wait for the issuer's keys.
   identify,
   restrictCaller,
-  // Before the limits: a request that its upstream has no room for only looks at them and draws on none.
+  // Before the limits: if the upstream has no room for a request, its limits are checked but not drawn on.
   upstreamCapacity,
   // One decision about all limits of the request.
   limit,
   // After the limits, so that requests without a valid token draw on their address before they are refused.
   authorise,
-  // Last: limits and tokens say what the client has to change, this only that it has to wait.
+  // Last: limits and tokens tell clients what to change, while this only tells them to wait.
   requirePermit,
 ];

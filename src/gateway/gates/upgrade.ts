@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange/index.ts';
 import { badRequest, foreignOrigin, otherVersion, upgradeNotServed } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** An upgrade has to be one that its route serves. It draws on a pool of its own, since it stays for long. */
+/** Accepts only upgrades that the route serves. They have their own pool because they last long. */
 export function judgeUpgrade(exchange: Exchange): GateResult {
   const { downstream, destination } = exchange;
   if (downstream.framing.upgrade === 'none') return null;
@@ -21,7 +21,7 @@ export function judgeUpgrade(exchange: Exchange): GateResult {
 }
 
 /**
- * Browsers ask nobody before they open a WebSocket, and send cookies along: only this keeps the pages of others out
+ * Browsers open WebSockets without a preflight and send cookies with them. Only this check keeps other sites' pages out
  * (RFC 6455, 10.2).
  */
 function mayUse({ snapshot, head }: Exchange, route: ForwardRoute): boolean {

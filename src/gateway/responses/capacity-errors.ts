@@ -26,7 +26,7 @@ export function fallenBehind(): GatewayError {
   });
 }
 
-/** An upstream takes no more of this kind. */
+/** The upstream is at its cap for this kind of request. */
 export function poolFull(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,

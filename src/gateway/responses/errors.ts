@@ -57,7 +57,7 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   });
 }
 
-/** The issuer's keys are out of reach, and one of them may have signed the token. */
+/** The issuer's keys cannot be fetched, and one of them may have signed the token. */
 export function keysUnreachable(retryAfterS: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -68,7 +68,7 @@ export function keysUnreachable(retryAfterS: number): GatewayError {
   });
 }
 
-/** Redis is out of reach, and the operator chose to refuse requests meanwhile. */
+/** Redis is unreachable, and `on_failure: closed` refuses requests until it is back. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,

@@ -21,7 +21,7 @@ export function deadlineExceeded(): GatewayError {
   });
 }
 
-/** The deadline of a call cannot be read. The connection is in order. */
+/** The deadline of a call is malformed. The connection can be kept. */
 export function badDeadline(why: string): GatewayError {
   return new GatewayError({
     status: 400,

@@ -33,7 +33,7 @@ export function grpcCodeOf({ status, rpcCode }: GatewayError): RpcCode {
 }
 
 /**
- * The status in the fields that end a response; null if there is none. Treats a number that gRPC does not define as UNKNOWN, as
+ * The gRPC status in the last fields of a response, or null. Treats a number that gRPC does not define as UNKNOWN, as
  * clients do.
  */
 export function grpcStatusIn(fields: Fields): RpcCode | null {

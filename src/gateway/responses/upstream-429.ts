@@ -94,7 +94,7 @@ function membersOf(body: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Whose limit it was, if the upstream says. Otherwise `shared`, which does not blame the sender, and which every client obeys:
+ * Whose limit it was, if the upstream says so. Otherwise `shared`, which does not blame the sender and which every client obeys:
  * under `user`, some keep sending while their bucket has room.
  */
 export function rewrittenScope(fields: Fields): 'user' | 'shared' {
@@ -103,7 +103,7 @@ export function rewrittenScope(fields: Fields): 'user' | 'shared' {
 
 /**
  * Makes the contract's 429 from an upstream's own, which clients of the family would not understand. The wait is the upstream's
- * `Retry-After` (seconds or a date, RFC 9110, 10.2.3), or a second if there is none.
+ * `Retry-After` (seconds or a date, RFC 9110, 10.2.3); one second by default.
  */
 export function rewritten429(fields: Fields, scope: 'user' | 'shared', nowMs: number): RateLimitError {
   return new RateLimitError({

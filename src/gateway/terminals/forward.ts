@@ -5,14 +5,14 @@ import type { GatewayState } from '../gateway-state.ts';
 import { bodyTooLarge } from '../responses/index.ts';
 import { Forwarding } from './forwarding.ts';
 
-/** Serves an exchange by its upstream: the request goes out, the response streams back. */
+/** Forwards the request to its upstream and streams the response back. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
   const { downstream, bodyLength } = exchange;
   const { route, isPreflight } = destination;
   const { maxBytes } = route.body;
   if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
     return exchange.answerError(bodyTooLarge());
-  // Nobody has asked the sender of a preflight for a token, so it may say no more than its fields.
+  // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
@@ -45,7 +45,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   });
 }
 
-/** The fields that tell who sends: the caller behind the token, and the certificate of the connection. */
+/** The fields that identify the sender: the caller from the token, and the client certificate of the connection. */
 function identityFor({ downstream, token }: Exchange): Fields {
   const caller = token === null ? [] : token.caller.identityFields;
   const { clientCertificate } = downstream;
@@ -53,8 +53,8 @@ function identityFor({ downstream, token }: Exchange): Fields {
 }
 
 /**
- * What the upstream is told of the token: where the gateway looks at tokens, the valid one in the standard scheme, else
- * nothing; where it does not, what the client sent. Nothing of a preflight.
+ * The `Authorization` that the upstream gets. On routes that check tokens: the valid token in the standard scheme, or nothing. On
+ * other routes: what the client sent. A preflight forwards none.
  */
 function authorizationFor(
   { head, token }: Exchange,

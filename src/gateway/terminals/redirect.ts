@@ -5,8 +5,8 @@ import { badRequest, noRoute } from '../responses/index.ts';
 const HTTPS_PORT = 443;
 
 /**
- * Sends a client on to https by a 308, with which it keeps its method and body (RFC 9110, 15.4.9). Only to a host that a certificate
- * is for: elsewhere there is no https of this gateway, and nobody can have others sent to a host of their own.
+ * Redirects a client to https with 308, which keeps the method and body (RFC 9110, 15.4.9). Redirects only to hosts that a
+ * certificate covers: other hosts have no https here, and an attacker must not be able to redirect clients to a host of choice.
  */
 export function serveRedirect(exchange: Exchange, { path, query }: Redirected): Served {
   const { redirect } = exchange.snapshot.listen;

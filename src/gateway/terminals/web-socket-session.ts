@@ -116,7 +116,7 @@ export class WebSocketSession implements Successor {
   }
 }
 
-/** RFC 6455, 5.3: nobody can foresee it. */
+/** RFC 6455, 5.3: must be unpredictable. */
 const randomMask = () => randomKey(4);
 
 const OUTCOMES: Readonly<Record<TunnelEnd, Outcome>> = {

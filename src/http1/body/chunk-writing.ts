@@ -1,4 +1,4 @@
-/** The line before a chunk of so many bytes. At least one: a chunk of 0 would be the last. RFC 9112, 7.1. */
+/** The line before a chunk of `bytes` bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
 export function chunkSize(bytes: number): string {
   return `${bytes.toString(16)}\r\n`;
 }

@@ -2,7 +2,7 @@
 const SHORT_BYTES = 1_024;
 const SECTION_END = Buffer.from('\r\n\r\n');
 
-/** The position after the first empty line from `at` on, or `end` if that comes first or there is none. */
+/** The position after the first empty line from `at` on, or `end` without an empty line before it. */
 export function sectionEnd(bytes: Buffer, at: number, end: number): number {
   const found = bytes.indexOf(SECTION_END, at);
   return found < 0 ? end : Math.min(end, found + SECTION_END.length);

@@ -111,7 +111,7 @@ export class RequestBody implements BodySource {
       return;
     }
     if (!isEmpty && !sink.chunk(bytes.subarray(from, to))) this.pause();
-    // The sink may have let go meanwhile. A request's trailers are dropped: no one asked for them (RFC 9110, 6.5.1).
+    // The sink may have given up. Drop the trailers of a request: the upstream did not ask for them (RFC 9110, 6.5.1).
     if (this.#decoder.done) this.#sink?.end();
   }
 }

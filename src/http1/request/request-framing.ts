@@ -6,7 +6,7 @@ export interface Rejection {
   readonly rejected: string;
 }
 
-/** What a request says about the bytes after its head. Read here only; everyone else is handed the result. */
+/** What a request says about the bytes after its head. Only this file reads it; all other code gets the result. */
 export interface RequestFraming {
   /** How long the body is, or why that is ambiguous. */
   readonly bodyLength: BodyLength | Rejection;
@@ -37,7 +37,7 @@ export function requestFraming(fields: Fields, httpMinor: number): RequestFramin
     bodyLength: bodyLengthOf(read, httpMinor),
     expectation: httpMinor === 0 ? 'none' : expectationOf(read),
     // RFC 9112, 9.3: `close` wins in whichever line it stands; HTTP/1.0 persists only on request.
-    // What a client sends behind a handshake are frames, also where it is refused: they must not be read as a request.
+    // A client sends frames after a handshake, even a refused one: never read them as a request.
     persistent: !read.close && (httpMinor === 1 || read.keepAlive) && upgrade === 'none',
     upgrade,
     hopFields: read.hopFields ?? NO_FIELDS,
@@ -110,8 +110,8 @@ class FramingFields {
 }
 
 /**
- * Decides by `Content-Length` and `Transfer-Encoding` alone, never by the method (RFC 9112, 6.3). Rejects whatever a backend
- * could read differently: `010`, `gzip, chunked`, both fields, a field twice, chunks in HTTP/1.0.
+ * Decides by `Content-Length` and `Transfer-Encoding` alone, never by the method (RFC 9112, 6.3). Rejects everything that a
+ * backend could read differently: `010`, `gzip, chunked`, both fields, a field twice, chunks in HTTP/1.0.
  */
 function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Rejection {
   const { contentLength, transferEncoding, doubled } = read;
@@ -130,8 +130,8 @@ function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Reje
 }
 
 /**
- * An upgrade that `Connection` does not name was meant for another hop, and HTTP/1.0 has none. A server may ignore any offer
- * (RFC 9110, 7.8), so one of several protocols is ignored whole.
+ * Ignores an upgrade that `Connection` does not name, since it was meant for another hop, and any upgrade in HTTP/1.0. Also
+ * ignores an offer of several protocols, as a server may (RFC 9110, 7.8).
  */
 function upgradeOf({ upgrade, upgradeNamed }: FramingFields, httpMinor: number): RequestFraming['upgrade'] {
   const isWebSocket = upgradeNamed && httpMinor === 1 && upgrade?.toLowerCase() === 'websocket';

@@ -24,7 +24,7 @@ type Phase =
   | 'body'
   /** Behind a request that is still being answered: there it waits. */
   | 'behind'
-  /** Nowhere: nothing more is read. */
+  /** Nowhere: reading has ended. */
   | 'over';
 
 /** Reads the requests of one connection, each once the previous one is answered. Knows nothing of sockets. */
@@ -79,7 +79,7 @@ export class RequestReader {
     return this.#before !== null;
   }
 
-  /** Where the connection stands if no further byte comes. `unread`: unknown until the waiting bytes are read. */
+  /** Where the connection would be if it ended now. `unread`: unknown until the waiting bytes are read. */
   get atEnd(): 'between requests' | 'inside a request' | 'unread' {
     const waits = this.#waiting.length > 0;
     if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';
@@ -113,14 +113,14 @@ export class RequestReader {
     this.#body?.discard();
   }
 
-  /** Reads nothing more, and returns what waits behind the last request. */
+  /** Stops reading, and returns the bytes after the last request. */
   takeRest(): Buffer {
     const rest = this.#waiting;
     this.giveUp();
     return rest;
   }
 
-  /** Reads nothing more. */
+  /** Stops reading for good. */
   giveUp(): void {
     this.#phase = 'over';
     this.#body = null;

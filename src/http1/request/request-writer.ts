@@ -44,7 +44,7 @@ export class RequestWriter implements BodySink {
     if (!this.#over && this.#head !== '') this.#wire.write(this.#takeHead(), 'latin1');
   }
 
-  /** Writes nothing more: the response is complete, or the connection gone. */
+  /** Stops writing: the response is complete, or the connection is closed. */
   stop(): void {
     this.#over = true;
   }

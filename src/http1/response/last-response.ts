@@ -3,7 +3,7 @@ import type { Fields } from '../../core/index.ts';
 /** The response that agrees to another protocol. */
 export interface Switched {
   readonly fields: Fields;
-  /** Bytes of the other protocol that came behind it. */
+  /** Bytes of the other protocol that followed it. */
   readonly behind: Buffer;
 }
 

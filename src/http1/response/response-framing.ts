@@ -2,7 +2,7 @@ import type { Fields } from '../../core/index.ts';
 import { connectionOptions, MalformedMessage } from '../message/index.ts';
 import type { ResponseHead } from './response-head.ts';
 
-/** What a response says about the bytes after its head. Read here only. */
+/** What a response says about the bytes after its head. Only this file reads it. */
 export interface ResponseFraming {
   /** The body's length; `until close`: everything up to the end of the connection. */
   readonly length: number | 'chunked' | 'until close';

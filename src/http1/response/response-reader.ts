@@ -75,7 +75,7 @@ export class ResponseReader {
     this.#maySwitch = maySwitch;
   }
 
-  /** The sink wants nothing more. */
+  /** Stops reading: the sink needs no more of the response. */
   giveUp(): void {
     this.#phase = 'over';
     this.#sink = null;
@@ -191,7 +191,7 @@ export class ResponseReader {
     try {
       bodyEnd = this.#body.decode(bytes, at, end);
     } finally {
-      // Hands on even what came before an error.
+      // Pass on the bytes before an error as well.
       if (!this.#found.isEmpty) this.#handOn(bytes, this.#found);
     }
     this.#endIfDone(bodyEnd, end);

@@ -9,7 +9,7 @@ import type { Fields, Release } from '../../core/index.ts';
 export interface ResponseSink {
   /** An interim response: 102 to 199, never 100 or 101. */
   info(status: number, fields: Fields): void;
-  /** A small response that came in one read; every character of the body is one byte. */
+  /** A small response that arrived in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
   /** The start of a response whose body follows; `bodyLength` is null if unknown until its end. */
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;

@@ -5,12 +5,12 @@ import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
  * resource limit if the bucket has no other).
  *
  * Remaining is what is left after this request. Durations are whole milliseconds, rounded up. On a refusal `retryAfterMs` is at
- * least 1; a client that waits that long is not refused by the same limit again unless others have drawn on it meanwhile.
+ * least 1; a client that waits that long is not refused by the same limit again unless others draw on it during the wait.
  */
 export interface Decision {
   readonly admitted: boolean;
   /**
-   * The limit described. Null if the request was admitted and has no bucket, or refused because the store is out of reach and
+   * The limit described. Null if the request was admitted and has no bucket, or refused because the store is unreachable and
    * the policy is `closed`. On any other refusal a global limit goes before a bucket's, and of a bucket's limits the one with
    * the longest wait is described.
    */

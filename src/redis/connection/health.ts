@@ -123,7 +123,7 @@ export class Health {
     } catch (error) {
       this.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
     }
-    // Another probe was scheduled meanwhile.
+    // Another probe was scheduled in between.
     if (this.#timer !== null) return;
     const nowMs = this.#dependencies.clock.monotonicMs();
     const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;

@@ -200,7 +200,7 @@ export class RedisConnection {
   }
 
   #note(error: Error): void {
-    // The error of a cluster out of reach says nothing itself; the last node's does.
+    // The error of an unreachable cluster says nothing useful; that of its last node does.
     const { lastNodeError } = error as { lastNodeError?: Error };
     this.#lastError = redacted(lastNodeError ?? error);
   }

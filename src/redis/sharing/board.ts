@@ -198,7 +198,7 @@ export class Board {
         await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
       }
       for (const fact of portion) {
-        // Unless a newer version of it was posted meanwhile.
+        // Unless a newer version was posted in between.
         if (this.#outgoing.get(fact.name) === fact) this.#outgoing.delete(fact.name);
       }
     }

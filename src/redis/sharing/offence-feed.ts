@@ -39,7 +39,7 @@ interface Pending {
 
 /**
  * Adds up one client's offences across all gateways, with rate-limiter-flexible's counters in Redis. Sends them in batches a few
- * times a second, one command per offender, so that noting one costs no round trip. While Redis is out of reach, each gateway
+ * times a second, one command per offender, so that noting one costs no round trip. While Redis is unreachable, each gateway
  * counts on its own.
  */
 export class OffenceFeed implements OffenceTally {

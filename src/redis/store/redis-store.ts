@@ -39,7 +39,7 @@ const DRAW_AND_RETURN_ALL = '2';
  * draws on all or none. In a cluster, a resource's counter may be on another node than its caller's, so a request with both takes
  * two round trips, and if the second refuses, what the first drew is returned.
  *
- * Returns without a promise when the refusal is already known, or when Redis is out of reach and the policy decides.
+ * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
 export class RedisStore implements LimitStore {
   readonly #dependencies: RedisStoreDependencies;

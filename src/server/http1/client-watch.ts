@@ -10,7 +10,7 @@ import { SocketProgress } from './socket-progress.ts';
 /** How long requests that fill the reader may wait behind another. */
 const MAX_FULL_MS = 5_000;
 
-/** Times every wait for one client. Only sweeps read the clock. */
+/** Measures how long a connection waits for its client. Only sweeps read the clock. */
 export class ClientWatch {
   readonly #reader: RequestReader;
   readonly #state: ListenerState;
@@ -41,7 +41,7 @@ export class ClientWatch {
   }
 
   /**
-   * Whether the client has taken too long: the error to answer with, or `close` where nothing is left to say. Ask at each
+   * Whether the client has taken too long: the error to answer with, or `close` if no response is due. Ask at each
    * sweep, and only then.
    */
   lateness(nowMs: number, phase: Phase, halfClosed: boolean): GatewayError | 'close' | null {

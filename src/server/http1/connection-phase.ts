@@ -12,7 +12,7 @@ export type Phase =
   | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
   /** The request was answered before the end of its body, which is read and thrown away. */
   | { readonly name: 'rest of body' }
-  /** The last response has gone. What still comes is thrown away: left unread, it would reset the connection. */
+  /** The last response was sent. Further bytes are read and dropped: left unread, they would reset the connection. */
   | { readonly name: 'lingering'; readonly sinceMs: number }
   /** Nothing is read any more, and the socket is closed or closing. */
   | { readonly name: 'closed' };

@@ -65,7 +65,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     return { date: date.at(clock.epochMs()), keepAliveHint: kept ? keepAliveHint : null, chunked };
   }
 
-  /** Answers with an error and closes: what came is not a request, or did not come in time. */
+  /** Answers with an error and closes: the bytes are not a request, or arrived too late. */
   refuse(error: GatewayError): void {
     if (this.#reader.over) return;
     this.#reader.giveUp();
@@ -74,7 +74,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     else this.#linger();
   }
 
-  /** No response keeps the connection from here on. Its idle time begins anew. */
+  /** From here on, every response closes the connection. Its idle time starts again. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'rest of body') this.#watch.begin();
   }
@@ -143,8 +143,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   }
 
   /**
-   * Reads on where requests behind a slow one have filled the reader: a paused socket never reports that its client has gone.
-   * Those requests are lost, as pipelined ones may be (RFC 9112, 9.3.2), and the connection ends with the response under way.
+   * Drops the pipelined requests that wait behind a slow one and fill the reader, and reads on: a paused socket never reports
+   * that its client has disconnected. RFC 9112, 9.3.2 allows it. The connection ends with the response under way.
    */
   #dropRequestsBehind(): void {
     this.#reader.giveUp();
@@ -175,7 +175,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     this.#phase = CLOSED;
   }
 
-  /** Reads waiting bytes as far as they are wanted. */
+  /** Reads as many of the waiting bytes as the reader wants. */
   #read(): void {
     try {
       // Called from within a read, which goes on.

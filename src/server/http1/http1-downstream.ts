@@ -47,7 +47,7 @@ export class Http1Downstream implements Downstream {
   readonly redirects: boolean;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
-  /** Null: there is none, or its end is ambiguous. */
+  /** Null without a body, or if its end is ambiguous. */
   readonly requestBody: RequestBody | null;
   responseBegun = false;
   /** Another request may follow on the connection. */

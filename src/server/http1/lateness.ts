@@ -8,7 +8,7 @@ import type { Http1Downstream } from './http1-downstream.ts';
 const LINGER_MS = 2_000;
 /** Lingering ends after this, even if the client goes on sending. */
 const LINGER_MAX_MS = 5_000;
-/** How long an exchange may stand still after the client closed its side: it may only have half-closed. */
+/** How long an exchange may stall after the client closed its side: it may have closed only its sending half. */
 const HALF_CLOSED_MS = 1_000;
 /** How long an idle connection is kept while draining: its client may just have sent a request. */
 const DRAIN_IDLE_MS = 1_000;
@@ -29,10 +29,10 @@ interface Wait {
 }
 
 /**
- * - an error: the client is late, and answered with it
- * - `close`: it is late, and the connection just closes
- * - `not awaited`: it is not its turn, so that its time begins anew
- * - null: it is in time
+ * - an error: the client is late; answer with this
+ * - `close`: the client is late; close without a response
+ * - `not awaited`: the gateway is not waiting for it, so its time starts again
+ * - null: the client is in time
  */
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
 

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 
-/** So many requests of one read are answered before other connections have their turn. */
+/** Requests of one read that are answered before other connections get their turn. */
 const RESPONSES_AT_A_TIME = 16;
 
 const NO_BYTES = Buffer.alloc(0);
 
 export interface ResponseEndOwner {
-  /** The last byte of the response has gone. */
+  /** The last byte of the response was sent. */
   responseGone(): void;
 }
 
-/** Decides when the end of an exchange comes whose last byte was written. */
+/** Decides when an exchange ends after the last byte of its response was written. */
 export class ResponseEnd {
   readonly #socket: Socket;
   readonly #owner: ResponseEndOwner;

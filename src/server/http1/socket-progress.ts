@@ -13,7 +13,7 @@ export class SocketProgress {
   /**
    * Whether bytes have moved since this was last asked.
    *
-   * @param wantsBytes whether what the client sends is of use. Other bytes are no progress: a client that sends an empty
+   * @param wantsBytes whether bytes from the client are useful now. Useless bytes are not progress: a client that sends an empty
    *   line now and then, or a request behind a response that it does not read, would be waited for without end
    */
   moved(wantsBytes: boolean): boolean {

@@ -5,7 +5,7 @@ import type { ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { protocolOf } from './preface.ts';
 
-/** Opens what serves the connection from here on, and returns it. The bytes that came are on the socket again. */
+/** Opens what serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
 export type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;
 
 /** The stage of a cleartext connection that may speak either version: its first bytes decide (RFC 9113, 3.3). */
@@ -17,7 +17,7 @@ export class FirstBytes implements ClientConnection {
   /** The beginning of a preface. */
   #bytes: Buffer = Buffer.alloc(0);
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
-  /** No further byte will come, and those that came are neither. */
+  /** The client has closed its side, and its bytes are neither protocol. */
   readonly #onEnd = () => this.socket.destroySoon();
   readonly #onError = () => {};
 

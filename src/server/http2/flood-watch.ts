@@ -1,13 +1,13 @@
 import type { Http2Fault } from '../../core/index.ts';
 
-/** Streams that end by a reset: so many at once are a page that is left, or a caller that gives up on all it has asked. */
+/** Resets allowed in a burst: a user leaves a page, or a caller gives up on all of its requests. */
 const RESET_BURST = 500;
-/** And so many a second. Each may have cost a request to an upstream (CVE-2023-44487, CVE-2025-8671). */
+/** Resets allowed per second. Each may have cost a request to an upstream (CVE-2023-44487, CVE-2025-8671). */
 const RESETS_PER_S = 50;
 
 /** Bytes a second for frames that nothing explains, such as PING and PRIORITY: some thousand frames. */
 const UNEXPLAINED_BYTES_PER_S = 65_536;
-/** Of what streams explain, so much may come later: a client acknowledges a download behind it. */
+/** Bytes that streams explain but that may arrive later: a client acknowledges a download after its end. */
 const MAX_CREDIT_BYTES = 1_048_576;
 
 /**

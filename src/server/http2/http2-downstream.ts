@@ -9,7 +9,7 @@ import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 
-/** What is read of a request that was answered before its end. Its client takes the response meanwhile. */
+/** How much is read of a request that was answered before its end, while its client takes the response. */
 const REST_MAX_BYTES = 65_536;
 const REST_MAX_MS = 1_000;
 
@@ -41,7 +41,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   readonly stream: ServerHttp2Stream;
-  /** Null: there is none, or its end is ambiguous. */
+  /** Null without a body, or if its end is ambiguous. */
   readonly requestBody: StreamBody | null;
   /** Pieces of the response that were written. */
   writes = 0;
@@ -87,7 +87,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   }
 
   /**
-   * Whether the client has reset the stream with NO_ERROR. Node does not tell: it waits for what can end no more, a response that
+   * Whether the client has reset the stream with NO_ERROR. Node does not report it: it waits for an end that cannot come, a response that
    * waits for its window or a body that is paused.
    */
   get isLeft(): boolean {

@@ -6,12 +6,12 @@ import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** `:authority` stands in front as `host`. */
+  /** `:authority` comes first, as `host`. */
   readonly fields: Fields;
   readonly framing: RequestFraming;
   /** As HTTP/1.1 would write it. */
   readonly bytes: number;
-  /** Why it is refused; null: it is in order. */
+  /** Why the head is refused; null: it is valid. */
   readonly fault: HeadFault | null;
 }
 
@@ -35,7 +35,7 @@ interface FieldSection {
   readonly fault: HeadFault | null;
 }
 
-/** Up to so many bytes a section is remembered: more than most clients send, and little for an idle connection. */
+/** Size up to which a section is remembered: more than most clients send, and little for an idle connection. */
 const MAX_REMEMBERED_BYTES = 4_096;
 /** What HTTP/1.1 writes around a name and its value. */
 const FIELD_FRAMING_BYTES = 4;
@@ -121,7 +121,7 @@ function isRepeated(
 ): boolean {
   const shift = before.from - from;
   if (before.authority !== authority || before.raw.length - raw.length !== shift) return false;
-  // From the end: what differs from request to request mostly stands there.
+  // From the end, where most differences between requests are.
   for (let i = raw.length - 1; i >= from; i--) if (raw[i] !== before.raw[i + shift]) return false;
   return true;
 }
@@ -159,7 +159,7 @@ function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
 
 function faultOfLine(method: string, path: string): HeadFault | null {
   if (!KNOWN_METHODS.has(method)) return malformed('the method is unknown');
-  // RFC 9113, 8.3.1: a path and nothing more, `*` of an OPTIONS excepted. An absolute-form would name a second authority.
+  // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
   if (path.charCodeAt(0) === SLASH || method === 'CONNECT' || (path === '*' && method === 'OPTIONS'))
     return null;
   return malformed(':path is no path');

@@ -10,7 +10,7 @@ export interface LivenessTerms {
 
 /**
  * Finds out whether the client of a silent connection is still there: a stream may rightly be silent for hours, and a
- * network that is gone tells nobody (RFC 9113, 6.7).
+ * network that is down reports nothing (RFC 9113, 6.7).
  */
 export class Liveness {
   readonly #silence = new StallTimer();

@@ -18,7 +18,7 @@ export function faultOf({ code, errno }: NodeJS.ErrnoException): Http2Fault | nu
   return FLOODS.get(errno ?? 0) ?? 'protocol';
 }
 
-/** Where Node ends a session by itself, its GOAWAY says INTERNAL_ERROR. This says whose fault it was (RFC 9113, 7). */
+/** When Node ends a session by itself, its GOAWAY says INTERNAL_ERROR. This tells whose fault it was (RFC 9113, 7). */
 export function blameClient(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
   session.destroy = (error, code) => {

@@ -65,15 +65,15 @@ export class StreamBody implements BodySource, PacedBody {
     this.#stream.resume();
   }
 
-  /** Hands on nothing more. */
+  /** Passes nothing on from here. */
   stop(): void {
     this.#sink = null;
   }
 
-  /** Hands on nothing more, and reads what still comes: up to so many bytes and so long, then the stream is reset. */
+  /** Passes nothing on from here, but reads on, up to a number of bytes and a time. Then the stream is reset. */
   drop(maxBytes: number, maxMs: number): void {
     this.stop();
-    // Nobody waits for it any more.
+    // No one waits for it any longer.
     this.#dropped = true;
     this.terms = NO_TERMS;
     const stream = this.#stream;

@@ -36,7 +36,7 @@ export class Handshakes {
     this.#max = max;
   }
 
-  /** Begins a handshake, in this turn of the event loop or a later one. Its end has to be told by `leave`. */
+  /** Begins a handshake, in this turn of the event loop or a later one. Call `leave` when it ends. */
   enter(handshake: Handshake): void {
     this.#waiting.add(handshake);
     if (this.#begun < BEGUN_AT_A_TIME) this.#beginNext();

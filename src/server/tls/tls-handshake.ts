@@ -64,7 +64,7 @@ export class TlsHandshake implements ClientConnection {
     if (isLeft || nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
-  /** A handshake that has begun goes on: what follows it hears that the gateway drains. */
+  /** Lets a handshake that has begun go on: the next stage drains. */
   drain(): void {
     this.#draining = true;
   }

@@ -30,7 +30,7 @@ export interface RedeemDependencies {
 export async function redeemCode(request: RedeemRequest, parts: RedeemDependencies): Promise<TokenMembers> {
   const deadline = AbortSignal.timeout(parts.provider.timeoutMs);
   const configuration = libraryConfiguration(parts.metadata, parts.clientId, parts.authentication);
-  // Switch off the library's timeout, which starts anew for each step and takes whole milliseconds only.
+  // Switch off the library's timeout, which restarts for each step and takes only whole milliseconds.
   configuration.timeout = 0;
   let asked = false;
   let members: TokenMembers | undefined;

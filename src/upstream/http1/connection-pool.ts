@@ -25,7 +25,7 @@ export class ConnectionPool implements Transport, ConnectionShare<Connection> {
   readonly connect: Connect;
   readonly #random: Random;
   readonly #connections = new Set<Connection>();
-  /** The connection used last stands last. */
+  /** The most recently used connection comes last. */
   #idle: Connection[] = [];
   readonly #resting: RestingConnections;
   #sweeper: NodeJS.Timeout | null = null;

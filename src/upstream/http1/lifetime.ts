@@ -40,7 +40,7 @@ export class Lifetime {
     this.#isTooOld = nowMs - this.#bornAtMs > this.#maxAgeMs;
   }
 
-  /** Whether a connection that has been idle for so long is closed. */
+  /** Whether to close a connection that has been idle for `idleMs`. */
   isOverAfter(idleMs: number): boolean {
     return idleMs >= this.#idleMs || this.#isTooOld;
   }

@@ -4,11 +4,11 @@ import type { OnReadOpts } from 'node:net';
 export interface Reader {
   /** Where the next read goes. */
   buffer(): Buffer;
-  /** A read has filled the first `count` bytes. False: no more for now. */
+  /** A read has filled the first `count` bytes. False: pause reading. */
   take(count: number): boolean;
 }
 
-/** Hands the reads of one socket to whoever serves it: Node takes functions for reading only when a socket is made. */
+/** Passes the reads of one socket to its current reader: Node takes read callbacks only when it creates a socket. */
 export class Reads implements OnReadOpts {
   reader: Reader;
 

@@ -47,7 +47,7 @@ export class RequestSending implements RequestWriterOwner {
     this.#writer?.drained();
   }
 
-  /** Writes no more of the present request. */
+  /** Stops writing the present request. */
   stop(): void {
     this.#writer?.stop();
     this.#writer = null;

@@ -24,7 +24,7 @@ interface Rest {
 export class RestingConnections {
   readonly #clock: Clock;
   readonly #release: (connection: Connection) => void;
-  /** In the order in which they began to rest. Includes connections that were closed meanwhile. */
+  /** In the order in which they began to rest. Includes connections that have been closed since. */
   #resting: Rest[] = [];
   #waking = false;
 

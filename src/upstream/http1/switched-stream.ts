@@ -6,7 +6,7 @@ import type { Slab, SlabStore } from './slab.ts';
 /** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
 const SMALL_BYTES = 4_096;
 
-/** The upstream's end of a connection whose protocol was switched. Reads into little memory while little comes. */
+/** The upstream's end of a connection whose protocol was switched. Uses a small read buffer while few bytes arrive. */
 export class SwitchedStream extends SocketStream implements Reader {
   readonly #slabs: SlabStore;
   #small = Buffer.allocUnsafeSlow(SMALL_BYTES);

@@ -74,12 +74,12 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
   resume(call: Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
-    // Nothing was read meanwhile, so the upstream's time starts again.
+    // Nothing was read during the pause, so the upstream's time starts again.
     this.#stall.begin();
     this.#socket.resume();
   }
 
-  /** Gives up this call and its connection, where the rest of the response could be taken for the next one. */
+  /** Gives up this call and its connection, on which the rest of the response could be taken for the next one. */
   abort(call: Call): void {
     if (call === this.#call) this.close();
   }
@@ -90,7 +90,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     else this.#closeWhenIdle = true;
   }
 
-  /** Closes at once. A call in flight hears nothing more. */
+  /** Closes at once, without telling a call in flight. */
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
@@ -182,7 +182,7 @@ export class Connection implements RequestWriterOwner, CallCarrier, Reader {
     return this.#phase;
   }
 
-  /** Hands the socket to who asked for another protocol, and keeps nothing of it. Returns whether it is read from. */
+  /** Hands the socket over to the sink that asked for another protocol. Returns whether the socket is being read. */
   #onSwitched({ fields, behind }: Switched): boolean {
     const socket = this.#socket;
     const sink = this.#call?.sink;

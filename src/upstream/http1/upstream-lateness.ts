@@ -4,11 +4,11 @@ import type { UpstreamFailure } from '../transport.ts';
 
 /** What a connection is doing. */
 export type Phase =
-  /** It is being made; the request waits. */
+  /** Being established; the request waits. */
   | 'connecting'
-  /** Nothing is in flight. Whatever comes closes it. */
+  /** Nothing is in flight. Any byte closes it. */
   | 'idle'
-  /** A request is going out or has gone; the head of its response is not complete. */
+  /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
   /** The body of a response is coming in. */
   | 'answering'

@@ -35,7 +35,7 @@ export class BodyWriter implements BodySink {
     this.#source.start(this);
   }
 
-  /** Writes nothing more. */
+  /** Stops writing. */
   stop(): void {
     this.#over = true;
   }

@@ -27,7 +27,7 @@ export interface CallSession extends CallHolder, SessionFate {
 type Phase =
   /** It waits for a stream. */
   | 'queued'
-  /** The request is going out or has gone; the head of the response has not come. */
+  /** The request is being sent or was sent; the head of the response has not arrived. */
   | 'waiting'
   /** The body of the response is coming in. */
   | 'answering'
@@ -97,7 +97,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
   resume(): void {
     if (!this.#paused || this.#phase === 'over') return;
     this.#paused = false;
-    // Nothing was read meanwhile, so the upstream's time starts again.
+    // Nothing was read during the pause, so the upstream's time starts again.
     this.#stall.begin();
     this.#stream?.resume();
   }
@@ -204,7 +204,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     return this.#phase === 'over';
   }
 
-  /** Ends the call. The sink hears nothing more of it, except from the caller of this method. */
+  /** Ends the call. Only the caller of this method may still call the sink. */
   #finish(): void {
     if (this.#phase === 'over') return;
     const wasQueued = this.#phase === 'queued';
@@ -220,7 +220,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     const stream = this.#stream;
     if (stream === null) return;
     if (!this.#requestSent) {
-      // Closing the stream would end the request first, by END_STREAM: what came of it would look complete.
+      // Closing the stream would first end the request with END_STREAM, and the part sent so far would look complete.
       // Node resets a stream with CANCEL that a signal aborts. A signal for each request would cost all of them.
       addAbortSignal(AbortSignal.abort(), stream);
     } else if (hasEndStream(stream) && stream.readableLength === 0) {

@@ -20,7 +20,7 @@ type Phase =
   /** Nowhere: the sink has it all. */
   | 'over';
 
-/** Hands what comes on a stream to the sink of its request. What is not a response to it throws MalformedMessage. */
+/** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if that is not a response. */
 export class StreamResponse {
   /** A part of it has come. */
   begun = false;
@@ -122,7 +122,7 @@ export class StreamResponse {
     for (const piece of pieces) this.#sink.data(piece, null);
   }
 
-  /** The sink wants nothing more. */
+  /** Stops reading: the sink needs no more of the response. */
   stop(): void {
     this.#phase = 'over';
   }

@@ -59,7 +59,7 @@ function redirectOrOff() {
     .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
 }
 
-/** The map that says no more than this address. */
+/** The map that means the same as this address alone. */
 function written(address: HostPort) {
   return { address: formatHostPort(address) };
 }
