@@ -146,7 +146,7 @@ describe('the commands', () => {
 function commandsIn(document: Document): string[][] {
   const lines = [...document.codeSpans, ...document.blockLines(''), ...document.blockLines('sh')];
   // In Kubernetes "weir" is also the name of a release: "helm upgrade weir helm/weir".
-  const own = lines.filter(line => !/^(?:helm|kubectl) /.test(line));
+  const own = lines.filter(line => !/^ *(?:helm|kubectl) /.test(line));
   const commands = own.map(line => /(?:(?:^|\s)weir(?: --)? |\bmain\.[jt]s[", ]+)([a-z][^"]*)/.exec(line));
   return commands.flatMap(found => (found?.[1] === undefined ? [] : [found[1].split(/\s+/)]));
 }
