@@ -35,14 +35,38 @@ interface TemplateOptions {
 }
 
 /** `helm template` with values of the test's own. */
-export async function template(
-  values: object | string,
-  { helm = HELM_VERSIONS[0] ?? '', file = 'minimal-values.yaml' }: TemplateOptions = {},
+export function template(values: object | string, options: TemplateOptions = {}): Promise<Ended> {
+  return runOnce('template', values, options);
+}
+
+/** The text that `helm install` ends with. From Helm 4: Helm 3 renders it only with a cluster. */
+export async function notes(values: object): Promise<string> {
+  const { out } = await runOnce('install --dry-run=client', values, { helm: HELM_VERSIONS.at(-1) ?? '' });
+  return out.split('NOTES:\n')[1] ?? '';
+}
+
+/** What Helm said to the same values before. */
+const RUNS = new Map<string, Promise<Ended>>();
+
+function runOnce(command: string, values: object | string, options: TemplateOptions): Promise<Ended> {
+  const { helm = HELM_VERSIONS[0] ?? '', file = 'minimal-values.yaml' } = options;
+  const text = typeof values === 'string' ? values : stringify(values);
+  const key = JSON.stringify([command, helm, file, text]);
+  const run = RUNS.get(key) ?? runWith(command.split(' '), helm, file, text);
+  RUNS.set(key, run);
+  return run;
+}
+
+async function runWith(
+  [command = '', ...options]: readonly string[],
+  helm: string,
+  file: string | null,
+  text: string,
 ): Promise<Ended> {
   const own = join(await tempFolder(), 'values.yaml');
-  await writeFile(own, typeof values === 'string' ? values : stringify(values));
+  await writeFile(own, text);
   const files = [file === null ? [] : ['-f', join(CHART, 'ci', file)], '-f', own].flat();
-  return runHelm(helm, 'template', 'weir', CHART, '--namespace', 'gateways', ...files);
+  return runHelm(helm, command, 'weir', CHART, ...options, '--namespace', 'gateways', ...files);
 }
 
 /** An object of Kubernetes, or a part of one. */

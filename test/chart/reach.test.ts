@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Rendered } from './chart.ts';
+import { parse } from 'yaml';
+import { CHART, notes, Rendered } from './chart.ts';
 
 const GATEWAY = {
   'app.kubernetes.io/name': 'weir',
@@ -138,5 +141,50 @@ describe('routes and Ingress', () => {
       name: 'edge',
       port: { number: 8000 },
     });
+  });
+});
+
+describe('the alerts', () => {
+  it('are those of files/alerts.yaml, with their templates of Prometheus', async () => {
+    const alerts = readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8');
+    const values = { alerts: { enabled: true, labels: { release: 'prometheus' } } };
+    const rule = (await Rendered.of(values)).one('PrometheusRule');
+    expect(rule.at('spec')).toEqual(parse(alerts));
+    expect(rule.at('metadata.labels')).toMatchObject({ release: 'prometheus' });
+  });
+});
+
+describe('the notes after an installation', () => {
+  it('name the next commands', async () => {
+    const text = await notes({});
+    expect(text).toContain('kubectl -n gateways rollout status deployment/weir');
+    expect(text).toContain('helm test -n gateways weir');
+  });
+
+  it('say what is still missing, and nothing that is there', async () => {
+    const missing = [
+      'One pod serves everything',
+      'No identity_provider',
+      'Nothing leads here',
+      'Only the kubelet',
+    ];
+    const text = await notes({});
+    expect(missing.filter(words => !text.includes(words))).toEqual([]);
+    const identity = {
+      identity_provider: {
+        issuer: 'https://id.example.com',
+        client_id: 'gateway',
+        redirect_uri: 'https://app.example.com/callback',
+      },
+      access_tokens: { audience: 'api' },
+    };
+    const full = await notes({
+      replicas: 2,
+      config: { store: { redis: 'redis://redis:6379' }, ...identity },
+      ingress: { enabled: true },
+      networkPolicy: { admin: [PEER] },
+    });
+    expect(full).toContain('Next:');
+    expect(missing.filter(words => full.includes(words))).toEqual([]);
   });
 });
