@@ -144,13 +144,22 @@ describe('routes and Ingress', () => {
   });
 });
 
-describe('the alerts', () => {
-  it('are those of files/alerts.yaml, with their templates of Prometheus', async () => {
-    const alerts = readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8');
-    const values = { alerts: { enabled: true, labels: { release: 'prometheus' } } };
-    const rule = (await Rendered.of(values)).one('PrometheusRule');
-    expect(rule.at('spec')).toEqual(parse(alerts));
+describe('what watches the gateway', () => {
+  const fileOf = (name: string) => readFileSync(join(CHART, 'files', name), 'utf8');
+
+  it('has the alerts of files/alerts.yaml, with their templates', async () => {
+    const rule = (await Rendered.of({}, { file: 'full-values.yaml' })).one('PrometheusRule');
+    expect(rule.at('spec')).toEqual(parse(fileOf('alerts.yaml')));
     expect(rule.at('metadata.labels')).toMatchObject({ release: 'prometheus' });
+  });
+
+  it('has the dashboard of files/dashboard.json, found by its label', async () => {
+    const map = (await Rendered.of({}, { file: 'full-values.yaml' })).one('ConfigMap', 'edge-dashboard');
+    expect(JSON.parse(String(Object(map.at('data'))['weir.json']))).toEqual(
+      JSON.parse(fileOf('dashboard.json')),
+    );
+    expect(map.at('metadata.labels')).toMatchObject({ grafana_dashboard: '1' });
+    expect(map.at('metadata.annotations')).toMatchObject({ grafana_folder: 'Gateways' });
   });
 });
 
