@@ -285,7 +285,7 @@ describe.each([
     });
     const client = await gateway.connect();
     expectInvalidToken(await client.ask(get(bearer(token(issuer)))));
-    const reasons = await gateway.metric('weir_tokens_refused_total');
+    const reasons = await gateway.counted('weir_tokens_refused_total');
     expect(reasons).toEqual(new Map([[`{reason="${reason}"}`, 1]]));
     expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'address', tokenRefused: reason }]);
     expect(upstream.requests).toEqual([]);
@@ -332,7 +332,7 @@ describe('a good token', () => {
     const { issuer, gateway } = await front();
     const line = issuer.bearer();
     for (let i = 0; i < 3; i += 1) expect((await gateway.ask(get(line))).status).toBe(200);
-    expect(await gateway.metric('weir_tokens_total')).toEqual(
+    expect(await gateway.counted('weir_tokens_total')).toEqual(
       new Map([
         ['{outcome="verified"}', 1],
         ['{outcome="known"}', 2],
@@ -356,7 +356,7 @@ describe('a good token', () => {
     expect((await client.ask(get(line))).status).toBe(200);
     await expect.poll(async () => (await client.ask(get(line))).status, { timeout: 3_000 }).toBe(401);
     expectInvalidToken(await client.ask(get(line)));
-    expect([...(await gateway.metric('weir_tokens_refused_total')).keys()]).toEqual(['{reason="expired"}']);
+    expect([...(await gateway.counted('weir_tokens_refused_total')).keys()]).toEqual(['{reason="expired"}']);
   });
 });
 
@@ -417,7 +417,7 @@ describe('the Authorization field', () => {
     // RFC 6750, 3.1: no error is told to a client that sent no token by a scheme that is understood.
     if (value.startsWith('Bearer ')) expectInvalidToken(response);
     else expectUnauthenticated(response);
-    expect([...(await gateway.metric('weir_tokens_refused_total')).values()]).toEqual([1]);
+    expect([...(await gateway.counted('weir_tokens_refused_total')).values()]).toEqual([1]);
     expect(upstream.requests).toEqual([]);
     expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
   });

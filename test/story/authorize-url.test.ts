@@ -62,7 +62,7 @@ describe('the authorization url', () => {
     const { issuer, gateway } = await front();
     const sent = lines.map(line => (line === 'expired' ? issuer.bearer({ exp: 1 }) : line));
     expect((await gateway.ask(head('GET /v1/anonymous/authorize-url', ...sent))).status).toBe(200);
-    expect(await gateway.metric('weir_tokens_total')).toEqual(new Map());
+    expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
   });
 
   test('is also returned if a query or a body came along, and the connection stays in step', async () => {

@@ -156,7 +156,7 @@ describe('the token itself', () => {
       secret(value);
       expect((await gateway.ask(head('GET /none', `Authorization: ${value}`))).status).toBe(200);
       expect(told(upstream.onlyRequest)).toEqual({ ...NOBODY, authorization: [value] });
-      expect(await gateway.metric('weir_tokens_total')).toEqual(new Map());
+      expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
     },
   );
 

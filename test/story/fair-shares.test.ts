@@ -172,7 +172,7 @@ test('a reached cap is named in the log and in a metric', async () => {
     ['api', '192.0.2.1', 'max_requests_per_caller'],
     ['api', '192.0.2.3', 'max_requests'],
   ]);
-  expect(await gateway.metric('weir_caps_met_total')).toEqual(
+  expect(await gateway.counted('weir_caps_met_total')).toEqual(
     new Map([
       ['{cap="max_requests_per_caller",upstream="api"}', 1],
       ['{cap="max_requests",upstream="api"}', 1],

@@ -234,7 +234,7 @@ describe('a gRPC call that is refused', () => {
       outcome: 'answered',
     });
     expect(
-      (await gateway.metric('weir_grpc_calls_total')).get('{route="GRPC test.v1.Echo/*",code="OK"}'),
+      (await gateway.counted('weir_grpc_calls_total')).get('{route="GRPC test.v1.Echo/*",code="OK"}'),
     ).toBe(2);
   });
 
@@ -374,7 +374,7 @@ describe('a gRPC call that is given up', () => {
     }
     // None of them is the caller's fault, whatever its name.
     expect(accessLines(gateway).map(({ status }) => status)).toEqual(RESETS.flatMap(() => [502, 200]));
-    expect(await gateway.metric('weir_invalid_requests_total')).toEqual(new Map());
+    expect(await gateway.counted('weir_invalid_requests_total')).toEqual(new Map());
   });
 
   it('by a service whose connection breaks is UNAVAILABLE, before its head and after', async () => {

@@ -116,7 +116,7 @@ test('the access log and the metrics know the protocol, the bytes and the outcom
   expect(await onlyLine(gateway)).toMatchObject({
     ...{ protocol: 'h2', status: 201, outcome: 'forwarded', bytesReceived: 3, bytesSent: 5 },
   });
-  const counted = await gateway.metric('weir_requests_total');
+  const counted = await gateway.counted('weir_requests_total');
   expect([...counted.keys()]).toEqual([expect.stringContaining('protocol="h2"')]);
 });
 

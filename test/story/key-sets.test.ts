@@ -108,7 +108,7 @@ describe('an issuer that sends', () => {
       await expect
         .poll(async () => {
           responses.push(await gateway.ask(get(by(issuer, NEXT))));
-          return (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
+          return (await gateway.counted('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
         }, OFTEN)
         .toBeGreaterThan(0);
       for (const response of responses) expectUndecided(response);
@@ -130,7 +130,7 @@ describe('an issuer that sends', () => {
         response.writeHead(status, { location: `${other.issuer}/keys` }).end('{"keys":[]}');
       const { gateway } = await startIdentityGateway({ issuer: issuer.url, ...QUICK });
       await expect
-        .poll(async () => [...(await gateway.metric('weir_key_set_fetches_total')).keys()])
+        .poll(async () => [...(await gateway.counted('weir_key_set_fetches_total')).keys()])
         .toEqual(['{outcome="failed"}']);
       expectUndecided(await gateway.ask(get(issuer.bearer())));
       issuer.provider.keys = right;
@@ -189,7 +189,7 @@ describe('a key by which others than the issuer can sign', () => {
         .filter(line => 'flaw' in line)
         .map(({ level, type, keyId, flaw }) => [level, type, keyId, flaw]);
     const loaded = async () =>
-      (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="loaded"}') ?? 0;
+      (await gateway.counted('weir_key_set_fetches_total')).get('{outcome="loaded"}') ?? 0;
     /** Unknown keys have the set fetched anew, so many times more. */
     const fetchAgain = async (times: number) => {
       const enough = (await loaded()) + times;
@@ -304,7 +304,7 @@ describe('an issuer that goes away later', () => {
     expect((await gateway.ask(get(before))).status).toBe(200);
     await issuer.provider.close();
     const failed = async () =>
-      (await gateway.metric('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
+      (await gateway.counted('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
     await expect
       .poll(async () => {
         expectUndecided(await gateway.ask(get(by(issuer, NEXT))));

@@ -53,7 +53,7 @@ function forwardedFor({ requests }: CaptureUpstream): readonly string[] {
 }
 
 async function faults(gateway: LocalGateway): Promise<Record<string, number>> {
-  return Object.fromEntries(await gateway.metric('weir_proxy_header_faults_total'));
+  return Object.fromEntries(await gateway.counted('weir_proxy_header_faults_total'));
 }
 
 beforeAll(installBalancers, INSTALL_MS);

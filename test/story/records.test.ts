@@ -28,14 +28,14 @@ async function onlyLine(gateway: LocalGateway): Promise<Readonly<Record<string, 
 }
 
 async function expectCounted(gateway: LocalGateway, protocol: string, what: string): Promise<void> {
-  const requests = await gateway.metric('weir_requests_total');
+  const requests = await gateway.counted('weir_requests_total');
   expect([...requests]).toEqual([[`{${what},protocol="${protocol}"}`, 1]]);
 }
 
 async function bytes(gateway: LocalGateway): Promise<readonly unknown[]> {
   const [received, sent] = [
-    await gateway.metric('weir_request_body_bytes_total'),
-    await gateway.metric('weir_response_body_bytes_total'),
+    await gateway.counted('weir_request_body_bytes_total'),
+    await gateway.counted('weir_response_body_bytes_total'),
   ];
   return [received.get(''), sent.get('')];
 }

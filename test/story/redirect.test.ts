@@ -64,7 +64,7 @@ test('the location holds the canonical path, and no line breaks', async () => {
 test('redirects are counted and logged like any other request', async () => {
   const { ask, gateway } = await startRedirect();
   await ask(get('/a', 'localhost'));
-  const requests = await gateway.metric('weir_requests_total');
+  const requests = await gateway.counted('weir_requests_total');
   expect([...requests.keys()]).toEqual([
     expect.stringContaining('route="none",status="308",outcome="answered"'),
   ]);

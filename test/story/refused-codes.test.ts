@@ -38,10 +38,12 @@ async function expectNoFault(front: IdentityGateway, refusals: number): Promise<
     expect(line['cause']).toMatch(/^the token endpoint answered 400 invalid_(grant|request)/);
     expect(line['cause']).not.toMatch(/\n|\.ts:|Error/);
   }
-  expect(await front.gateway.metric('weir_sign_ins_total')).toEqual(
+  expect(await front.gateway.counted('weir_sign_ins_total')).toEqual(
     new Map([['{outcome="code_refused"}', refusals]]),
   );
-  expect(await front.gateway.metric('weir_errors_total')).toEqual(new Map([['{side="client"}', refusals]]));
+  expect(await front.gateway.counted('weir_errors_total')).toEqual(
+    new Map([['{side="client",upstream="none"}', refusals]]),
+  );
 }
 
 describe('a refused code is the client’s to mend, and no fault', () => {

@@ -61,7 +61,7 @@ describe('why a token is refused', () => {
     });
     expectInvalidToken(await gateway.ask(get('/until-expiry', issuer.bearer({ exp: nowS() + 2 }))));
     expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'user', tokenRefused: 'expired' }]);
-    expect(await gateway.metric('weir_tokens_refused_total')).toEqual(new Map([['{reason="expired"}', 1]]));
+    expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="expired"}', 1]]));
   });
 });
 

@@ -68,7 +68,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     for (const line of [known, known, issuer.bearer({ iat: mark - 1, jti: 'never seen' })]) {
       expectInvalidToken(await client.ask(get(line)));
     }
-    expect(await gateway.metric('weir_tokens_refused_total')).toEqual(
+    expect(await gateway.counted('weir_tokens_refused_total')).toEqual(
       new Map([['{reason="not_before"}', 3]]),
     );
     expect(upstream.requests).toEqual([]);

@@ -95,7 +95,7 @@ describe('with a provider like Keycloak', () => {
     const code = await codeFor(gateway, redirectUri);
     tokensIn(await redeem(gateway, code, redirectUri));
     expectRefusedCode(await redeem(gateway, code, redirectUri));
-    expect(await gateway.metric('weir_sign_ins_total')).toEqual(
+    expect(await gateway.counted('weir_sign_ins_total')).toEqual(
       new Map([
         ['{outcome="success"}', 1],
         ['{outcome="code_refused"}', 1],

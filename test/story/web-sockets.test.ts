@@ -170,7 +170,7 @@ describe('a WebSocket', () => {
     expect(JSON.parse(refused.body.toString()).message).toBe(
       'Too many WebSockets are open. Try again shortly.',
     );
-    expect([...(await gateway.metric('weir_caps_met_total'))]).toEqual([
+    expect([...(await gateway.counted('weir_caps_met_total'))]).toEqual([
       ['{cap="max_websockets",upstream="api"}', 1],
     ]);
     first.close();
@@ -182,7 +182,7 @@ describe('a WebSocket', () => {
     const { gateway } = await front({ api: { max_websockets: 10, max_websockets_per_caller: '10%' } });
     await openSocket(gateway);
     expect((await gateway.ask(handshake('/'))).status).toBe(503);
-    expect([...(await gateway.metric('weir_caps_met_total')).keys()]).toEqual([
+    expect([...(await gateway.counted('weir_caps_met_total')).keys()]).toEqual([
       '{cap="max_websockets_per_caller",upstream="api"}',
     ]);
   });
@@ -209,7 +209,7 @@ describe('a WebSocket', () => {
       ...{ protocol: 'websocket', method: 'GET', route: '/**', upstream: 'api', status: 101 },
       ...{ outcome: 'forwarded', bytesReceived: 11 + 8, bytesSent: 7 + 4 },
     });
-    const requests = await gateway.metric('weir_requests_total');
+    const requests = await gateway.counted('weir_requests_total');
     expect(requests.get('{route="/**",status="101",outcome="forwarded",protocol="websocket"}')).toBe(1);
     expect((await gateway.metric('weir_websockets_open')).get('{upstream="api"}')).toBe(0);
     expect((await gateway.metric('weir_websocket_duration_seconds_count')).get('{upstream="api"}')).toBe(1);

@@ -53,4 +53,9 @@ export class TestGateway {
     }
     return samples;
   }
+
+  /** Those samples that are not 0: series whose labels are known are there from the start. */
+  async counted(name: string): Promise<Map<string, number>> {
+    return new Map([...(await this.metric(name))].filter(([, value]) => value !== 0));
+  }
 }
