@@ -64,6 +64,16 @@ stream {
   );
 }
 
+/** Starts an nginx with this `http` or `stream` section in its configuration; returns its own port. */
+export function startNginx(section: (port: number) => string): Promise<number> {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return startBalancer('nginx', ['-g', 'daemon off;', '-c'], (port, folder) => {
+    const paths = temporary.map(name => `${name}_temp_path ${folder}/${name};`).join('\n');
+    const text = section(port).replace(/^http \{/, `http {\naccess_log off;\n${paths}`);
+    return `load_module ${STREAM};\npid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n${text}\n`;
+  });
+}
+
 type Configuration = (port: number, folder: string) => string;
 
 /** The end of the running test ends it. */
