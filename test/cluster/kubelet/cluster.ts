@@ -12,7 +12,6 @@ import {
   type ObjectMeta,
   type PodManifest,
   type PodSpec,
-  parseManifests,
 } from './manifests.ts';
 import { addServiceAddress, createPodNetwork, removePodNetwork } from './network.ts';
 import { Pod } from './pod.ts';
@@ -40,13 +39,12 @@ export class Cluster {
   }
 
   /** As `kubectl apply` does with objects that are there or not. Objects that only the API server knows are left out. */
-  async apply(manifests: string | readonly Manifest[]): Promise<void> {
-    const all = typeof manifests === 'string' ? parseManifests(manifests) : manifests;
-    for (const manifest of all.filter(holdsFiles))
+  async apply(manifests: readonly Manifest[]): Promise<void> {
+    for (const manifest of manifests.filter(holdsFiles))
       this.#files.set(`${manifest.kind}/${manifest.metadata.name}`, manifest);
     await Promise.all(this.pods.map(pod => pod.refreshVolumes()));
-    for (const manifest of all.filter(isService)) await this.#open(manifest);
-    for (const manifest of all.filter(isDeployment)) {
+    for (const manifest of manifests.filter(isService)) await this.#open(manifest);
+    for (const manifest of manifests.filter(isDeployment)) {
       const { name } = manifest.metadata;
       const known = this.deployments.get(name);
       if (known === undefined) this.deployments.set(name, new Deployment(manifest, this.#start));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /** What the pod runner takes for an image: what its Dockerfile says, and folders of this machine in place of layers. */
@@ -23,18 +23,35 @@ export default function setup(): void {
   execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', COMPILED], { cwd: ROOT, stdio: 'inherit' });
 }
 
-/** Weir's image without an image, as the Dockerfile describes it: the compiled sources, the packages and a Node, no shell. */
+/**
+ * Weir's image without an image: what the last stage of the Dockerfile says, with the compiled sources, the packages and the Node
+ * of this machine in their places, and no shell.
+ */
 export function weirImage(): Image {
+  const stage =
+    readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+      .split(/^FROM /m)
+      .at(-1) ?? '';
+  const said = (pattern: RegExp): string => {
+    const found = pattern.exec(stage)?.[1];
+    if (found === undefined) throw new Error(`the Dockerfile says nothing like ${pattern}`);
+    return found;
+  };
+  const home = said(/^WORKDIR (\S+)$/m);
   return {
-    entrypoint: ['node', '/opt/weir/dist/main.js'],
-    cmd: ['serve', '/etc/weir/gateway.yaml'],
-    user: 65_532,
-    environment: { PATH: '/usr/local/bin:/usr/bin:/bin', NODE_ENV: 'production' },
+    entrypoint: JSON.parse(said(/^ENTRYPOINT (\[.*\])$/m)),
+    cmd: JSON.parse(said(/^CMD (\[.*\])$/m)),
+    user: Number(said(/^USER (\d+):\d+$/m)),
+    environment: Object.fromEntries(
+      said(/^ENV (.*)$/m)
+        .split(' ')
+        .map(pair => pair.split('=')),
+    ),
     files: new Map([
       ['/usr/local/bin/node', process.execPath],
-      ['/opt/weir/dist', COMPILED],
-      ['/opt/weir/package.json', join(ROOT, 'package.json')],
-      ['/opt/weir/node_modules', join(ROOT, 'node_modules')],
+      [`${home}/dist`, COMPILED],
+      [`${home}/package.json`, join(ROOT, 'package.json')],
+      [`${home}/node_modules`, join(ROOT, 'node_modules')],
       // What Node is linked against.
       ...['/lib', '/lib64', '/usr/lib'].filter(existsSync).map(path => [path, path] as const),
     ]),

@@ -3,7 +3,7 @@ import { waitFor } from '../../support/wait.ts';
 import { Cluster } from '../kubelet/cluster.ts';
 import type { Deployment } from '../kubelet/deployment.ts';
 import { weirImage } from '../kubelet/image.ts';
-import { type FilesManifest, isPod, parseManifests } from '../kubelet/manifests.ts';
+import { type FilesManifest, isPod, type Manifest, parseManifests } from '../kubelet/manifests.ts';
 import type { Pod } from '../kubelet/pod.ts';
 
 /** Values of an installation: those of the chart. */
@@ -15,6 +15,7 @@ const NAME = 'weir';
 /** An installation of the chart that runs here: what `helm template` prints, followed by the pod runner. */
 export class Gateways {
   readonly cluster: Cluster;
+  #manifests: readonly Manifest[] = [];
 
   private constructor(cluster: Cluster) {
     this.cluster = cluster;
@@ -39,21 +40,17 @@ export class Gateways {
     return this.cluster.close();
   }
 
-  /** As `helm upgrade --install` does: the template of these values, applied. */
-  async install(values: Values): Promise<void> {
-    const { code, out, err } = await template(JSON.stringify(values));
+  /** As `helm upgrade --install` does: the template of these values on top of a file of the chart's, applied. */
+  async install(values: Values, file = 'minimal-values.yaml'): Promise<void> {
+    const { code, out, err } = await template(JSON.stringify(values), { file });
     if (code !== 0) throw new Error(err);
-    await this.cluster.apply(out);
+    this.#manifests = parseManifests(out);
+    await this.cluster.apply(this.#manifests);
   }
 
-  /** As `helm test` does: runs the pods of its hooks. */
-  async test(values: Values): Promise<readonly Pod[]> {
-    const { out } = await template(JSON.stringify(values));
-    return Promise.all(
-      parseManifests(out)
-        .filter(isPod)
-        .map(pod => this.cluster.run(pod)),
-    );
+  /** As `helm test` does: runs the pods of what is installed that are made for it. */
+  async test(): Promise<readonly Pod[]> {
+    return Promise.all(this.#manifests.filter(isPod).map(pod => this.cluster.run(pod)));
   }
 
   /** As `kubectl edit` does with one file of a ConfigMap. */

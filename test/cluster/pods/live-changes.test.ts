@@ -75,7 +75,7 @@ it('starts as the manifest says: checked first, as its user, on a root that cann
 });
 
 it('passes helm test', async () => {
-  const pods = await gateways.test(valuesOf(3));
+  const pods = await gateways.test();
   expect(pods.map(pod => pod.containers.map(({ spec }) => spec.name))).toEqual([['ask']]);
   expect(await pods[0]?.containers[0]?.exit, pods[0]?.events.join()).toBe(0);
 });
