@@ -2,20 +2,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first: started last, one of them would run alone while the other workers are idle. */
 const LONG = [
-  'story/command-line',
   'conformance/discordjs-rest',
   'story/reload-under-load',
-  'unit/http1/response/response-reader.fuzz',
-  'unit/http1/request/request-reader.fuzz',
-  'store/histories',
-  'unit/limits/counting/memory-store.histories',
+  'story/reload-memory',
   'story/fuzz-requests',
+  'story/shutdown',
+  'story/big-bodies',
+  'story/slow-readers',
+  'story/house-rules',
   'story/access-tokens',
   'story/key-sets',
+  'story/explain-agrees',
+  'story/failed-verifications',
+  'store/histories',
   'story/redis-replication',
   'story/serve',
   'story/demo-flow',
-  'story/shutdown',
+  'unit/http1/request/request-reader.fuzz',
+  'unit/http1/response/response-reader.fuzz',
+  'unit/limits/counting/memory-store.histories',
+  'story/fuzz-responses',
 ];
 
 /** The order of test files: the long ones first, so that all workers end at about the same time. */
