@@ -120,7 +120,7 @@ describe('the commands', () => {
   it.each(TODAY)('of npm and node that $name names exist', ({ text }) => {
     const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'));
     const run = Array.from(
-      text.matchAll(/\bnpm (?:run (?:(?:--silent|-s) )?([\w:]+)|(start|test)\b)/g),
+      text.matchAll(/\bnpm (?:run (?:(?:--silent|-s) )?([\w:-]+)|(start|test)\b)/g),
       ([, a, b]) => a ?? b,
     );
     expect(run.filter(name => name === undefined || !Object.hasOwn(scripts, name))).toEqual([]);
