@@ -54,7 +54,7 @@ describe('a path under /v1/anonymous other than the two', () => {
     expect(upstream.connections).toEqual([]);
   });
 
-  test('is no way in for a preflight either', async () => {
+  test('is not reachable by a preflight either', async () => {
     const { gateway, upstream } = await front();
     const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: POST'];
     expect((await gateway.ask(head('OPTIONS /v1/anonymous/auth%20', ...lines))).status).toBe(404);
@@ -75,7 +75,7 @@ describe('a path under /v1/anonymous other than the two', () => {
     ]);
   });
 
-  test('is another one than what only looks like it', async () => {
+  test('is not confused with paths that only look like it', async () => {
     const { gateway, upstream } = await front();
     expect((await gateway.ask(head('GET /v1/anonymous-2/auth'))).status).toBe(200);
     expect((await gateway.ask(head('GET /v2/anonymous/auth'))).status).toBe(200);

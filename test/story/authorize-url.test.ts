@@ -134,7 +134,7 @@ describe('the anonymous endpoints', () => {
     '/v1/x/../anonymous/auth',
     '/v1/anonymous%2fauth',
     '/v1/anonymous/auth;x',
-  ])('are not reached by %s, which has no one meaning', async target => {
+  ])('are not reached by %s, which is ambiguous', async target => {
     const { issuer, gateway } = await front();
     const bytes = redeeming({ code: 'c', redirectUri: 'r:' }).replace('/v1/anonymous/auth', target);
     expectError(await gateway.ask(bytes), 400, 3);
@@ -159,7 +159,7 @@ describe('the anonymous endpoints', () => {
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 
-  test('need no key of the issuer: they work while the gateway is not ready for want of keys', async () => {
+  test('need no key of the issuer: they work while the gateway waits for keys and is not ready', async () => {
     const issuer = await startIssuer();
     issuer.provider.keys = scripts.html(500);
     const { gateway } = await startIdentityGateway({ issuer: issuer.url });

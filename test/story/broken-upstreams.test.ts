@@ -156,7 +156,7 @@ describe('bytes behind a response', () => {
   });
 });
 
-describe('an upstream that is not there', () => {
+describe('an unreachable upstream', () => {
   test('is a 502 for every method, bodies included', async () => {
     const gateway = await startGateway({ upstreamPort: await freePort() });
     const client = await gateway.connect();
@@ -183,7 +183,7 @@ describe('an upstream that asks with 100 for a body that is on its way', () => {
     ['chunks', inChunks('POST /a', ['hello'])],
     ['a length', withBody('POST /a', 'hello')],
     ['no body at all', head('GET /a')],
-  ])('gets it, and the client hears nothing of that: %s', async (_, bytes) => {
+  ])('gets it, and the client is not told: %s', async (_, bytes) => {
     const { client } = await front(asking);
     expect(await client.ask(bytes)).toMatchObject({ status: 200, interim: [] });
     expect(await client.ask(bytes)).toMatchObject({ status: 200, interim: [] });

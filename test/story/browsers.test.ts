@@ -60,7 +60,7 @@ describe('a preflight', () => {
     expect((await askOnce(front, 'GET /things/1', front.issuer.bearer())).status).toBe(200);
   });
 
-  test('of another origin gets no leave', async () => {
+  test('of another origin is not allowed', async () => {
     const front = await start();
     const response = await askOnce(
       front,
@@ -73,7 +73,7 @@ describe('a preflight', () => {
   });
 
   test.each(['FOO', 'put', 'PUT<', 'TRACE', 'CONNECT', 'DELETE'])(
-    'for a method that its route does not serve gets no leave: %s',
+    'for a method that its route does not serve is not allowed: %s',
     async method => {
       const upstream = await startUpstream();
       const routes = [
@@ -129,7 +129,7 @@ describe('a preflight', () => {
   });
 });
 
-describe('an OPTIONS that is no preflight', () => {
+describe('an OPTIONS that is not a preflight', () => {
   const upload = { path: '/upload', methods: ['POST'], authentication: 'none' };
 
   test.each([
@@ -152,7 +152,7 @@ describe('an OPTIONS that is no preflight', () => {
     expect(front.upstream.requests.map(request => request.method)).toEqual(['OPTIONS', 'OPTIONS']);
   });
 
-  test('is found nowhere where no route takes OPTIONS, whatever it asks for', async () => {
+  test('gets 404 if no route takes OPTIONS, whatever it asks for', async () => {
     const upstream = await startUpstream();
     const routes = [{ ...upload, upstream: 'api' }];
     const gateway = await startGateway({ upstreamPort: upstream.port, config: { cors, routes } });
@@ -227,7 +227,7 @@ describe('a preflight for a route that leaves them to its service', () => {
     expect((await askOnce(front, 'GET /things/1', bearer)).status).toBe(200);
   });
 
-  test('is no sign that a webhook has gone', async () => {
+  test('does not suggest that a webhook was deleted', async () => {
     const webhook = {
       path: '/hooks/{id}',
       methods: ['POST'],

@@ -43,7 +43,7 @@ describe('a bucket with a main parameter', () => {
     expect((await askOnce(front, `GET ${path}`, bearer)).status).toBe(429);
   });
 
-  test('refuses a value that is no UTF-8', async () => {
+  test('refuses a value that is not UTF-8', async () => {
     const front = await startLimited(limits);
     const response = await askOnce(front, 'GET /channels/%C3%28/messages', front.issuer.bearer());
     expect(response.status).toBe(400);

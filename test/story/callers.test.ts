@@ -62,7 +62,7 @@ describe('an upstream learns who calls from the gateway alone', () => {
     }
   });
 
-  test('also where the client claims it behind the body', async () => {
+  test('even if the client claims it in a trailer', async () => {
     const { issuer, gateway, upstream } = await front();
     const trailing = inChunks('POST /things', ['x'], issuer.bearer()).replace(
       /\r\n\r\n$/,
@@ -121,7 +121,7 @@ describe('an upstream learns who calls from the gateway alone', () => {
 });
 
 describe('the token itself', () => {
-  test('goes no further where the upstream is not to have it', async () => {
+  test('is not forwarded if the upstream must not have it', async () => {
     const { issuer, gateway, upstream } = await front({ api: { authorization: 'remove' } });
     for (const target of ['/things', '/optional', '/none']) {
       expect((await gateway.ask(head(`GET ${target}`, issuer.bearer()))).status).toBe(200);
@@ -150,7 +150,7 @@ describe('the token itself', () => {
   );
 
   test.each(['Basic bWFya2VyLXVzZXI6cHc=', 'bearer  marker-of-another-kind', 'Digest a="b", c=d', ''])(
-    'is nobody’s business where the route says so: %j passes as it came',
+    'passes unchanged on a route without authentication: %j',
     async value => {
       const { gateway, upstream } = await front();
       secret(value);

@@ -220,7 +220,7 @@ describe('the configuration that a command reads', () => {
 });
 
 describe('weir check', () => {
-  it('passes a sound file', async () => {
+  it('passes a valid file', async () => {
     const file = await configOf(SOUND);
     expect(await weir(['check', '--config', file])).toEqual({
       code: 0,
@@ -267,7 +267,7 @@ describe('weir check', () => {
     });
   });
 
-  it('fails on a file that is not there', async () => {
+  it('fails on a missing file', async () => {
     expect(await weir(['check', '--config', '/nowhere/gateway.yaml'])).toEqual({
       code: 1,
       out: '/nowhere/gateway.yaml: no such file (/nowhere/gateway.yaml)\n/nowhere/gateway.yaml: 1 error\n',
@@ -405,7 +405,7 @@ describe('weir explain', () => {
     );
   });
 
-  it('shows the canonical path where it is another than the one sent', async () => {
+  it('shows the canonical path if it differs from the one sent', async () => {
     const { code, facts } = await explain('GET', '/v1/%75sers/%c3%bc');
     expect(code).toBe(0);
     expect(facts[0]).toBe('canonical path: /v1/users/%C3%BC, used for routing and sent upstream');
@@ -514,7 +514,7 @@ describe('weir explain, of callers', () => {
     return { code, facts: lines.slice(2, -1).map(line => line.trim().replaceAll(/ {2,}/g, ': ')) };
   }
 
-  it('says who may use a route, and what the upstream hears of them', async () => {
+  it('says who may use a route, and what the upstream learns about them', async () => {
     const { facts } = await explain('GET', '/v1/things');
     expect(facts.slice(0, 9)).toEqual([
       'route: /v1/** (config/gateway.yaml)',
@@ -534,7 +534,7 @@ describe('weir explain, of callers', () => {
     expect(facts[1]).toBe('upstream: search, http://127.0.0.1:3001, h2');
   });
 
-  it('says what becomes of a gRPC call', async () => {
+  it('says how a gRPC call is treated', async () => {
     const { code, facts } = await explain('GRPC', 'service.v1.Interactions/Create');
     expect(code).toBe(0);
     expect(facts).toContain('route: GRPC service.v1.Interactions/* (config/gateway.yaml)');
@@ -562,7 +562,7 @@ describe('weir explain, of callers', () => {
     expect(facts.join()).not.toContain('identity headers');
   });
 
-  it('says what becomes of the token where one is optional, and when it expires', async () => {
+  it('says how an optional token is treated, and when it expires', async () => {
     const file = await configOf(`${IDENTITY}
 upstreams: { api: { url: "http://api:3000" } }
 routes: [{ path: /**, upstream: api, authentication: optional, close_at_expiry: true }]

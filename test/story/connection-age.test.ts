@@ -24,7 +24,7 @@ async function front() {
   return { gateway, finish: told.resolve };
 }
 
-test('a connection of HTTP/1.1 that is old serves one more request, whose response says that it is the last', async () => {
+test('an old HTTP/1.1 connection serves one more request, whose response announces the close', async () => {
   const { gateway } = await front();
   const client = await gateway.connect();
   expect(header(await client.ask(head('GET /a')), 'connection')).toBe('keep-alive');
@@ -35,7 +35,7 @@ test('a connection of HTTP/1.1 that is old serves one more request, whose respon
   expect(await client.ended()).toBe('close');
 });
 
-test('a connection of HTTP/2 that is old is told to go, and its requests in flight are finished', async () => {
+test('an old HTTP/2 connection gets a GOAWAY, and its requests in flight finish', async () => {
   const { gateway, finish } = await front();
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, request('/slow')));

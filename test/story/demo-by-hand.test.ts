@@ -80,7 +80,7 @@ describe('the pages of the demo’s provider', () => {
     expect(await browser.nameFor(alice.code)).toBe('alice');
   });
 
-  test('let a second person sign in where the first still is', async () => {
+  test('let a second person sign in while the first is signed in', async () => {
     const { demo: running } = await demo();
     const browser = new Browser(running);
     const url = await browser.authorizeUrl();
@@ -89,7 +89,7 @@ describe('the pages of the demo’s provider', () => {
     expect(await browser.nameFor(bob.code)).toBe('bob');
   });
 
-  test('show no code if there is none', async () => {
+  test('show no code without a sign-in', async () => {
     const { demo: running } = await demo();
     const response = await fetch(`http://127.0.0.1:${running.ports.provider}/callback?error=access_denied`);
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('access_denied')]);

@@ -32,7 +32,7 @@ async function demo(): Promise<Demo> {
   return running;
 }
 
-it('the walk shows every request with what came of it, and ends well', async () => {
+it('the walk shows every request with its response, and succeeds', async () => {
   const { ports } = await demo();
   const { exitCode, output, errors } = await walk('--port', `${ports.gateway}`);
   expect(errors).toBe('');
@@ -53,20 +53,20 @@ it('the walk shows no token and no code whole', async () => {
   expect(output).not.toMatch(/[\w-]{40}/);
 });
 
-it('the walk brings its own demo where none runs', async () => {
+it('the walk starts its own demo if none runs', async () => {
   const { exitCode, output } = await walk();
   expect(exitCode).toBe(0);
   expect(output).toContain('Every response was as expected.');
 });
 
-it('the walk says so where none runs at the port that was named', async () => {
+it('the walk reports that no demo runs at the given port', async () => {
   const port = await freePort();
   const { exitCode, errors } = await walk('--port', `${port}`);
   expect(exitCode).toBe(1);
   expect(errors).toContain(`there is no demo at http://127.0.0.1:${port}`);
 });
 
-it('the walk ends badly where a response is not what it should be', async () => {
+it('the walk fails if a response is not as expected', async () => {
   const { ports } = await demo();
   const lax = await startLaxProxy(ports.gateway);
   const { exitCode, output } = await walk('--port', `${lax}`);

@@ -123,7 +123,7 @@ describe('the demo', () => {
     expect(await paste(/guessed/)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
   });
 
-  it('tells the backend who calls, and passes on nothing forged', async () => {
+  it('tells the backend who is calling, and drops forged fields', async () => {
     const { headers } = JSON.parse(await paste(/\$TOKEN.*echo$/));
     expect(headers).toEqual(
       expect.arrayContaining([
@@ -147,7 +147,7 @@ describe('the demo', () => {
     expect(await paste(/ticks$/)).toContain('data: tick 5 of 5');
   });
 
-  it('responds itself where there is no route and where the path climbs', async () => {
+  it('responds itself if no route matches or the path climbs', async () => {
     expect(await paste(/nowhere$/)).toMatch(/^HTTP\/1.1 404 .*"code":5,/s);
     expect(await paste(/\.\./)).toMatch(/^HTTP\/1.1 400 .*"code":3,/s);
   });
@@ -167,7 +167,7 @@ describe('the demo', () => {
 });
 
 describe('the ports of the demo', () => {
-  it('are others where the usual ones are taken, and it says so', async () => {
+  it('change if the usual ones are taken, and the demo says so', async () => {
     const taken = createServer().listen(8080, '127.0.0.1');
     // Somebody else may have taken it already, which serves as well.
     await Promise.race([once(taken, 'listening'), once(taken, 'error').catch(() => null)]);
@@ -190,7 +190,7 @@ describe('the ports of the demo', () => {
     expect(demo.errors).toBe(`weir demo: port ${port} is taken: choose another one, or leave it out\n`);
   });
 
-  it('are all different, also where one part takes what is usual for another', async () => {
+  it('are all different, even if one part takes the usual port of another', async () => {
     const all = { gateway: null, admin: null, provider: null, backend: null };
     const chosen = await choosePorts({ ...all, backend: await freePort() });
     const usual = chosen.gateway.port;

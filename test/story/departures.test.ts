@@ -30,7 +30,7 @@ async function expectBaseline(gateway: LocalGateway, upstream: CaptureUpstream):
   );
 }
 
-describe('when the client goes, the upstream is let go within moments', () => {
+describe('when the client disconnects, the upstream connection is closed within moments', () => {
   const start = head('POST /a', 'Content-Length: 10');
   test.each([
     ['while the upstream thinks', head('GET /a'), silence],
@@ -90,7 +90,7 @@ async function expectBaselineAfterResume(gateway: LocalGateway, upstream: Captur
   await expectBaseline(gateway, upstream);
 }
 
-test('a client that half-closes behind its request is answered all the same', async () => {
+test('a client that half-closes after its request still gets its response', async () => {
   const { client } = await front(async exchange => {
     await sleep(300);
     await exchange.answer(200, [], 'late');

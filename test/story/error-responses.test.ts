@@ -21,7 +21,7 @@ describe('an error of the gateway is the error object, in one form for all', () 
     ['a large head', 431, 3, 'close', head('GET /a', `X: ${WORD.repeat(10_000)}`)],
     ['too many fields', 431, 3, 'close', head('GET /a', ...Array(500).fill(`X: ${WORD}`))],
     ['no route', 404, 5, undefined, head(`GET /${WORD}`)],
-    ['an upstream that is not there', 502, 14, undefined, head('GET /known', `X: ${WORD}`)],
+    ['an unreachable upstream', 502, 14, undefined, head('GET /known', `X: ${WORD}`)],
   ])('%s: %i, code %i', async (_, status, code, connection, bytes) => {
     const gateway = await startGateway({ upstreamPort: await freePort(), route: { path: '/known' } });
     const client = await gateway.connect();

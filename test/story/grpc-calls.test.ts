@@ -184,7 +184,7 @@ const cancelled = (call: Talk | undefined) =>
   new Promise<void>(resolve => (call?.cancelled === false ? call.once('cancelled', resolve) : resolve()));
 
 describe('a gRPC call that is refused', () => {
-  it('hears UNIMPLEMENTED where there is no route, whatever routes of paths there are', async () => {
+  it('ends with UNIMPLEMENTED without a gRPC route, whatever path routes exist', async () => {
     const gateway = await start(echo, {
       config: {
         upstreams: {
@@ -206,7 +206,7 @@ describe('a gRPC call that is refused', () => {
     expect([status.code, status.details]).toEqual([14, 'The service behind the gateway failed to answer.']);
   });
 
-  it('hears RESOURCE_EXHAUSTED of a spent bucket, with its headers and when to try again', async () => {
+  it('ends with RESOURCE_EXHAUSTED if its bucket is exhausted, with the headers and the time to retry', async () => {
     const limits = await tempText(
       'limits.yaml',
       'global: off\nbuckets: { b: { address: 1/1h } }\nroutes: { GRPC test.v1.Echo/Talk: b }\n',
@@ -252,7 +252,7 @@ describe('a gRPC call that is refused', () => {
     expect(status.metadata.get('via')).toEqual([]);
   });
 
-  it('hears UNAVAILABLE past the calls that its upstream or its caller may have, which are no requests', async () => {
+  it('ends with UNAVAILABLE past the cap on calls of its upstream or caller, which is separate from that on requests', async () => {
     const { talk, calls, next } = silent();
     const caps = { max_grpc_calls: 2, max_grpc_calls_per_caller: '100%' };
     const gateway = await start(talk, { upstream: caps });
@@ -269,7 +269,7 @@ describe('a gRPC call that is refused', () => {
     await expect.poll(async () => (await callOnce(client, '/test.v1.Echo/Unary')).status.code).toBe(0);
   });
 
-  it('hears INVALID_ARGUMENT of a deadline that is none', async () => {
+  it('ends with INVALID_ARGUMENT if its deadline is malformed', async () => {
     const gateway = await start();
     const lines = await postRaw(gateway.port, { 'grpc-timeout': '5 minutes' });
     expect(lines).toMatchObject({ ':status': 200, 'grpc-status': '3' });
@@ -390,7 +390,7 @@ describe('a gRPC call that is given up', () => {
 });
 
 describe('a gRPC call under way', () => {
-  it('ends when its address is restricted, whether its head has gone out or not', async () => {
+  it('ends when its address is restricted, before its head is sent and after', async () => {
     const limits = await tempText('limits.yaml', 'global: off\ninvalid_requests: { limit: 2/1h }\n');
     const talk = (call: Talk) => {
       if (call.metadata.get('x-mark')[0] === 'denied') fail(7, 'no')(call);
@@ -415,7 +415,7 @@ describe('a gRPC call under way', () => {
 });
 
 describe('draining', () => {
-  it('lets a call end that is under way, and takes no further one on its connection', async () => {
+  it('lets calls under way finish, and accepts no further ones on their connection', async () => {
     const gateway = await start();
     const client = grpcClient(gateway.port);
     const call = openCall(client, '/test.v1.Echo/Talk');

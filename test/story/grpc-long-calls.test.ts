@@ -57,7 +57,7 @@ async function front(route: object = {}, caps: object = {}) {
 }
 
 describe('a gRPC call under way', () => {
-  it('ends with UNAUTHENTICATED when its token expires, where its route says so', async () => {
+  it('ends with UNAUTHENTICATED when its token expires, on a route with close_at_expiry', async () => {
     const { calls, open } = await front({ close_at_expiry: true });
     const exp = nowS() + 2;
     const { result } = await open({ exp });
@@ -156,7 +156,7 @@ function closedStreams(side: 'server' | 'client'): Http2Stream[] {
   return streams;
 }
 
-it('a stream that has closed keeps nobody who listened to it, on either side', async () => {
+it('a closed stream keeps no listeners, on either side', async () => {
   const { port } = await startFrameUpstream({
     stream: (peer, id) =>
       peer.send(responseHeaders(id, { ':status': '200', 'grpc-status': '0' }, FLAG.endStream)),

@@ -183,7 +183,7 @@ describe('a request that asks for something else than a resource', () => {
   });
 
   test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND', 'MKCOL', 'M-SEARCH'])(
-    'is another thing than an unusual method, which passes: %s',
+    'differs from an unusual method, which passes: %s',
     async method => {
       const upstream = await startUpstream();
       const gateway = await startGateway({ upstreamPort: upstream.port });

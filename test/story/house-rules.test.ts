@@ -54,7 +54,7 @@ describe('the unit tests', () => {
 });
 
 describe('the floors', () => {
-  it('let a lawful tree pass', async () => {
+  it('let a valid tree pass', async () => {
     expect(await brokenFloors({})).toEqual([]);
   });
 
@@ -117,7 +117,7 @@ describe('the floors', () => {
 });
 
 describe('the linter', () => {
-  it('lets a lawful tree pass', async () => {
+  it('lets a valid tree pass', async () => {
     expect(await brokenLines({})).toEqual([]);
   });
 

@@ -15,7 +15,7 @@ function request(methodAndTarget: string, ...lines: string[]): string {
   return `${[`${methodAndTarget} HTTP/1.0`, 'Host: gateway.test', ...lines].join('\r\n')}\r\n\r\n`;
 }
 
-test('a request of HTTP/1.0 goes upstream as HTTP/1.1 and its connection is closed behind the response', async () => {
+test('an HTTP/1.0 request goes upstream as HTTP/1.1, and its connection closes after the response', async () => {
   const { upstream, client } = await front();
   const response = await client.ask(request('GET /a'));
   expect(response).toMatchObject({ status: 200, complete: true });

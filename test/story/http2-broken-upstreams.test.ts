@@ -31,7 +31,7 @@ const INTERNAL_ERROR = 2;
 const REFUSED_STREAM = 7;
 
 describe('a response over HTTP/2', () => {
-  test('that is sound is passed on', async () => {
+  test('that is valid is passed on', async () => {
     const sink = await responseOf(id => [
       headers(id, { ':status': '103', link: '</a>' }),
       headers(id, { ':status': '200', 'x-one': '1' }),

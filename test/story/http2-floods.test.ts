@@ -298,7 +298,7 @@ test.each([
   await waitFor('the connection closes', () => client.closed);
 });
 
-test('an idle connection is told to go after keep_alive, and closed', async () => {
+test('an idle connection gets a GOAWAY after keep_alive, and is closed', async () => {
   const { gateway } = await start({ timeouts: { keep_alive: '1s' } });
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, request('/')));

@@ -59,7 +59,7 @@ test('requests of one connection that go out together draw exactly what there is
   expect(statuses.filter(status => status === 429)).toHaveLength(40);
 });
 
-test('a request without a token hears 401, and each of a connection that goes on is restricted', async () => {
+test('requests without a token get 401 until their address is restricted', async () => {
   const limits = { global: GLOBAL, invalid_requests: { limit: '4/60s', restrict_for: '60s' } };
   const front = await startLimited(limits, { config });
   const session = connectHttp2(front.gateway);

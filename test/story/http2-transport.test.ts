@@ -149,7 +149,7 @@ describe('connections over HTTP/2', () => {
     await waitFor('the old one is gone', () => upstream.sessions[0]?.closed === true);
   });
 
-  test('end behind the last response when they are closed', async () => {
+  test('end after the last response when they are closed', async () => {
     const held: H2Request[] = [];
     const { pool } = await front(request => held.push(request));
     const slow = ask(pool);

@@ -251,7 +251,7 @@ test('trailers that mean something to HTTP/1.1 alone are left out', async () => 
   expect({ rstCode, body: body.toString() }).toEqual({ rstCode: 0, body: 'ok' });
 });
 
-test.each([600, 999])('a status that HTTP does not have is no response over HTTP/2: %i', async status => {
+test.each([600, 999])('a status that HTTP does not have is not a response over HTTP/2: %i', async status => {
   const { gateway } = await start(exchange => exchange.answer(status));
   const session = connectHttp2(gateway);
   const { rstCode } = await ask(session, { ':path': '/' });

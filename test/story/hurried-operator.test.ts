@@ -430,7 +430,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
   });
 });
 
-describe('an operator in a hurry who has another file in its place', () => {
+describe('an operator who put a file of another kind in its place', () => {
   const TEXT = 'gateway.yaml:1:1: expected a map of keys, found text';
 
   it.each<[string, Content, string]>([

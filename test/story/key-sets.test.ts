@@ -119,7 +119,7 @@ describe('an issuer that sends', () => {
     },
   );
 
-  test('its keys from another place, by a redirect, is not followed there', async () => {
+  test('its keys behind a redirect is not followed there', async () => {
     const issuer = await startIssuer();
     const other = await startScriptedProvider();
     onTestFinished(() => other.close());
@@ -250,51 +250,48 @@ describe('an issuer that is away at the start', () => {
     ['with its keys', { keys: scripts.html(503) }],
     ['with a key endpoint that hangs', { keys: scripts.hang }],
     ['with a document that hangs', { discovery: scripts.hang }],
-  ])(
-    '(%s) keeps the gateway from being ready, and nobody is told that a good token is bad',
-    async (how, broken) => {
-      const issuer = await startIssuer();
-      const { discovery, keys } = issuer.provider;
-      if (how === 'wholly') await issuer.provider.close();
-      else Object.assign(issuer.provider, broken);
-      const { gateway, upstream } = await startIdentityGateway({
-        issuer: issuer.url,
-        routes: [
-          { path: '/optional', authentication: 'optional' },
-          { path: '/open', authentication: 'none' },
-        ],
-        // Waiting for keys does not count as a failure of the client.
-        limits: { failed_verifications: '1/1m' },
-        ...QUICK,
-      });
-      for (let round = 0; round < 3; round += 1) {
-        const paths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? '/things' : '/optional'));
-        const responses = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
-        for (const response of responses) expectUndecided(response);
-      }
-      expect(upstream.requests).toEqual([]);
-      expect(await gateway.admin('/readyz')).toMatchObject({
-        status: 503,
-        text: "waiting for the issuer's keys\n",
-      });
-      expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
-      // What needs no key is decided.
-      expectUnauthenticated(await gateway.ask(head('GET /things')));
-      expectInvalidToken(await gateway.ask(get('Authorization: Bearer none')));
-      expectInvalidToken(await gateway.ask(get(issuer.bearer({ exp: 1 }))));
-      expect((await gateway.ask(head('GET /optional'))).status).toBe(200);
-      expect((await gateway.ask(get(issuer.bearer(), '/open'))).status).toBe(200);
+  ])('(%s) keeps the gateway from being ready, and no valid token is called invalid', async (how, broken) => {
+    const issuer = await startIssuer();
+    const { discovery, keys } = issuer.provider;
+    if (how === 'wholly') await issuer.provider.close();
+    else Object.assign(issuer.provider, broken);
+    const { gateway, upstream } = await startIdentityGateway({
+      issuer: issuer.url,
+      routes: [
+        { path: '/optional', authentication: 'optional' },
+        { path: '/open', authentication: 'none' },
+      ],
+      // Waiting for keys does not count as a failure of the client.
+      limits: { failed_verifications: '1/1m' },
+      ...QUICK,
+    });
+    for (let round = 0; round < 3; round += 1) {
+      const paths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? '/things' : '/optional'));
+      const responses = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
+      for (const response of responses) expectUndecided(response);
+    }
+    expect(upstream.requests).toEqual([]);
+    expect(await gateway.admin('/readyz')).toMatchObject({
+      status: 503,
+      text: "waiting for the issuer's keys\n",
+    });
+    expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
+    // What needs no key is decided.
+    expectUnauthenticated(await gateway.ask(head('GET /things')));
+    expectInvalidToken(await gateway.ask(get('Authorization: Bearer none')));
+    expectInvalidToken(await gateway.ask(get(issuer.bearer({ exp: 1 }))));
+    expect((await gateway.ask(head('GET /optional'))).status).toBe(200);
+    expect((await gateway.ask(get(issuer.bearer(), '/open'))).status).toBe(200);
 
-      Object.assign(issuer.provider, { discovery, keys });
-      if (how === 'wholly') {
-        const again = await startScriptedProvider({ port: issuer.provider.port });
-        onTestFinished(() => again.close());
-        again.keys = keys;
-      }
-      await gateway.ready();
-      expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-    },
-  );
+    Object.assign(issuer.provider, { discovery, keys });
+    if (how === 'wholly') {
+      const again = await startScriptedProvider({ port: issuer.provider.port });
+      onTestFinished(() => again.close());
+      again.keys = keys;
+    }
+    await gateway.ready();
+    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
+  });
 });
 
 describe('an issuer that goes away later', () => {
@@ -475,7 +472,7 @@ describe('a token of an unknown key', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('that waits for a hanging issuer holds up nobody else', async () => {
+  test('that waits for a hanging issuer does not delay others', async () => {
     const { issuer, gateway } = await front({ tokens: QUICK.tokens, provider: { timeout: '5s' } });
     const { waiting } = await fetchBegins(issuer, gateway);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);

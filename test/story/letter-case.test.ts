@@ -24,7 +24,7 @@ describe('a path with a letter whose other case is an ASCII one', () => {
     ['/%e2%84%aaEYS/1', '/keys/**'],
     ['/%C5%BFtats/1', '/stats/**'],
     ['/%EF%BD%8Beys/1', '/keys/**'],
-  ])('is another path: %s is none of %s', async (target, path) => {
+  ])('is another path: %s differs from %s', async (target, path) => {
     const upstream = await startUpstream();
     const routes = [{ path, upstream: 'api', authentication: 'none' }];
     const gateway = await startGateway({ upstreamPort: upstream.port, config: { routes } });
@@ -68,7 +68,7 @@ describe('a word of the wire with a letter whose other case is an ASCII one', ()
     expect(values(upstream.requests[0]?.fields ?? [], 'cookie')).toEqual(['a=b']);
   });
 
-  test('is no scheme of a token', async () => {
+  test('is not a token scheme', async () => {
     const front = await startLimited({}, { tokens: { schemes: ['Bearer', 'Token', 'Ask'] } });
     const token = front.issuer.bearer().replace('Authorization: Bearer ', '');
     const statusOf = async (scheme: string) =>

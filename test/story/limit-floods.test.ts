@@ -123,7 +123,7 @@ describe('the address of a client behind trusted proxies', () => {
     return (await askOnce(front, 'GET /open/a', ...lines)).status === 429;
   }
 
-  test('is the right-most that is not trusted, whatever stands before it', async () => {
+  test('is the rightmost that is not trusted, whatever comes before it', async () => {
     const front = await startLimited(limits, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'] } });
     expect(await isKnown(front, from('198.51.100.7'))).toBe(false);
     expect(await isKnown(front, from('1.2.3.4, 198.51.100.7'))).toBe(true);

@@ -201,7 +201,7 @@ describe('the global limit', () => {
     expect(rateOf(admitted).remaining).toBe(2);
   });
 
-  test('leaves a route alone that says so', async () => {
+  test('does not apply to a route that is exempt', async () => {
     const front = await startLimited(tight, {
       routes: [{ path: '/free/**', global_limit: 'exempt' }],
     });

@@ -7,7 +7,7 @@ import { startUpstream } from '../support/wire/index.ts';
 
 const REFUSED = head('POST /a', 'Content-Length: 099999');
 
-test('requests behind one that was refused are not even read, however many come', async () => {
+test('requests pipelined after a refused one are not even read, however many arrive', async () => {
   const upstream = await startUpstream();
   const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
   const client = await gateway.connect();
@@ -26,7 +26,7 @@ test('requests behind one that was refused are not even read, however many come'
   expect(upstream.requests.map(request => request.target)).toEqual(['/b']);
 });
 
-test('a client that never stops sending behind its refusal is cut off all the same', async () => {
+test('a client that keeps sending after its refusal is still cut off', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   const client = await gateway.connect();

@@ -4,7 +4,7 @@ import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-test('no metric series comes of what clients or upstreams make up', async () => {
+test('no metric series is created by what clients or upstreams make up', async () => {
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
     await exchange.answer(Number(exchange.request.target.split('=')[1] ?? 200), [], 'ok');

@@ -63,7 +63,7 @@ describe('OPTIONS *', () => {
     expect(upstream.onlyRequest.target).toBe('/a');
   });
 
-  test('is no preflight, and one for another host is refused', async () => {
+  test('is not a preflight, and one for another host is refused', async () => {
     const upstream = await startUpstream();
     const config = { cors: { origins: ['https://app.example'] } };
     const gateway = await startGateway({ upstreamPort: upstream.port, config });
@@ -149,7 +149,7 @@ describe('Max-Forwards on OPTIONS', () => {
   });
 
   test.each([['x'], ['-1'], [''], ['1', '0'], ['0', '0'], ['1, 0']])(
-    'that is no single number is refused: %j',
+    'that is not a single number is refused: %j',
     async (...sent) => {
       const { gateway, upstream } = await front();
       const client = await gateway.connect();

@@ -71,7 +71,7 @@ describe('a path with a semicolon', () => {
   test.each([
     ['/a;x=1/b', '/a;x=1/b'],
     ['/a%3bx', '/a%3Bx'],
-  ])('passes where the route says so: %s', async (target, canonical) => {
+  ])('passes on a route that allows it: %s', async (target, canonical) => {
     const { client, targets } = await ask(target, { route: { semicolons: 'pass' } });
     expect((await client.answer()).status).toBe(200);
     expect(targets()).toEqual([canonical]);

@@ -58,7 +58,7 @@ test('between requests that were sent in one go, others have their turn', async 
   expect(turns).toBeGreaterThanOrEqual(200);
 });
 
-test('nothing is served behind a request that closes the connection', async () => {
+test('nothing is served after a request that closes the connection', async () => {
   const { upstream, client } = await front();
   await client.send(head('GET /1', 'Connection: close') + head('GET /2'));
   expect(header(await client.answer(), 'connection')).toBe('close');
@@ -67,7 +67,7 @@ test('nothing is served behind a request that closes the connection', async () =
   expect(upstream.onlyRequest.target).toBe('/1');
 });
 
-test('a request behind a refused one is served, where the refusal leaves no doubt about the bytes', async () => {
+test('a request after a refused one is served if its first byte is certain', async () => {
   const { upstream, client } = await front(echo, '/known');
   await client.send(head('GET /unknown') + head('GET /known'));
   expect((await client.answer()).status).toBe(404);
@@ -75,7 +75,7 @@ test('a request behind a refused one is served, where the refusal leaves no doub
   expect(upstream.onlyRequest.target).toBe('/known');
 });
 
-test('bytes that are no request are answered 400 behind the response to the request before them', async () => {
+test('bytes that are not a request get 400, after the response to the request before them', async () => {
   const { client } = await front(echo);
   await client.send(`${head('GET /1')}nonsense\r\n\r\n`);
   expect((await client.answer()).body.toString()).toBe('/1');
@@ -83,7 +83,7 @@ test('bytes that are no request are answered 400 behind the response to the requ
   expect(await client.ended()).toBe('close');
 });
 
-test('nothing is served behind a request of another version, which is answered in its turn', async () => {
+test('nothing is served after a request of another version, which is answered in order', async () => {
   const { upstream, client } = await front(echo);
   const other = 'GET /2 HTTP/2.0\r\nHost: gateway.test\r\nConnection: keep-alive\r\n\r\n';
   await client.send(head('GET /1') + other + head('GET /3'));
@@ -94,7 +94,7 @@ test('nothing is served behind a request of another version, which is answered i
   expect(upstream.onlyRequest.target).toBe('/1');
 });
 
-test('an empty line between two requests is no harm', async () => {
+test('an empty line between two requests is ignored', async () => {
   const { upstream, client } = await front(echo);
   await client.send(`${head('GET /1')}\r\n${head('GET /2')}`);
   expect((await client.answer()).body.toString()).toBe('/1');
@@ -102,7 +102,7 @@ test('an empty line between two requests is no harm', async () => {
   expect(upstream.requests).toHaveLength(2);
 });
 
-test('a client that closes its side behind its last request still gets every response', async () => {
+test('a client that closes its side after its last request still gets every response', async () => {
   const { client } = await front(echo);
   await client.send(head('GET /1') + head('GET /2'));
   client.endSending();

@@ -87,7 +87,7 @@ describe('a provider that', () => {
     expect(issuer.provider.tokenRequests).toHaveLength(1);
   });
 
-  test('has gone is not asked, and the code is good when it is back', async () => {
+  test('is unreachable is not asked, and the code is still valid when it is back', async () => {
     const { issuer, gateway } = await front();
     await issuer.provider.close();
     expectFailed(await gateway.ask(redeeming(BODY)), 503, RpcCode.unavailable);
@@ -156,7 +156,7 @@ describe('a provider that', () => {
   });
 });
 
-test('requests that are pipelined behind an exchange wait for it and are answered in their order', async () => {
+test('requests that are pipelined during an exchange wait for it and are answered in order', async () => {
   const { issuer, gateway } = await front();
   const client = await gateway.connect();
   void client.send(

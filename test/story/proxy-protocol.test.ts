@@ -159,7 +159,7 @@ async function expectRelayed(gateway: LocalGateway, upstream: CaptureUpstream, p
   await expect.poll(() => lastClient(gateway)).toBe('127.0.0.42');
 }
 
-describe('a connection that is not relayed is its peer', () => {
+describe('a connection that is not relayed has its peer as client', () => {
   test.each([
     ['LOCAL of version 2', LOCAL_V2],
     ['UNKNOWN of version 1', v1('UNKNOWN')],
@@ -218,7 +218,7 @@ describe('a connection is closed without a word', () => {
     expect(await faults(gateway)).toEqual({ '{reason="broken"}': 1 });
   });
 
-  test('of a peer that is no trusted proxy, before it sends a byte', async () => {
+  test('from a peer that is not a trusted proxy, before it sends a byte', async () => {
     const { gateway } = await front();
     const client = await gateway.connect({ localAddress: '127.0.0.2' });
     await expectSilence(client);
@@ -233,7 +233,7 @@ describe('a connection is closed without a word', () => {
     expect(await faults(gateway)).toEqual({ '{reason="late"}': 1 });
   });
 
-  test('and a check that opens and closes it is no fault', async () => {
+  test('and a health check that only opens and closes it is not counted', async () => {
     const { gateway } = await front();
     const client = await gateway.connect();
     client.endSending();

@@ -21,7 +21,7 @@ async function startRedirect({ port = 443, config = {} } = {}) {
 
 const get = (target: string, host: string) => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 
-test('a request over http is sent to https, to the same host, path and query', async () => {
+test('a request over http is redirected to https, with the same host, path and query', async () => {
   const { ask, upstream } = await startRedirect();
   const response = await ask(get('/a/b?c=%20d', 'localhost:8080'));
   expect(response).toMatchObject({ status: 308, bodyBytes: 0 });
@@ -44,7 +44,7 @@ test('a body is not waited for, and the method does not matter', async () => {
 });
 
 test.each(['other.test', 'wild.test', 'a.b.wild.test', '127.0.0.1', '[::1]:80'])(
-  'nobody is sent to a host that no certificate is for: %s',
+  'no redirect names a host that no certificate covers: %s',
   async host => {
     const { ask } = await startRedirect();
     const response = await ask(get('/a', host));

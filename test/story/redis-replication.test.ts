@@ -79,7 +79,7 @@ describe('what two gateways see of one offender is added up', () => {
     for (const front of fronts) expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
   });
 
-  test('calls of a webhook that is gone', async () => {
+  test('calls of a deleted webhook', async () => {
     const limits = { ...everything, webhook_not_found: { limit: '4/60s', restrict_for: '60s' } };
     const settings = {
       upstream: (exchange =>
@@ -216,7 +216,7 @@ async function commandCalls(): Promise<number> {
 }
 
 test.each([9e15, 1e17, 2 ** 63, 1e308])(
-  'a token that lives for ever (exp %d) does not keep gateways from telling each other',
+  'a token that never expires (exp %d) does not keep gateways from informing each other',
   async exp => {
     const gateways = [await startReplica(everything), await startReplica(everything)];
     const [one, two] = gateways;

@@ -17,7 +17,7 @@ async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
 }
 
 describe('why a token is refused', () => {
-  test('stands in the access log and not in the response', async () => {
+  test('is in the access log and not in the response', async () => {
     const { issuer, gateway } = await front();
     const response = await gateway.ask(get('/things', issuer.bearer({ exp: nowS() - 60 })));
     expectInvalidToken(response);
@@ -25,13 +25,13 @@ describe('why a token is refused', () => {
     expect(accessLines(gateway)).toMatchObject([{ status: 401, route: '/**', tokenRefused: 'expired' }]);
   });
 
-  test('stands there too where the route serves a client without a token', async () => {
+  test('is there even if the route serves clients without a token', async () => {
     const { issuer, gateway } = await front();
     expect((await gateway.ask(get('/optional', issuer.bearer({ aud: 'other' })))).status).toBe(200);
     expect(accessLines(gateway)).toMatchObject([{ status: 200, class: 'address', tokenRefused: 'audience' }]);
   });
 
-  test('is not said of a request without a token, with a good one, or where none is looked at', async () => {
+  test('is absent for a request without a token, with a valid one, or on a route that checks none', async () => {
     const { issuer, gateway } = await front();
     expectUnauthenticated(await gateway.ask(get('/things')));
     await gateway.ask(get('/things', issuer.bearer()));

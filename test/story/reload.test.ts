@@ -144,7 +144,7 @@ describe('a bad file', () => {
     expect(Math.abs(at - Date.now() / 1_000)).toBeLessThan(60);
   });
 
-  it('may be missing, and is good again when it comes back', async () => {
+  it('may be missing, and works again when it is back', async () => {
     const front = await limited({ user: '5/1m' });
     const path = await limitsFile(front.gateway);
     const text = await readFile(path, 'utf8');

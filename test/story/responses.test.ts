@@ -302,7 +302,7 @@ describe('before and behind the body', () => {
     expect(await client.ask(head('GET /a'))).toMatchObject({ complete: true, trailers: ['X-Sum', 'a'] });
   });
 
-  test('trailers that would change the message or speak for the gateway stay behind', async () => {
+  test('trailers that would change the message or speak for the gateway are dropped', async () => {
     const trailers =
       'Connection: close\r\nSet-Cookie: a=1\r\nX_Request_Id: theirs\r\nX-RateLimit-Limit: 1\r\nX-Sum: a\r\n';
     const { client } = await front(

@@ -99,7 +99,7 @@ describe('an address that sends too many invalid requests', () => {
     ]);
   });
 
-  test('is not restricted for longer by what it sends meanwhile', async () => {
+  test('is not restricted for longer by what it sends during the restriction', async () => {
     const front = await startLimited(limits);
     await askTimes(front, 5, 'GET /a');
     const first = Number(refusalOf(await askOnce(front, 'GET /a'))['retry_after']);

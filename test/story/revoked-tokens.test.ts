@@ -180,7 +180,7 @@ describe('a response that outlives its token', () => {
     { path: '/optional-until-expiry', close_at_expiry: true, authentication: 'optional' },
   ];
 
-  test('is cut off where the route says so, and continues elsewhere', async () => {
+  test('is cut off on a route with close_at_expiry, and continues elsewhere', async () => {
     const { issuer, gateway, upstream } = await front({
       routes,
       tokens: { leeway: '0s' },

@@ -34,7 +34,7 @@ describe.each(['http/1.1', 'h2'] as const)("a browser's EventSource over %s", ve
     }
   });
 
-  test('reconnects behind the last event that it got', async () => {
+  test('resumes after the last event that it got', async () => {
     const { page, streams } = await startListening(version);
     const first = await streams.next();
     await first.send('retry: 1\nid: 41\ndata: before\n\n');

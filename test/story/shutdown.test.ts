@@ -40,7 +40,7 @@ describe('on SIGTERM', () => {
     expect(await gateway.exit).toBe(0);
   });
 
-  test('during the delay clients are asked one by one to connect anew, and find the gateway still listening', async () => {
+  test('during the delay clients are asked one by one to reconnect, and the gateway still listens', async () => {
     const { gateway } = await front({ delay: '10s', drain: '5s' });
     const clients = await Promise.all(Array.from({ length: 40 }, () => gateway.connect()));
     const stay = async () => {
@@ -98,7 +98,7 @@ describe('on SIGTERM', () => {
     expect(await gateway.exit).toBe(0);
   });
 
-  test('a connection that was idle for long is kept for a moment all the same', async () => {
+  test('even a connection that was idle for long is kept for a moment', async () => {
     const { gateway } = await front({ delay: '0s', drain: '20s' });
     const client = await gateway.connect();
     expect((await client.ask(head('GET /a'))).status).toBe(200);

@@ -253,7 +253,7 @@ describe('a body that is too much', () => {
     },
   );
 
-  test('(slow) is a 408 when it stands still, and the provider is not asked', async () => {
+  test('(slow) gets 408 when it stalls, and the provider is not asked', async () => {
     const { issuer, gateway } = await front({ config: { timeouts: { client_body: '300ms' } } });
     const client = await gateway.connect();
     await client.send(redeeming(raw(`{${good}}`)).slice(0, -1));

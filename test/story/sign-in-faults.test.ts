@@ -107,7 +107,7 @@ describe('a provider that', () => {
     expect(await room.redeem(REQUEST)).toMatchObject({ status: 400 });
   });
 
-  test('has gone leaves the code unused, and the response says so', async () => {
+  test('is unreachable leaves the code unused, and the response says so', async () => {
     const { fake, room } = await scripted();
     await fake.close();
     const response = await room.redeem(REQUEST);

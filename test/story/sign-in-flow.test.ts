@@ -90,7 +90,7 @@ describe('with a provider like Keycloak', () => {
     expect(Date.parse(header(response, 'date') ?? '')).not.toBeNaN();
   });
 
-  test('a code is good once', async () => {
+  test('a code can be redeemed once', async () => {
     const { gateway, redirectUri } = await keycloakLike();
     const code = await codeFor(gateway, redirectUri);
     tokensIn(await redeem(gateway, code, redirectUri));

@@ -104,7 +104,7 @@ test('a token response is kept in no cache', async () => {
   expect(response.fields).toEqual(['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
 });
 
-test('a code is good once', async () => {
+test('a code can be redeemed once', async () => {
   const { room, redirectUri } = await demo();
   const code = await codeOf(room, redirectUri);
   expect(await room.redeem({ code, redirectUri })).toHaveProperty('accessToken');
@@ -130,7 +130,7 @@ test('an expired code is refused', async () => {
 });
 
 test.each(['', '/', '%2F', '?', ' '])(
-  'a redirect uri with %j added is another redirect uri, and the right one is good afterwards',
+  'a redirect uri with %j added is rejected, and the right one still works afterwards',
   async addition => {
     const { room, redirectUri } = await demo();
     const code = await codeOf(room, redirectUri);

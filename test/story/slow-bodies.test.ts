@@ -26,7 +26,7 @@ async function trickle(client: RawClient, bytes: number, seconds: number): Promi
 }
 
 describe('a body that brings less than 240 bytes a second', () => {
-  test('is answered 408 after half a minute, and another request gets its place', async () => {
+  test('gets 408 after half a minute, and frees its place', async () => {
     const { upstream, gateway, client } = await front({ api: { max_requests: 1 } });
     await client.send(head('POST /a', 'Content-Length: 100000'));
     await waitFor('it is upstream', () => upstream.requests.length === 1);

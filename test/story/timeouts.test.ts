@@ -70,7 +70,7 @@ describe('an upstream that is too slow', () => {
     expect(await client.ask(head('GET /a'))).toMatchObject({ complete: true, bodyBytes: 12 });
   });
 
-  test('is not one whose client is slow with the request: its time begins behind the last byte', async () => {
+  test('does not include one whose client is slow with the request: the time starts after its last byte', async () => {
     const { client } = await front(QUICK);
     const bytes = withBody('POST /a', 'x'.repeat(8));
     const pieces = [bytes.slice(0, -8), ...bytes.slice(-8)];
@@ -121,7 +121,7 @@ describe('a client that is too slow', () => {
     expect((await client.answer()).status).toBe(200);
   });
 
-  test('to read its response is closed, and the upstream is let go', async () => {
+  test('to read its response is closed, and so is the upstream connection', async () => {
     const { upstream, client } = await front(
       { config: { timeouts: { client_read: '1s' } } },
       async exchange => await exchange.answer(200, [], Buffer.alloc(64 * 1024 * 1024)),

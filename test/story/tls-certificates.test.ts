@@ -24,7 +24,7 @@ async function served(gateway: LocalGateway): Promise<string | undefined> {
 
 const newIdentity = () => AUTHORITY.forHosts('localhost', '127.0.0.1');
 
-test('a new certificate is served to new clients, and the connections of before stay', async () => {
+test('a new certificate is served to new clients, and existing connections stay', async () => {
   const { gateway, folder } = await startTlsGateway();
   const before = await gateway.connect({ tls: TRUST });
   await before.ask(GET);
@@ -37,7 +37,7 @@ test('a new certificate is served to new clients, and the connections of before 
   expect((await before.ask(GET)).status).toBe(200);
 });
 
-test('a session of before is resumed behind another certificate', async () => {
+test('an earlier session is resumed after the certificate changed', async () => {
   const { gateway, folder } = await startTlsGateway();
   const before = await gateway.connect({ tls: TRUST });
   await before.ask(GET);
@@ -117,7 +117,7 @@ describe('a certificate that cannot serve', () => {
     expect(status).toContain('key_file: the key does not belong to the certificate');
   });
 
-  test('is no reason not to follow the files once they fit again', async () => {
+  test('does not keep the gateway from following the files once they fit again', async () => {
     const { gateway, folder } = await startTlsGateway();
     const first = await served(gateway);
     const { certificate, key } = newIdentity();
@@ -163,7 +163,7 @@ test('the metric and the status page tell when each certificate expires', async 
   await waitFor('the page names it', async () => (await gateway.admin('/status')).text.includes(day));
 });
 
-test('an expired certificate is served all the same, and warned of', async () => {
+test('an expired certificate is still served, with a warning', async () => {
   const { gateway } = await startTlsGateway({
     identities: [AUTHORITY.forHostsWith({ days: -1 }, 'localhost')],
   });

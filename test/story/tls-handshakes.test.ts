@@ -88,7 +88,7 @@ describe('a handshake', () => {
     await ended(gateway, 'timeout', 2);
   });
 
-  test('that gets a byte now and then is broken off in time all the same', async () => {
+  test('that gets a byte now and then is still aborted in time', async () => {
     const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
     const client = await gateway.connect();
     const drip = setInterval(() => void client.send(Buffer.from([0x16])), 50);
@@ -151,7 +151,7 @@ describe('a handshake', () => {
   });
 });
 
-test('a thousand connections that only begin a handshake hold up nobody', async () => {
+test('a thousand connections that only begin a handshake do not delay others', async () => {
   const { gateway } = await startTlsGateway({
     config: { caps: { tls_handshakes: 50, connections_per_address: 2_000 } },
   });
@@ -189,7 +189,7 @@ describe('certificates of clients', () => {
     return { tls: { ...TRUST, cert: certificate, key } };
   };
 
-  test('are verified, and go upstream as Client-Cert, which nobody else may send', async () => {
+  test('are verified and go upstream as Client-Cert, which clients cannot forge', async () => {
     const { gateway, upstream } = await start();
     const options = certified(AUTHORITY);
     const client = await gateway.connect(options);
@@ -244,7 +244,7 @@ describe('certificates of clients', () => {
     expect(upstream.requests.map(request => header(request, 'Client-Cert'))).toEqual([undefined]);
   });
 
-  test('of one listener are forged by nobody on another, not even by a trusted proxy', async () => {
+  test('of one listener cannot be forged on another, not even by a trusted proxy', async () => {
     const upstream = await startUpstream();
     const { certificate, key } = AUTHORITY.forHosts('localhost');
     const tls = {
@@ -264,7 +264,7 @@ describe('certificates of clients', () => {
     expect(String(upstream.requests[0]?.head).toLowerCase()).not.toContain('client-cert');
   });
 
-  test('of an authority that is trusted no more are refused, a session of before included', async () => {
+  test('of an authority that is no longer trusted are refused, on resumed sessions as well', async () => {
     const { gateway } = await start();
     const options = certified(AUTHORITY);
     const before = await gateway.connect(options);

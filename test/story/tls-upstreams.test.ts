@@ -70,7 +70,7 @@ test('an https upstream is asked by name, and a later connection resumes its ses
   ]);
 });
 
-test('an address is no server name, and has to be in the certificate', async () => {
+test('an address is not sent as server name, and must be in the certificate', async () => {
   const { port, seen } = await startService();
   const { gateway } = await startBefore(port);
   expect((await gateway.ask(GET)).status).toBe(200);
@@ -120,7 +120,7 @@ test('a service that asks for a certificate gets that of the gateway, and the ne
   expect(seen.map(({ client }) => client)).toEqual(['weir-1', 'weir-2']);
 });
 
-test('the time to connect holds for a handshake that stands still', async () => {
+test('the connect timeout covers a stalled handshake', async () => {
   const sockets: Socket[] = [];
   const port = await listening(createTcpServer(socket => void sockets.push(socket)));
   onTestFinished(() => {

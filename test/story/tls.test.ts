@@ -45,7 +45,7 @@ test('a further connection resumes the session of the first, over TLS 1.3 and 1.
   expect(outcomes.get('{listener="http",outcome="resumed"}')).toBe(2);
 });
 
-test('after a day the keys of its tickets are others: an old session is not resumed, a newer one is', async () => {
+test('after a day the ticket keys have changed: an old session is not resumed, a newer one is', async () => {
   let aheadMs = 0;
   const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
   const { gateway } = await startTlsGateway({ clock });
@@ -107,7 +107,7 @@ test('a response that would end with its connection is broken off by a reset', a
   expect(complete).toBe(false);
 });
 
-test('a client that takes nothing is let go of, and one that reads slowly is not', async () => {
+test('a client that reads nothing is disconnected, and one that reads slowly is not', async () => {
   const script: Script = exchange => exchange.answer(200, [], Buffer.alloc(8 << 20, 'x'));
   const { gateway } = await startTlsGateway({ script, config: { timeouts: { client_read: '1s' } } });
   const [idle, slow] = [await gateway.connect({ tls: TRUST }), await gateway.connect({ tls: TRUST })];

@@ -56,7 +56,7 @@ describe('an unlisted proxy', () => {
     expect((await gateway.admin('/status')).text).not.toContain('trusted_proxies');
   });
 
-  test('is named where it stands in front of a listed one', async () => {
+  test('is named if it is in front of a listed one', async () => {
     const gateway = await front({ trusted_proxies: ['127.0.0.1'] });
     await forward(
       gateway,

@@ -30,7 +30,7 @@ test.each([
   expect((await client.ask(head('GET /b'))).status).toBe(200);
 });
 
-test('an upstream that switches all the same makes no tunnel: 502', async () => {
+test('an upstream that switches anyway gets no tunnel: 502', async () => {
   const upstream = await startUpstream(async exchange => {
     await exchange.send(
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
@@ -47,7 +47,7 @@ test('an upstream that switches all the same makes no tunnel: 502', async () => 
   expect(upstream.onlyRequest.bodyBytes).toBe(0);
 });
 
-test('behind a request for an upgrade another protocol is not spoken: 505', async () => {
+test('after an ignored upgrade, bytes of the other protocol get 505', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({ upstreamPort: upstream.port });
   for (const pause of [0, 50]) {

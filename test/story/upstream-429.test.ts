@@ -165,7 +165,7 @@ describe("an upstream's 429 is rewritten whose body does not speak the contract"
     expectRewritten(await ask(front), 'user', 7);
   });
 
-  test('a body that does not come to its end in 2 s: the client waits no longer, and its connection is closed', async () => {
+  test('a body that does not end within 2 s: the client waits no longer, and the upstream connection is closed', async () => {
     const front = await startWith(async exchange => {
       await exchange.send(head429(spoken(), 'Content-Length: 500'));
       for (;;) {
@@ -310,7 +310,7 @@ describe("an upstream's 429 of another kind", () => {
     },
   );
 
-  test('leaves no connection behind on which the upstream is busy when its permit is free again', async () => {
+  test('leaves no connection with a busy upstream when its permit is free again', async () => {
     const front = await startWith(async exchange => {
       await exchange.send(`${head429(foreign, 'Content-Length: 60000')}x`);
     });
@@ -319,7 +319,7 @@ describe("an upstream's 429 of another kind", () => {
     expect(front.upstream.connections.filter(connection => connection.open).length).toBeLessThan(10);
   });
 
-  test('passes as it is where the route says so', async () => {
+  test('passes unchanged on a route that says so', async () => {
     const response = await ask(await refusing(foreign, '<h1>slow down</h1>'), 'GET /passing');
     expect(response.body.toString()).toBe('<h1>slow down</h1>');
     expect(fieldOf(response, 'retry-after')).toBe('2.5');
@@ -327,7 +327,7 @@ describe("an upstream's 429 of another kind", () => {
   });
 });
 
-test("an upstream's 429 that passes as it is keeps no part of the family where some of it does not pass", async () => {
+test("an upstream's 429 that passes unchanged has all fields of the rate-limit family or none", async () => {
   const front = await refusing([...spoken(), 'Connection', 'retry-after, x-ratelimit-scope'], BODY);
   expect(rateFieldsOf(await ask(front, 'GET /passing'))).toEqual([]);
 });

@@ -54,7 +54,7 @@ describe('a connection to the upstream', () => {
     expect(upstream.connections).toHaveLength(2);
   });
 
-  test('closes a second before the upstream would, where that says when', async () => {
+  test('closes a second before the upstream would, if the upstream announces that', async () => {
     const { upstream, client } = await front(exchange =>
       exchange.answer(200, ['Keep-Alive', 'timeout=1'], 'ok'),
     );

@@ -135,7 +135,7 @@ describe('a connection is not used again', () => {
     await expectServed(pool);
   });
 
-  test('when a response came before the end of its request, and the rest of that goes nowhere', async () => {
+  test('if a response arrived before the end of its request, and the rest of the request is dropped', async () => {
     const { upstream, pool } = await front(async exchange => {
       if (exchange.request.target === '/next') return await responseOk(exchange);
       await waitFor('a part is there', () => exchange.request.bodyBytes > 0);
@@ -155,7 +155,7 @@ describe('a connection is not used again', () => {
     expect(upstream.requests[0]?.body.toString()).toBe('GET /smuggled');
   });
 
-  test('when a response came while the end of its request lay in our buffers', async () => {
+  test('if a response arrived while the end of its request was in our buffers', async () => {
     const { upstream, pool } = await front(async exchange => {
       if (exchange.request.target === '/next') return await responseOk(exchange);
       exchange.connection.pause();
@@ -223,7 +223,7 @@ describe('a response that breaks off', () => {
 describe('a call that is given up', () => {
   const BYTES = `HTTP/1.1 103 Early\r\n\r\n${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
-  test('at every byte of the response hears nothing more, and its connection is destroyed', async () => {
+  test('at every byte of the response gets no further calls, and its connection is destroyed', async () => {
     for (let at = 0; at < BYTES.length; at++) {
       const { upstream, pool } = await front(async exchange => {
         if (exchange.request.target === '/next') return await responseOk(exchange);
@@ -246,7 +246,7 @@ describe('a call that is given up', () => {
     }
   }, 60_000);
 
-  test('behind its end changes nothing for the call that its connection carries then', async () => {
+  test('after its end does not affect the next call on its connection', async () => {
     const { upstream, pool } = await front(async exchange => {
       if (upstream.requests.length > 1) await sleep(50);
       await responseOk(exchange);
@@ -261,7 +261,7 @@ describe('a call that is given up', () => {
     expect(upstream.connections).toHaveLength(1);
   });
 
-  test('while it is being connected leaves nothing behind', async () => {
+  test('during the connect leaves nothing open', async () => {
     const { upstream, pool } = await front();
     send(pool).call.abort();
     await sleep(50);
@@ -557,7 +557,7 @@ describe('bodies that are lent', () => {
     },
   );
 
-  test('leave no slab behind: those not needed are let go of', async () => {
+  test('leave no slab behind: unneeded ones are released', async () => {
     const { pool } = await front(exchange => exchange.answer(200, [], Buffer.alloc(4 * MIB)));
     await Promise.all(
       Array.from({ length: 16 }, async () => {
@@ -572,7 +572,7 @@ describe('bodies that are lent', () => {
 });
 
 describe('closing the pool', () => {
-  test('ends idle connections at once, busy ones behind their response', async () => {
+  test('ends idle connections at once, and busy ones after their response', async () => {
     const release = Promise.withResolvers<void>();
     const upstream: CaptureUpstream = await startUpstream(async exchange => {
       if (exchange.request.target === '/slow') await release.promise;

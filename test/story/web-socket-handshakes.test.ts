@@ -132,7 +132,7 @@ describe('a request for a WebSocket', () => {
     expect(upstream.peers).toEqual([]);
   });
 
-  test('is an ordinary one where it is not one: without Connection, over HTTP/1.0, or for several protocols', async () => {
+  test('is an ordinary request without Connection, over HTTP/1.0, or for several protocols', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true } });
     const client = await gateway.connect();
@@ -148,7 +148,7 @@ describe('a request for a WebSocket', () => {
     for (const { fields } of upstream.requests) expect(values(fields, 'upgrade')).toEqual([]);
   });
 
-  test('may be answered otherwise by its upstream, with whatever a response can be', async () => {
+  test('may get any other response from its upstream', async () => {
     const upstream = await startUpstream(exchange => exchange.answer(403, ['X-Why', 'full'], 'no room'));
     const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true } });
     const response = await gateway.ask(handshake('/'));
@@ -193,7 +193,7 @@ describe('a 101', () => {
     expect(header(response, 'sec-websocket-protocol')).toBe('b');
   });
 
-  test('that does not come in time is answered 504', async () => {
+  test('that does not arrive in time becomes a 504', async () => {
     const { client } = await front({ answer: () => {}, api: { timeouts: { first_byte: '300ms' } } });
     expect((await client.ask(handshake('/'))).status).toBe(504);
   });

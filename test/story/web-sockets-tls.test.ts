@@ -52,7 +52,7 @@ test('over TLS on both sides messages of any size pass, and a drain ends a WebSo
   expect(await closed).toEqual([1001, 'going away']);
 });
 
-test('a page of a browser opens a WebSocket, is echoed, and hears why the gateway ends it', async () => {
+test('a page in a browser opens a WebSocket, gets its echo, and learns why the gateway closes it', async () => {
   const gateway = await front();
   const page = await (await startBrowser()).open(`https://127.0.0.1:${gateway.port}/`);
   const isSame = await page.run<boolean>(`

@@ -216,7 +216,7 @@ describe('a WebSocket', () => {
   });
 });
 
-describe('where one end', () => {
+describe('when one side ends', () => {
   const outcomes = (gateway: Parameters<typeof accessLines>[0]) =>
     accessLines(gateway).map(({ outcome }) => outcome);
   const logged = { config: { log: { level: 'info', access: true } } };
@@ -224,7 +224,7 @@ describe('where one end', () => {
   test.each([
     ['ends', (peer: RawPeer) => peer.socket.end()],
     ['resets', (peer: RawPeer) => peer.socket.resetAndDestroy()],
-  ])('the upstream %s its connection, the client’s ends without a Close frame', async (_, act) => {
+  ])('because the upstream %s its connection, the client’s ends without a Close frame', async (_, act) => {
     const { client, upstream, gateway } = await raw(logged);
     upstream.socket.write(frame('last words'));
     await expect.poll(() => behindHead(client)).toEqual(frame('last words'));
@@ -235,7 +235,7 @@ describe('where one end', () => {
     await expect.poll(() => outcomes(gateway)).toEqual(['truncated']);
   });
 
-  test('the client goes, the upstream’s connection ends without a Close frame', async () => {
+  test('because the client disconnects, the upstream’s connection ends without a Close frame', async () => {
     const { client, upstream, gateway } = await raw(logged);
     client.destroy();
     await expect.poll(() => upstream.end).not.toBeNull();
@@ -244,7 +244,7 @@ describe('where one end', () => {
     await expect.poll(() => outcomes(gateway)).toEqual(['abandoned']);
   });
 
-  test('has closed, and the other does nothing about it, both are cut after some seconds', async () => {
+  test('and the other does not close, both are cut after some seconds', async () => {
     const { client, upstream, gateway } = await raw({ clock: fastClock(20) });
     client.endSending();
     // Neither does the upstream close its side.
@@ -252,7 +252,7 @@ describe('where one end', () => {
     await expect.poll(() => open(gateway)).toBe(0);
   });
 
-  test('says Close and the other replies, the end of the connection is left to them', async () => {
+  test('by a Close that the other answers, the two end the connection themselves', async () => {
     const { client, upstream, gateway } = await raw(logged);
     const close = closePayload(1000);
     await client.send(masked(close, { opcode: CLOSE }));
@@ -267,7 +267,7 @@ describe('where one end', () => {
     await expect.poll(() => outcomes(gateway)).toEqual(['forwarded']);
   });
 
-  test('says Close, nothing that follows it passes', async () => {
+  test('by a Close, nothing that follows it passes', async () => {
     const { client, upstream } = await raw();
     const close = masked(closePayload(1000), { opcode: CLOSE });
     await client.send(Buffer.concat([close, masked('too late')]));
@@ -278,7 +278,7 @@ describe('where one end', () => {
   });
 });
 
-describe('bytes that are no frame', () => {
+describe('bytes that are not a frame', () => {
   const CLOSE_1002 = closePayload(1002, 'not a WebSocket frame');
 
   test.each([
@@ -335,7 +335,7 @@ describe('the gateway ends a WebSocket', () => {
     expect(await closing(alive)).toEqual([1001, 'idle']);
   });
 
-  test('of a client that takes nothing of what comes for it', async () => {
+  test('of a client that reads nothing of what is sent to it', async () => {
     const { client, upstream, gateway } = await raw({
       clock: fastClock(10),
       config: { timeouts: { client_read: '10s' } },
@@ -346,7 +346,7 @@ describe('the gateway ends a WebSocket', () => {
     await expect.poll(() => open(gateway), { timeout: 30_000 }).toBe(0);
   });
 
-  test('when it drains, with 1001 for both ends, behind the frame that is passing', async () => {
+  test('when it drains, with 1001 for both ends, after the frame under way', async () => {
     const { client, upstream, gateway } = await raw();
     const bytes = masked('half a frame');
     await client.send(bytes.subarray(0, 8));
