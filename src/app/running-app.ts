@@ -1,14 +1,5 @@
 import { AdminListener, gatherStatus } from '../admin/index.ts';
-import {
-  ConfigWatcher,
-  type Diagnostic,
-  type FixedParts,
-  formatDiagnostic,
-  type LoadedConfig,
-  ReloadRecord,
-  restartKeys,
-  type Snapshot,
-} from '../config/index.ts';
+import { ConfigWatcher, type FixedParts, ReloadRecord, restartKeys, type Snapshot } from '../config/index.ts';
 import { type AppliedEvent, type Clock, requestIdSource, systemClock, systemRandom } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import { type Logger, Observation } from '../observe/index.ts';
@@ -17,6 +8,7 @@ import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import type { App, AppOptions } from './app.ts';
 import { certificateViews } from './certificate-views.ts';
+import { reloadSink } from './reload-sink.ts';
 
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
@@ -179,16 +171,7 @@ class RunningApp implements App {
 
   /** Does not keep `source`: it holds everything that was loaded, which is large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
-    const { reloads } = this.#observation;
-    const sink = {
-      take: (loaded: LoadedConfig) => {
-        reloads.warned(loaded.warnings.map(formatDiagnostic));
-        this.#generations.take(loaded.snapshot);
-      },
-      refuse: (errors: readonly Diagnostic[]) => reloads.refused(errors.map(formatDiagnostic)),
-      unchanged: () => reloads.unchanged(),
-      unwatched: (cause: unknown) => reloads.unwatched(cause),
-    };
+    const sink = reloadSink(this.#generations, this.#observation.reloads);
     return new ConfigWatcher({ ...source, clock: this.#clock, sink });
   }
 

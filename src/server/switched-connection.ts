@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
+import { SocketStream } from '../core/index.ts';
 import type { Successor } from '../gateway/index.ts';
+import type { Accepted } from './accepted.ts';
 import type { ClientConnection } from './client-connection.ts';
 import type { ListenerState } from './listener-state.ts';
 
@@ -13,6 +15,19 @@ export class SwitchedConnection implements ClientConnection {
   #taken = 0;
   /** The first sweep that found the client taking none of the bytes written to it. */
   #stuckSinceMs: number | null = null;
+
+  /** @param rest what was already read of the other protocol */
+  static begin(
+    accepted: Accepted,
+    bytes: Socket,
+    rest: Buffer,
+    successor: Successor,
+    state: ListenerState,
+  ): void {
+    // Started before it becomes the stage: while the gateway drains, that ends it at once.
+    successor.start(new SocketStream(bytes, rest));
+    accepted.become(new SwitchedConnection(accepted.socket, bytes, successor, state));
+  }
 
   /** @param bytes carries its bytes: the accepted socket, or TLS over it */
   constructor(socket: Socket, bytes: Socket, successor: Successor, state: ListenerState) {

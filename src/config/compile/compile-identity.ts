@@ -1,7 +1,7 @@
 import { type AccessTokenOptions, BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
 import type { IdentityModel } from '../model/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
-import type { ProviderConfigOptions } from './read-provider.ts';
+import type { ProviderConfigOptions } from './read/index.ts';
 
 /** Compiles the part of a snapshot about the provider, sign-in and tokens. */
 export function compileIdentity(

@@ -1,7 +1,7 @@
 import { ServerNames } from '../../tls/index.ts';
 import type { ListenModel, RedirectModel } from '../model/index.ts';
 import type { GatewayConfig } from '../schema/index.ts';
-import type { ListenerTls } from './read-listener-tls.ts';
+import type { ListenerTls } from './read/index.ts';
 
 /** Compiles `listen`. */
 export function compileListen(config: GatewayConfig['listen'], tls: ListenerTls): ListenModel {

@@ -9,9 +9,7 @@ import { certificateFields, compileListen } from './compile-listen.ts';
 import { compileRoute } from './compile-route.ts';
 import { compileUpstream } from './compile-upstream.ts';
 import { preflightRoutes } from './preflight-routes.ts';
-import type { ListenerTls } from './read-listener-tls.ts';
-import type { ProviderConfigOptions } from './read-provider.ts';
-import type { TlsFiles } from './secret-files.ts';
+import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
 /** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */

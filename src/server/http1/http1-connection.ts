@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type GatewayError, SocketStream } from '../../core/index.ts';
+import type { GatewayError } from '../../core/index.ts';
 import { bodyTooLarge, ConnectionMemory, type Successor } from '../../gateway/index.ts';
 import {
   type IncomingHead,
@@ -17,11 +17,11 @@ import { ClientWatch } from './client-watch.ts';
 import { BETWEEN_REQUESTS, CLOSED, type Phase, REST_OF_BODY } from './connection-phase.ts';
 import { type ConnectionSide, Http1Downstream } from './http1-downstream.ts';
 import { errorFor, lastResponse, notValid } from './refused-bytes.ts';
-import { ResponseEnd, type ResponseEndOwner } from './response-end.ts';
+import { ResponseEnd } from './response-end.ts';
 import { Rest } from './rest.ts';
 
 /** A client's connection: serves one request after the other, and times every wait. */
-export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, ResponseEndOwner {
+export class Connection implements ClientConnection, ConnectionSide, RequestReaderOwner {
   readonly socket: Socket;
   readonly client: Client;
   readonly memory: ConnectionMemory;
@@ -51,7 +51,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
     this.#watch = new ClientWatch(socket, this.#reader, state);
-    this.#responseEnd = new ResponseEnd(socket, this);
+    this.#responseEnd = new ResponseEnd(socket, () => this.#endExchange(true));
     this.#phase = { name: 'head', sinceMs: state.clock.monotonicMs() };
     for (const [event, handler] of this.#handlers) socket.on(event, handler);
   }
@@ -88,10 +88,6 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     this.#responseEnd.written();
   }
 
-  responseGone(): void {
-    this.#endExchange(true);
-  }
-
   reset(): void {
     this.#accepted.socket.resetAndDestroy();
   }
@@ -100,19 +96,15 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     const { socket } = this;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#phase = CLOSED;
-    const stream = new SocketStream(socket, this.#reader.takeRest());
-    // Started before it becomes the stage: while the gateway drains, that ends it at once.
-    successor.start(stream);
-    this.#accepted.become(new SwitchedConnection(this.#accepted.socket, socket, successor, this.#state));
+    SwitchedConnection.begin(this.#accepted, socket, this.#reader.takeRest(), successor, this.#state);
   }
 
   requestBegun(head: IncomingHead, body: RequestBody | null): void {
-    const { gateway } = this.#state;
     const downstream = new Http1Downstream(this, head, body);
-    const exchange = gateway.accept(downstream);
+    const exchange = this.#state.gateway.accept(downstream);
     this.#watch.begin();
     this.#phase = { name: 'exchange', exchange, downstream };
-    gateway.run(exchange);
+    this.#state.gateway.run(exchange);
   }
 
   bodyStarted(): void {
@@ -143,8 +135,8 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
   }
 
   /**
-   * Drops the pipelined requests that wait behind a slow one and fill the reader, and reads on: a paused socket never reports
-   * that its client has disconnected. RFC 9112, 9.3.2 allows it. The connection ends with the response under way.
+   * Drops pipelined requests that fill the reader, as RFC 9112, 9.3.2 allows, and reads on: a paused socket never reports that
+   * its client has disconnected. The connection ends with the response under way.
    */
   #dropRequestsBehind(): void {
     this.#reader.giveUp();
@@ -189,7 +181,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
     if (this.#halfClosed) this.#readToEnd();
   }
 
-  /** Keeps the phase in step with the reader where no exchange is under way. */
+  /** Keeps the phase in step with the reader between exchanges. */
   #followReader(): void {
     if (this.#phase.name === 'rest of body' && this.#reader.body === null && !this.#reader.over) {
       this.#phase = BETWEEN_REQUESTS;
@@ -236,9 +228,9 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
 
   #close(lingers: boolean): void {
     // Closing with unread bytes would reset the connection.
-    const unread = this.#reader.waiting > 0;
+    const mustLinger = lingers || this.#reader.waiting > 0;
     this.#reader.giveUp();
-    if (lingers || unread) this.#linger();
+    if (mustLinger) this.#linger();
     else this.socket.destroySoon();
   }
 
@@ -251,8 +243,7 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
 
   /** Answers bytes that never became a request, and closes. */
   #answerLast(error: GatewayError): void {
-    const sender = { peer: this.client.peer, protocol: 'http1' } as const;
-    const response = this.#state.gateway.refuse(sender, error);
+    const response = this.#state.gateway.refuse({ peer: this.client.peer, protocol: 'http1' }, error);
     if (this.socket.writable) this.socket.write(lastResponse(response, this.terms(false, false)), 'latin1');
     this.#linger();
   }

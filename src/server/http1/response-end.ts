@@ -5,21 +5,17 @@ const RESPONSES_AT_A_TIME = 16;
 
 const NO_BYTES = Buffer.alloc(0);
 
-export interface ResponseEndOwner {
-  /** The last byte of the response was sent. */
-  responseGone(): void;
-}
-
 /** Decides when an exchange ends after the last byte of its response was written. */
 export class ResponseEnd {
   readonly #socket: Socket;
-  readonly #owner: ResponseEndOwner;
+  readonly #ended: () => void;
   /** Responses since bytes last came. */
   #responses = 0;
 
-  constructor(socket: Socket, owner: ResponseEndOwner) {
+  /** @param ended called once for each response, when its last byte was sent */
+  constructor(socket: Socket, ended: () => void) {
     this.#socket = socket;
-    this.#owner = owner;
+    this.#ended = ended;
   }
 
   bytesCame(): void {
@@ -33,12 +29,8 @@ export class ResponseEnd {
    */
   written(): void {
     if (this.#socket.writableLength > 0)
-      this.#socket.write(NO_BYTES, error => (error ? undefined : this.#owner.responseGone()));
-    else if (++this.#responses % RESPONSES_AT_A_TIME === 0) setImmediate(gone, this.#owner);
-    else process.nextTick(gone, this.#owner);
+      this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
+    else if (++this.#responses % RESPONSES_AT_A_TIME === 0) setImmediate(this.#ended);
+    else process.nextTick(this.#ended);
   }
-}
-
-function gone(owner: ResponseEndOwner): void {
-  owner.responseGone();
 }

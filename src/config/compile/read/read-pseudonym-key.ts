@@ -1,4 +1,4 @@
-import { asMap, type ConfigFile, readNamedText } from '../file/index.ts';
+import { asMap, type ConfigFile, readNamedText } from '../../file/index.ts';
 
 const MIN_CHARACTERS = 32;
 

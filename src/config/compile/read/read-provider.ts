@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import type { Clock } from '../../../core/index.ts';
 import {
   NO_TLS,
   type OptionError,
@@ -7,9 +7,9 @@ import {
   type ProviderTls,
   type SignInOptions,
   signInErrors,
-} from '../../signin/index.ts';
-import { asMap, type ConfigFile } from '../file/index.ts';
-import { type IdentityProviderConfig, identityProviderSchema } from '../schema/index.ts';
+} from '../../../signin/index.ts';
+import { asMap, type ConfigFile } from '../../file/index.ts';
+import { type IdentityProviderConfig, identityProviderSchema } from '../../schema/index.ts';
 import { clientAuthentication } from './compile-client-authentication.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Identity, TestAuthority } from '../../../support/certificates.ts';
-import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
+import { type Identity, TestAuthority } from '../../../../support/certificates.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../../support/config-text.ts';
 
 let authority: TestAuthority;
 let good: Identity;

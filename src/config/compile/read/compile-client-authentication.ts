@@ -1,6 +1,6 @@
-import type { ClientAuthentication } from '../../signin/index.ts';
-import type { ConfigFile } from '../file/index.ts';
-import type { IdentityProviderConfig } from '../schema/index.ts';
+import type { ClientAuthentication } from '../../../signin/index.ts';
+import type { ConfigFile } from '../../file/index.ts';
+import type { IdentityProviderConfig } from '../../schema/index.ts';
 import { chooseSecret, type FileText } from './secret-files.ts';
 
 const SECTION = 'identity_provider';

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-import type { Clock } from '../../core/index.ts';
-import { type CertificateFacts, pairError, readCertificate } from '../../tls/index.ts';
-import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
+import type { Clock } from '../../../core/index.ts';
+import { type CertificateFacts, pairError, readCertificate } from '../../../tls/index.ts';
+import { type ConfigFile, type Path, readNamedText } from '../../file/index.ts';
 
 /** The content of a file. Undefined: none is named. Null: it cannot be used, which was reported. */
 export type FileText = string | null | undefined;

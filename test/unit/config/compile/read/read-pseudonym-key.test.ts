@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
+import { diagnosticsOf, loadFiles, NEEDED } from '../../../../support/config-text.ts';
 
 const KEY = 'b'.repeat(32);
 

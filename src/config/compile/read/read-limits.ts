@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../file/index.ts';
+import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../../file/index.ts';
 import {
   type LimitsConfig,
   limitsJsonSchema,
   limitsSchema,
   limitsSecrecy,
   validate,
-} from '../schema/index.ts';
+} from '../../schema/index.ts';
 
 export interface ReadLimits {
   /** Undefined: the files are invalid or cannot be read. */

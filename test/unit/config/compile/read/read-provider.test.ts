@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { IdentityModel, LoadResult } from '../../../../src/config/index.ts';
-import { type Certificates, makeCertificates } from '../../../support/certificates.ts';
-import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
+import type { IdentityModel, LoadResult } from '../../../../../src/config/index.ts';
+import { type Certificates, makeCertificates } from '../../../../support/certificates.ts';
+import { diagnosticsOf, loadFiles } from '../../../../support/config-text.ts';
 
 const SECRET = 'hunter2hunter2';
 const REST = `access_tokens: { audience: api }

@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/index.ts';
-import { type CertificateOptions, readCertificate, type TlsOptions } from '../../tls/index.ts';
-import { type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { listenerTlsSchema } from '../schema/index.ts';
+import type { Clock } from '../../../core/index.ts';
+import { type CertificateOptions, readCertificate, type TlsOptions } from '../../../tls/index.ts';
+import { type ConfigFile, isMap, type Path } from '../../file/index.ts';
+import { listenerTlsSchema } from '../../schema/index.ts';
 import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
 
 /** TLS of each listener; null: cleartext, or no such listener. */

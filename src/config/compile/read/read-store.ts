@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/index.ts';
-import type { RedisOptions, RedisServers } from '../../redis/index.ts';
-import { asMap, type ConfigFile } from '../file/index.ts';
-import type { StoreModel } from '../model/index.ts';
-import { type RedisStoreConfig, redisStoreSchema } from '../schema/index.ts';
+import type { Clock } from '../../../core/index.ts';
+import type { RedisOptions, RedisServers } from '../../../redis/index.ts';
+import { asMap, type ConfigFile } from '../../file/index.ts';
+import type { StoreModel } from '../../model/index.ts';
+import { type RedisStoreConfig, redisStoreSchema } from '../../schema/index.ts';
 import { chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'store';

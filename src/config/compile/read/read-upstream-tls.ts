@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/index.ts';
-import { asMap, type ConfigFile } from '../file/index.ts';
+import type { Clock } from '../../../core/index.ts';
+import { asMap, type ConfigFile } from '../../file/index.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /**

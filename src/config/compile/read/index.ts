@@ -1,0 +1,7 @@
+export { readLimits } from './read-limits.ts';
+export { type ListenerTls, readListenerTls } from './read-listener-tls.ts';
+export { type ProviderConfigOptions, readProvider } from './read-provider.ts';
+export { readPseudonymKey } from './read-pseudonym-key.ts';
+export { readStore } from './read-store.ts';
+export { readUpstreamTls } from './read-upstream-tls.ts';
+export type { TlsFiles } from './secret-files.ts';
