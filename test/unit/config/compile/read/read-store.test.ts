@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreModel } from '../../../../../src/config/index.ts';
-import { diagnosticsIn, diagnosticsOf, loadFiles, loadText, NEEDED } from '../../../../support/config-text.ts';
+import {
+  diagnosticsIn,
+  diagnosticsOf,
+  loadFiles,
+  loadText,
+  NEEDED,
+} from '../../../../support/config-text.ts';
 
 const withStore = (store: string) => `${NEEDED}store: ${store}\n`;
 
