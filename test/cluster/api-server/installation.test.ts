@@ -114,6 +114,40 @@ describe('what it says', () => {
     expect(err).toContain('must be less than or equal to memory limit');
   });
 
+  it('names the oldest Kubernetes that the chart supports on an older one', async () => {
+    const args = [
+      'template',
+      'weir',
+      CHART,
+      '-f',
+      valuesFile('minimal-values.yaml'),
+      '--kube-version',
+      '1.30.0',
+    ];
+    const { code, err } = await helm(HELM, 'default', ...args);
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/chart requires kubeVersion: >=1\.31\.0.* incompatible with Kubernetes v1\.30\.0/);
+  });
+
+  it('refuses an object of a version that the API no longer has', async () => {
+    const { out } = await helm(
+      HELM,
+      'default',
+      'template',
+      'weir',
+      CHART,
+      '-f',
+      valuesFile('full-values.yaml'),
+    );
+    const { code, err } = await server.apply(
+      out.replace('autoscaling/v2', 'autoscaling/v2beta2'),
+      'default',
+      '--dry-run=server',
+    );
+    expect(code).not.toBe(0);
+    expect(err).toContain('no matches for kind "HorizontalPodAutoscaler" in version "autoscaling/v2beta2"');
+  });
+
   it('accepts a Secret that does not exist yet: the pods wait for it', async () => {
     expectQuiet(await install('no-secret', '--set', 'secrets.oidc.secretName=weir-oidc'));
     await waitFor('its pods are admitted', () => hasPods('no-secret'));

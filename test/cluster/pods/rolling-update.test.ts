@@ -33,6 +33,7 @@ function valuesOf(tag: string): Values {
   return {
     image: { tag },
     replicas: 2,
+    preStopSleepSeconds: 1,
     config: {
       trusted_proxies: 'none',
       listen: { http: { address: '0.0.0.0:8080', h2c: true } },
