@@ -12,7 +12,7 @@ const SCRAPE_SECONDS = 5;
 
 const HELP = `Draws docs/images/dashboard.svg.
 
-npm run draw-dashboard [-- --minutes N]
+npm run draw:dashboard [-- --minutes N]
 
   --minutes N   how long the gateway is under load (6)
 

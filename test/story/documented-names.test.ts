@@ -58,7 +58,7 @@ function keysNamedIn(document: Document): string[] {
     ...pieces.map(line => /^([a-z]\w*):/.exec(line)?.[1] ?? ''),
   ];
   return keys.filter(
-    key => key !== '' && !/^(?:weir|nodejs|process)_/.test(key) && !/\.(?:yaml|log)$/.test(key),
+    key => key !== '' && !/^(?:weir|nodejs|process)_/.test(key) && !/\.(?:yaml|log|txt)$/.test(key),
   );
 }
 
