@@ -14,14 +14,14 @@ const HELP = `Draws docs/images/dashboard.svg.
 
 npm run draw:dashboard [-- --minutes N]
 
-  --minutes N   how long the gateway is under load (6)
+  --minutes N   how long the gateway is under load (4)
 
 Starts a gateway, Redis, Prometheus and services on free ports, and ends them. Installs the Debian package "prometheus" if root
 may. Takes a minute longer than the load.
 `;
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '6' }, help: { type: 'boolean', short: 'h' } },
+  options: { minutes: { type: 'string', default: '4' }, help: { type: 'boolean', short: 'h' } },
 });
 if (values.help) process.stdout.write(HELP);
 else await draw(Number(values.minutes));
