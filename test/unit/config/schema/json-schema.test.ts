@@ -145,6 +145,7 @@ upstreams: { api: { url: "http://a", max_requests: "\${A}" } }
 routes: [{ path: /, upstream: a, webhook: "\${A}", close_at_expiry: "\${A}", cors: "\${A}" }]
 caps: { fields: "\${A}", limit_keys: "\${A}" }
 log: { access: "\${A}" }
+metrics: { route_durations: "\${A}" }
 store: { redis: "redis://a", replicas: "\${A}" }
 `;
     expect(refusedIn(text)).toEqual([]);
@@ -221,6 +222,7 @@ limits: "\${A}"
       '.http2',
       '.shutdown',
       '.log',
+      '.metrics',
     ]);
   });
 });
