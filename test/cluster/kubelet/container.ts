@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../../support/wait.ts';
 import type { Image } from './image.ts';
 import type { ContainerSpec, PodSecurity } from './manifests.ts';
@@ -84,6 +85,25 @@ export class Container {
   signal(name: NodeJS.Signals): void {
     // Signals go to the process itself: `unshare` would keep them.
     if (this.running && existsSync(`/proc/${this.#pid}`)) process.kill(this.#pid, name);
+  }
+
+  /** preStop, SIGTERM, and SIGKILL when the grace period is over. Resolves when it is gone: true if it did not take SIGKILL. */
+  async terminate(graceSeconds: number): Promise<boolean> {
+    const gone = new AbortController();
+    void this.exit.then(() => gone.abort());
+    const elapsed = (seconds: number): Promise<boolean> =>
+      sleep(seconds * 1_000, true, { signal: gone.signal }).catch(() => false);
+    const late = elapsed(graceSeconds);
+    const { preStop } = this.spec.lifecycle ?? {};
+    if (preStop !== undefined) {
+      if (preStop.sleep === undefined) throw new Error('the pod runner has no preStop but sleep');
+      await elapsed(preStop.sleep.seconds);
+    }
+    this.signal('SIGTERM');
+    const isLate = await late;
+    if (isLate) this.signal('SIGKILL');
+    await this.exit;
+    return !isLate;
   }
 
   /** Resident memory in bytes. */

@@ -198,23 +198,8 @@ export class Pod {
   }
 
   async #terminate(container: Container): Promise<void> {
-    const graceMs = (this.spec.terminationGracePeriodSeconds ?? 30) * 1_000;
-    const gone = new AbortController();
-    void container.exit.then(() => gone.abort());
-    const kill = sleep(graceMs, undefined, { signal: gone.signal }).then(
-      () => {
-        this.#note(`container ${container.spec.name} outlived its grace period and is killed`);
-        container.signal('SIGKILL');
-      },
-      () => {},
-    );
-    const { preStop } = container.spec.lifecycle ?? {};
-    if (preStop !== undefined) {
-      if (preStop.sleep === undefined) throw new Error('the pod runner has no preStop but sleep');
-      await sleep(preStop.sleep.seconds * 1_000, undefined, { signal: gone.signal }).catch(() => {});
-    }
-    container.signal('SIGTERM');
-    await Promise.all([container.exit, kill]);
+    const inTime = await container.terminate(this.spec.terminationGracePeriodSeconds ?? 30);
+    if (!inTime) this.#note(`container ${container.spec.name} outlived its grace period and was killed`);
   }
 
   #setReady(name: string, ready: boolean): void {
