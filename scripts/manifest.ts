@@ -25,6 +25,8 @@ const PUBLISHED_KEYS = new Set([
   'type',
   'engines',
   'dependencies',
+  'peerDependencies',
+  'peerDependenciesMeta',
 ]);
 
 /** The files of the package, beside the README and the licence, which npm adds. */

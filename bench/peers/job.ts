@@ -23,6 +23,8 @@ export interface Job {
     readonly restrictAfter: number | null;
     /** Refuses requests when it is too far behind. */
     readonly sheds: boolean;
+    /** Takes part in traces, of which it records a tenth; exports their spans. */
+    readonly tracing: 'off' | 'on' | 'exported';
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
@@ -34,7 +36,7 @@ export const FORWARDING: Job = {
   token: false,
   limits: 'none',
   routes: 1,
-  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true },
+  weir: { accessLog: false, redis: null, restrictAfter: null, sheds: true, tracing: 'off' },
   forwardedAddresses: false,
 };
 

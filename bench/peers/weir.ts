@@ -80,8 +80,16 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
       requests_per_address: 10_000,
       ...(job.weir.sheds ? {} : { event_loop_delay: 'off' }),
     },
+    ...tracing(job, surroundings),
     log: { access: job.weir.accessLog },
   };
+}
+
+/** The upstream takes the spans as well: it answers everything. */
+function tracing({ weir: { tracing } }: Job, { upstreamPort }: Surroundings) {
+  if (tracing === 'off') return {};
+  const endpoint = `http://127.0.0.1:${upstreamPort}/v1/traces`;
+  return { tracing: { sample: '10%', ...(tracing === 'on' ? {} : { export: { endpoint } }) } };
 }
 
 function listener({ clients }: Job, { port, certificate }: Surroundings) {

@@ -7,6 +7,7 @@ import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 const [PLAIN, KNOWN, FULL] = ['forwarding alone', 'and a known token', 'and two limits'];
 const [LOGGED, REDIS] = ['the same with the access log', 'the same with Redis'];
+const [TRACED, EXPORTED] = ['the same with tracing', 'the same with a tenth of the spans exported'];
 const [TEN, MANY] = ['the same with 10 routes', 'the same with 10,000 routes'];
 
 export const steps: Scenario = {
@@ -56,6 +57,8 @@ function entrants(bench: Bench): Entrant[] {
   if (bench.settings.mode === 'quick') return always;
   return [
     ...always,
+    entrant(TRACED, { ...PIPELINE, weir: { ...PIPELINE.weir, tracing: 'on' } }),
+    entrant(EXPORTED, { ...PIPELINE, weir: { ...PIPELINE.weir, tracing: 'exported' } }),
     entrant(TEN, { ...PIPELINE, routes: 10 }, `${routePath(5)}/7`),
     entrant(MANY, { ...PIPELINE, routes: 10_000 }, `${routePath(5_000)}/7`),
   ];
@@ -81,6 +84,8 @@ function aimsOf(comparison: Comparison): Aim[] {
     aim('a known token above plain forwarding', 2, KNOWN, PLAIN),
     aim('the whole pipeline above plain forwarding', null, FULL, PLAIN),
     aim('the access log above none', 5, LOGGED, FULL),
+    aim('tracing above none', null, TRACED, FULL),
+    aim('a tenth of the spans exported above none', null, EXPORTED, FULL),
     aim('10,000 routes above 10', 1, MANY, TEN),
     aim('Redis above memory', 12, REDIS, FULL),
   ];

@@ -1,18 +1,28 @@
 import { AdminListener, gatherStatus } from '../admin/index.ts';
 import { ConfigWatcher, type FixedParts, ReloadRecord, restartKeys, type Snapshot } from '../config/index.ts';
-import { type AppliedEvent, type Clock, requestIdSource, systemClock, systemRandom } from '../core/index.ts';
+import {
+  type AppliedEvent,
+  type Clock,
+  readVersion,
+  requestIdSource,
+  systemClock,
+  systemRandom,
+} from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type Logger, Observation } from '../observe/index.ts';
+import { type Logger, Observation, openSpanExport, type SpanExport } from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
 import type { App, AppOptions } from './app.ts';
 import { certificateViews } from './certificate-views.ts';
 import { reloadSink } from './reload-sink.ts';
+import { spanPeers } from './span-peers.ts';
 
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
-  const app = new RunningApp(snapshot, options);
+  const receiver = snapshot.tracing?.export ?? null;
+  const spans = receiver && (await openSpanExport(receiver, readVersion(), options.log, options.clock));
+  const app = new RunningApp(snapshot, options, spans);
   await app.start();
   return app;
 }
@@ -26,6 +36,8 @@ class RunningApp implements App {
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
+  /** Null: spans go nowhere. */
+  readonly #spans: SpanExport | null;
   readonly #transports: Transports;
   readonly #generations: Generations;
   readonly #limiting: Limiting;
@@ -41,9 +53,10 @@ class RunningApp implements App {
   #draining = false;
   #drained: Promise<boolean> | null = null;
 
-  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions) {
-    const { listen, caps, store } = snapshot;
-    this.#fixed = { listen, caps, store };
+  constructor(snapshot: Snapshot, { clock, log, source }: AppOptions, spans: SpanExport | null) {
+    const { listen, caps, store, tracing } = snapshot;
+    this.#fixed = { listen, caps, store, tracing };
+    this.#spans = spans;
     this.#clock = clock;
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
@@ -116,8 +129,13 @@ class RunningApp implements App {
       labels: first.labels,
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
+      spans: this.#spans,
     });
-    return this.#follows(observation, (part, next) => part.use(next.snapshot.log, next.snapshot.labels));
+    this.#spans?.use(spanPeers(first));
+    return this.#follows(observation, (part, { snapshot }) => {
+      part.use(snapshot.log, snapshot.labels);
+      this.#spans?.use(spanPeers(snapshot));
+    });
   }
 
   #makeGenerations(first: Snapshot): Generations {
@@ -220,6 +238,7 @@ class RunningApp implements App {
     ]);
     if (!inTime) this.#listeners.destroy();
     await Promise.race([this.#transports.close(), pause(1_000)]);
+    if (this.#spans !== null) await Promise.race([this.#spans.stop(), pause(2_000)]);
     this.#limiting.stop();
     this.#overload.stop();
     this.#generations.stop();

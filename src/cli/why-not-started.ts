@@ -1,6 +1,9 @@
+import { MissingPackages } from '../observe/index.ts';
+
 /** Explains to the operator why the gateway could not start; usually it cannot listen on an address. */
 export function whyNotStarted(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof MissingPackages) return error.message;
   const { code, syscall, address, port, hostname } = error as NodeJS.ErrnoException & {
     readonly address?: string;
     readonly port?: number;

@@ -52,11 +52,12 @@ export type {
   StoreFailure,
   StoreListener,
   TokenRefusal,
+  TraceRecord,
 } from './listeners/index.ts';
 export { Memo } from './memo.ts';
 export { ownString } from './own-string.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
-export { type Random, randomKey, systemRandom } from './random.ts';
+export { hexSource, type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';
 export { type Listed, Roster } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';

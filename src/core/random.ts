@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
 /** Returns a number from 0 up to but not including 1. Handed in, so that tests can fix it; not for secrets. */
 export type Random = () => number;
@@ -8,4 +8,18 @@ export const systemRandom: Random = Math.random;
 /** A secret from the cryptographic source, 256 bits by default. */
 export function randomKey(bytes = 32): Buffer {
   return randomBytes(bytes);
+}
+
+/** Draws random bytes as hexadecimal digits, for ids. Takes many at a time from the system. Not for secrets. */
+export function hexSource(): (bytes: number) => string {
+  const pool = Buffer.alloc(8_192);
+  let at = pool.length;
+  return bytes => {
+    if (at + bytes > pool.length) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    at += bytes;
+    return pool.toString('hex', at - bytes, at);
+  };
 }

@@ -1,4 +1,4 @@
-import type { Clock, ExchangeListener } from '../core/index.ts';
+import { type Clock, type ExchangeListener, hexSource } from '../core/index.ts';
 import type { Generation, Limiting, Overload } from '../runtime/index.ts';
 import { Permits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
@@ -26,6 +26,7 @@ export class GatewayState {
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
+  readonly drawHex = hexSource();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new UpstreamPermits();
   generation: Generation;

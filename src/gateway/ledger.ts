@@ -57,6 +57,8 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     caller: { class: caller?.kind ?? 'address', principal: caller?.principal ?? null },
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
+    sentAfterMs: leg === null ? null : leg.sentAtMs - exchange.startedAtMs,
+    trace: exchange.trace,
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
@@ -110,6 +112,8 @@ export function refusalRecord(
     caller: { class: 'address', principal: null },
     tokenRefused: null,
     decision: null,
+    sentAfterMs: null,
+    trace: null,
     retried: false,
     error: describe(error),
   };

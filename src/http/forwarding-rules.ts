@@ -12,6 +12,8 @@ export type FieldRule =
   | 'forwarded-proto'
   | 'forwarded-host'
   | 'forwarded'
+  | 'traceparent'
+  | 'tracestate'
   /** Never forwarded. */
   | 'drop'
   /** Says where the request came from: forwarded only from a trusted proxy. */
@@ -45,6 +47,11 @@ const READ: readonly (readonly [string, FieldRule])[] = [
   ['x-forwarded-host', 'forwarded-host'],
 ];
 
+const TRACE: readonly (readonly [string, FieldRule])[] = [
+  ['traceparent', 'traceparent'],
+  ['tracestate', 'tracestate'],
+];
+
 /** Header field names, in any letter case. */
 export interface ForwardingOptions {
   /** Further fields that only trusted proxies may send. */
@@ -53,13 +60,15 @@ export interface ForwardingOptions {
   readonly keep?: readonly string[];
   /** Fields that only the gateway writes: a client's are dropped. */
   readonly own?: readonly string[];
+  /** The gateway takes part in traces. Otherwise their fields are like any other. */
+  readonly traces?: boolean;
 }
 
 /** Which request fields the gateway reads, drops or believes; compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
 
-  constructor({ remove = [], keep = [], own = [] }: ForwardingOptions = {}) {
+  constructor({ remove = [], keep = [], own = [], traces = false }: ForwardingOptions = {}) {
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
     this.table = new NameTable<FieldRule>([
       ...withRule(ORIGIN_CLAIMS, 'origin'),
@@ -72,6 +81,7 @@ export class ForwardingRules {
       ...withRule(FRAMING, 'drop'),
       ...withRule(OVERRIDES, 'drop'),
       ...READ,
+      ...(traces ? TRACE : []),
       ...withRule(own, 'drop'),
     ]);
   }

@@ -20,5 +20,6 @@ export {
   type ResponsePolicy,
 } from './response-fields.ts';
 export { authorityOf, parseTarget, type Target } from './target.ts';
+export { readTraceParent, traceContextFields } from './trace-context.ts';
 export { addRequestId, addTrace, type HttpVersion } from './trace-fields.ts';
 export { upstreamFields } from './upstream-fields.ts';

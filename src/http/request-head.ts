@@ -13,6 +13,10 @@ export class RequestHead {
   authorizationForHop = false;
   /** `X-Request-Id` of a trusted proxy; empty if several came, since none of them can be trusted more than the others. */
   requestId: string | null = null;
+  /** `traceparent` of a trusted proxy where the gateway takes part in traces; empty if several came. */
+  traceParent: string | null = null;
+  /** Its `tracestate`, of all lines. */
+  traceState: string | null = null;
   /** `TE` says that the client takes trailers (RFC 9110, 10.1.4). */
   takesTrailers = false;
   /** Values of a trusted proxy's `X-Forwarded-For` lines in order. */
@@ -57,6 +61,13 @@ export class RequestHead {
         break;
       case 'te':
         this.takesTrailers ||= takesTrailers(value);
+        break;
+      case 'traceparent':
+        // From a stranger it is no claim either: browsers send it.
+        if (trusted) this.traceParent = this.traceParent === null ? value : '';
+        break;
+      case 'tracestate':
+        if (trusted) this.traceState = this.traceState === null ? value : `${this.traceState},${value}`;
         break;
       default:
         if (trusted) this.#believe(rule, name, value);

@@ -12,6 +12,8 @@ export interface Provenance {
   readonly scheme: 'http' | 'https';
   readonly version: HttpVersion;
   readonly requestId: string;
+  /** Fields that pass a trace on. */
+  readonly trace: Fields;
   /** Value of `Authorization`; null: none. */
   readonly authorization: string | null;
   /** Fields that identify the caller. */
@@ -27,6 +29,7 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
   fields.push('Host', provenance.host);
   if (provenance.authorization !== null) fields.push('Authorization', provenance.authorization);
   for (const part of provenance.identity) fields.push(part);
+  for (const part of provenance.trace) fields.push(part);
   fields.push(
     'X-Forwarded-For',
     head.forwardedFor === null ? provenance.peer : `${head.forwardedFor.join(', ')}, ${provenance.peer}`,

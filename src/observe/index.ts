@@ -1,3 +1,10 @@
 export { type Logger, type LoggingOptions, makeLogger, standardOutput } from './log/index.ts';
 export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';
+export {
+  MissingPackages,
+  openSpanExport,
+  type SpanExport,
+  type SpanExportOptions,
+  type SpanPeer,
+} from './tracing/index.ts';

@@ -49,6 +49,8 @@ export interface ObservationOptions {
   readonly sharesStore: boolean;
   /** Also told about reloads, before metrics and the log. */
   readonly reloadRecord: Partial<ReloadListener>;
+  /** Null: spans go nowhere. */
+  readonly spans: Partial<ExchangeListener> | null;
 }
 
 /** States that are read at each scrape, as opposed to events. */
@@ -75,7 +77,7 @@ export class Observation {
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
 
-  constructor({ clock, log, logging, labels, sharesStore, reloadRecord }: ObservationOptions) {
+  constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
     const { registry } = this.#metrics;
     this.#logging = new Logging(log, logging, clock);
     this.#connectionMetrics = new ConnectionMetrics(registry);
@@ -83,7 +85,10 @@ export class Observation {
     this.#limitMetrics = new LimitMetrics(registry);
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
     const { accessLog, pseudonyms } = this.#logging;
-    this.exchanges = fanOut(EXCHANGE, [this.#metrics, new FaultLog(log), accessLog]);
+    this.exchanges = fanOut(EXCHANGE, [
+      ...[this.#metrics, new FaultLog(log), accessLog],
+      ...(spans === null ? [] : [spans]),
+    ]);
     this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock)]);
     this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock)]);
     this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);

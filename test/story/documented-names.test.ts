@@ -16,6 +16,12 @@ const OF_PROTOCOLS = [
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
 ];
+/** Names of OpenTelemetry's semantic conventions. */
+const OF_OPEN_TELEMETRY = [
+  ...['service.name', 'http.request.method', 'http.route', 'http.response.status_code', 'error.type'],
+  ...['network.protocol.name', 'network.protocol.version', 'server.address', 'server.port'],
+  'http.request.resend_count',
+];
 /** Words of Prometheus' own configuration. */
 const OF_PROMETHEUS = ['rule_files'];
 /** Words of other gateways that docs/migrating.md has no example of. */
@@ -32,6 +38,7 @@ describe('the keys of the configuration', () => {
       ...schemas.flatMap(valueWords),
       ...OF_PROTOCOLS,
       ...OF_PROMETHEUS,
+      ...OF_OPEN_TELEMETRY,
       ...wordsBeside(document),
     ]);
     const isKey = (named: string) => paths.some(path => path.includes(`.${named}.`));

@@ -96,7 +96,14 @@ describe('the package', () => {
     const scripts = files.filter(name => name.endsWith('.js'));
     const gateway = await importedBy(scripts.filter(name => !name.startsWith('dist/demo/')));
     expect(gateway).toContain('openid-client');
-    expect(gateway.filter(name => !Object.hasOwn(working['dependencies'] ?? {}, name))).toEqual([]);
+    const peers = Object.keys(working['peerDependencies'] ?? {});
+    expect(gateway.filter(name => !Object.hasOwn(working['dependencies'] ?? {}, name)).toSorted()).toEqual(
+      peers.toSorted(),
+    );
+    const meta = working['peerDependenciesMeta'] as Readonly<Record<string, unknown>>;
+    expect(meta).toEqual(Object.fromEntries(peers.map(name => [name, { optional: true }])));
+    expect(manifest['peerDependencies']).toEqual(working['peerDependencies']);
+    expect(manifest['peerDependenciesMeta']).toEqual(meta);
     expect(await importedBy(scripts.filter(name => name.startsWith('dist/demo/')))).toEqual([DEMO_PROVIDER]);
   });
 

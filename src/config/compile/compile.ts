@@ -1,4 +1,5 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
+import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { ForwardRoute, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
@@ -35,6 +36,8 @@ export interface Sources {
   readonly hash: string;
 }
 
+type SpanReceiverConfig = NonNullable<NonNullable<GatewayConfig['tracing']>['export']>;
+
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
   const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash } = sources;
@@ -58,6 +61,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       trustedProxies: new AddressSet(config.trusted_proxies),
       forwarding: new ForwardingRules({
         ...config.forwarding_headers,
+        traces: config.tracing !== null,
         own: [
           ...Object.keys(config.access_tokens?.identity_headers ?? {}),
           ...certificateFields(listenerTls),
@@ -75,6 +79,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       http2: http2Of(config),
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
       log: { level: config.log.level, access: config.log.access, pseudonymKey },
+      tracing: tracingOf(config),
       labels: compileLabels({
         listen,
         upstreams: upstreams.keys(),
@@ -97,6 +102,16 @@ function corsRules(config: CorsConfig): CorsRules | null {
     credentials,
     maxAgeS: Math.floor(maxAgeMs / 1_000),
   };
+}
+
+function tracingOf({ tracing }: GatewayConfig): Snapshot['tracing'] {
+  if (tracing === null) return null;
+  const { sample, export: receiver } = tracing;
+  return { share: sample, export: receiver && spanExportOf(receiver) };
+}
+
+function spanExportOf({ timeout, ...receiver }: SpanReceiverConfig): SpanExportOptions {
+  return { ...receiver, timeoutMs: timeout };
 }
 
 function timeoutsOf({ timeouts }: GatewayConfig): Snapshot['timeouts'] {

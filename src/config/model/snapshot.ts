@@ -1,5 +1,5 @@
 import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
-import type { LabelModel } from '../../observe/index.ts';
+import type { LabelModel, SpanExportOptions } from '../../observe/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } from './bounds-model.ts';
 import type { IdentityModel } from './identity-model.ts';
@@ -36,5 +36,15 @@ export interface Snapshot {
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;
+  /** Null: the gateway takes part in no traces. */
+  readonly tracing: TracingModel | null;
   readonly labels: LabelModel;
+}
+
+/** How the gateway takes part in traces. */
+export interface TracingModel {
+  /** Of new traces that are recorded, 0 to 1. */
+  readonly share: number;
+  /** Null: spans go nowhere. */
+  readonly export: SpanExportOptions | null;
 }

@@ -10,7 +10,7 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store'>;
+export type FixedParts = Pick<Snapshot, 'listen' | 'caps' | 'store' | 'tracing'>;
 
 interface FixedKey {
   readonly key: string;
@@ -42,6 +42,11 @@ const FIXED: readonly FixedKey[] = [
     written: ({ listen }) => addressOrOff(listen.admin?.address ?? null),
   },
   { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
+  {
+    key: 'tracing.export',
+    value: ({ tracing }) => tracing?.export ?? null,
+    written: ({ tracing }) => tracing?.export?.endpoint ?? 'off',
+  },
   { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
 ];
 

@@ -33,6 +33,18 @@ export interface DecisionRecord {
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
 }
 
+/** The place of an exchange in a trace. Ids are hexadecimal digits: 32 of a trace, 16 of a span. */
+export interface TraceRecord {
+  readonly traceId: string;
+  /** The span that it is part of; null: it begins the trace. */
+  readonly parentId: string | null;
+  /** Its own span, and that of its upstream. */
+  readonly spanId: string;
+  readonly upstreamSpanId: string;
+  /** Whether the trace is recorded. */
+  readonly sampled: boolean;
+}
+
 /** What is known of an exchange after its last byte, for metrics and the access log. */
 export interface ExchangeRecord {
   readonly requestId: string;
@@ -67,6 +79,10 @@ export interface ExchangeRecord {
   readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; null if none were asked. */
   readonly decision: DecisionRecord | null;
+  /** From the request's head until it was sent upstream; null: it was not. */
+  readonly sentAfterMs: number | null;
+  /** Null: the gateway takes part in no traces. */
+  readonly trace: TraceRecord | null;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
   /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */

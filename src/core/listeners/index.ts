@@ -12,6 +12,7 @@ export type {
   Outcome,
   Protocol,
   TokenRefusal,
+  TraceRecord,
 } from './events.ts';
 export type { DecisionEvent, LimitListener, RestrictionEvent, RestrictionReason } from './limit-listener.ts';
 export type { OverloadListener } from './overload-listener.ts';

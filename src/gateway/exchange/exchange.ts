@@ -21,6 +21,7 @@ import { readArrival } from './read-arrival.ts';
 import { Response } from './response.ts';
 import type { Ruling } from './ruling.ts';
 import type { Served } from './served.ts';
+import { beginTrace, type Trace } from './trace.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
 
@@ -38,6 +39,8 @@ export class Exchange {
   readonly arrival: Arrival;
   readonly requestId: string;
   readonly response: Response;
+  /** Null: the gateway takes part in no traces. */
+  readonly trace: Trace | null;
 
   /** For the record: the dialect's name or the connection's protocol, until the route says more. */
   protocol: Protocol;
@@ -76,6 +79,8 @@ export class Exchange {
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();
     this.response = new Response(downstream);
+    const { tracing } = generation.snapshot;
+    this.trace = tracing === null ? null : beginTrace(this.head, tracing.share, state.drawHex);
   }
 
   get head(): RequestHead {

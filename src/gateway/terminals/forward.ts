@@ -1,9 +1,11 @@
 import type { Fields } from '../../core/index.ts';
-import { upstreamFields } from '../../http/index.ts';
+import { traceContextFields, upstreamFields } from '../../http/index.ts';
 import type { Exchange, Forwarded, Served } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { bodyTooLarge } from '../responses/index.ts';
 import { Forwarding } from './forwarding.ts';
+
+const NO_FIELDS: Fields = [];
 
 /** Forwards the request to its upstream and streams the response back. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
@@ -39,10 +41,17 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     scheme: downstream.scheme,
     version: downstream.version,
     requestId: exchange.requestId,
+    trace: traceFor(exchange),
     authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
+}
+
+/** Where the gateway takes part in traces: its own, with the span of the upstream. */
+function traceFor({ trace }: Exchange): Fields {
+  if (trace === null) return NO_FIELDS;
+  return traceContextFields({ ...trace, spanId: trace.upstreamSpanId }, trace.state);
 }
 
 /** The fields that identify the sender: the caller from the token, and the client certificate of the connection. */

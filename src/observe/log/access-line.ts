@@ -28,6 +28,7 @@ export class AccessLine {
   /** The line, with its line feed. */
   of(record: ExchangeRecord): string {
     let line = `${this.#open()},"requestId":${quoted(record.requestId)}`;
+    if (record.trace !== null) line += `,"traceId":"${record.trace.traceId}"`;
     line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
     line += `,"protocol":"${record.protocol}"`;
     line += this.#method(record.method) + this.#route(record.route) + this.#upstream(record.upstream);

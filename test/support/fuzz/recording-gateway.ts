@@ -26,6 +26,7 @@ const GENERATION = {
     forwarding: new ForwardingRules(),
     caps: { fields: Number.POSITIVE_INFINITY },
     cors: null,
+    tracing: null,
     routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },
   },
 } as unknown as Generation;

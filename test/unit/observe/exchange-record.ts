@@ -21,6 +21,8 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     caller: { class: 'user', principal: 'web:alice' },
     tokenRefused: null,
     decision: { bucket: 'things', main: '42', outcome: 'admitted' },
+    sentAfterMs: 0.5,
+    trace: null,
     retried: false,
     error: null,
     ...more,

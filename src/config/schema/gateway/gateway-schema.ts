@@ -15,6 +15,7 @@ import { metricsSchema } from './metrics-schema.ts';
 import { routesSchema } from './routes-schema.ts';
 import { shutdownSchema } from './shutdown-schema.ts';
 import { storeSchema } from './store-schema.ts';
+import { tracingSchema } from './tracing-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
 // The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
@@ -63,6 +64,7 @@ export const gatewaySchema = z.strictObject({
   http2: http2Schema,
   shutdown: shutdownSchema,
   log: logSchema,
+  tracing: tracingSchema,
   metrics: metricsSchema,
 });
 

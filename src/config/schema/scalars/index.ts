@@ -16,6 +16,7 @@ export {
   momentOrNone,
   percentage,
   rateOrOff,
+  share,
   size,
   sizeOrNone,
 } from './quantities.ts';

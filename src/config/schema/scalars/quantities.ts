@@ -70,6 +70,15 @@ export function percentage() {
     .transform(text => Number(text.slice(0, -1)));
 }
 
+/** A share such as `10%` or `0.5%`, read as a number from 0 to 1. */
+export function share() {
+  const error = 'expected a percentage from 0% to 100%, such as 10% or 0.5%';
+  return z
+    .string({ error })
+    .regex(/^(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)%$/, { error, abort: true })
+    .transform(text => Number(text.slice(0, -1)) / 100);
+}
+
 /** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
 export function rateOrOff() {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';

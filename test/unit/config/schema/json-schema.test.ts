@@ -222,6 +222,7 @@ limits: "\${A}"
       '.http2',
       '.shutdown',
       '.log',
+      '.tracing',
       '.metrics',
     ]);
   });

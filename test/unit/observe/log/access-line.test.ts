@@ -21,6 +21,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
   makeLogger('info', { write: line => (written += line) }).info({
     type: 'access',
     requestId: record.requestId,
+    ...(record.trace === null ? {} : { traceId: record.trace.traceId }),
     arrivedAt: record.arrivedAtMs,
     sequence: record.sequence,
     protocol: record.protocol,
@@ -89,6 +90,10 @@ const records = fc.record<ExchangeRecord>({
       main: text,
       outcome: fc.constantFrom('admitted', 'global', 'caller', 'resource'),
     }),
+  ),
+  sentAfterMs: orNull(ms),
+  trace: orNull(
+    fc.constant({ traceId: 'a1', parentId: null, spanId: 'b2', upstreamSpanId: 'c3', sampled: true }),
   ),
   retried: fc.boolean(),
   error: orNull(

@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join, resolve } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConfigPart, startGateway, writeGatewayConfig } from '../support/gateway.ts';
+import { accessLines } from '../support/identity-gateway.ts';
+import { head } from '../support/requests.ts';
+import { tempFolder } from '../support/temp.ts';
+import { startUpstream, values } from '../support/wire/index.ts';
+
+const ID = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = `00-${ID}-b7ad6b7169203331-01`;
+const ASKED = head('GET /v1/things/secret-7?key=secret-8', `traceparent: ${PARENT}`, 'tracestate: a=1');
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+/** A receiver of OTLP over HTTP. */
+async function startReceiver() {
+  const spans: Span[] = [];
+  const bodies: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await json(request)) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    bodies.push(body);
+    for (const { scopeSpans } of body.resourceSpans) spans.push(...scopeSpans.flatMap(each => each.spans));
+    response.setHeader('Content-Type', 'application/json').end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { url: `http://127.0.0.1:${port}/v1/traces`, spans, bodies };
+}
+
+async function front(config: ConfigPart) {
+  const upstream = await startUpstream();
+  const log = { level: 'info', access: true };
+  const route = { path: '/v1/things/{id}' };
+  return {
+    upstream,
+    gateway: await startGateway({ upstreamPort: upstream.port, route, config: { log, ...config } }),
+  };
+}
+
+/** A copy of the gateway that has all packages but those. */
+async function withoutOpenTelemetry(): Promise<string> {
+  const folder = await tempFolder();
+  await cp('src', join(folder, 'src'), { recursive: true });
+  await cp('package.json', join(folder, 'package.json'));
+  await mkdir(join(folder, 'node_modules'));
+  for (const name of await readdir('node_modules'))
+    if (name !== '@opentelemetry')
+      await symlink(resolve('node_modules', name), join(folder, 'node_modules', name));
+  return folder;
+}
+
+function attributesOf({ attributes }: Span): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+test('without tracing the fields of a trace pass untouched', async () => {
+  const { gateway, upstream } = await front({});
+  await gateway.ask(ASKED);
+  const { fields } = upstream.onlyRequest;
+  expect(values(fields, 'traceparent')).toEqual([PARENT]);
+  expect(values(fields, 'tracestate')).toEqual(['a=1']);
+});
+
+test("a trusted proxy's trace goes on, and its id stands in the access log", async () => {
+  const { gateway, upstream } = await front({ tracing: { sample: '0%' }, trusted_proxies: ['127.0.0.1'] });
+  await gateway.ask(ASKED);
+  const [parent] = values(upstream.onlyRequest.fields, 'traceparent');
+  expect(parent).toMatch(new RegExp(`^00-${ID}-(?!b7ad6b7169203331)[0-9a-f]{16}-01$`));
+  expect(values(upstream.onlyRequest.fields, 'tracestate')).toEqual(['a=1']);
+  await expect.poll(() => accessLines(gateway)).toMatchObject([{ traceId: ID }]);
+});
+
+test('a stranger neither chooses the trace nor has it recorded', async () => {
+  const { gateway, upstream } = await front({ tracing: { sample: '0%' } });
+  await gateway.ask(ASKED);
+  const { fields } = upstream.onlyRequest;
+  expect(values(fields, 'traceparent')).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
+  expect(values(fields, 'traceparent').join()).not.toContain(ID);
+  expect(values(fields, 'tracestate')).toEqual([]);
+  expect(await gateway.metric('weir_untrusted_forwarding_headers_total')).toEqual(new Map([['', 0]]));
+});
+
+test('spans reach a receiver of OpenTelemetry, with the ids that the upstream saw and nothing secret', async () => {
+  const receiver = await startReceiver();
+  const tracing = { sample: '100%', export: { endpoint: receiver.url, service: 'edge' } };
+  const { gateway, upstream } = await front({ tracing });
+  await gateway.ask(ASKED);
+  await expect.poll(() => receiver.spans.length, { timeout: 10_000 }).toBe(2);
+  const [server, client] = receiver.spans.toSorted((a, b) => a.kind - b.kind) as [Span, Span];
+  expect([server.name, server.kind, client.kind]).toEqual(['GET /v1/things/{id}', 2, 3]);
+  expect(server.parentSpanId ?? '').toBe('');
+  expect(client).toMatchObject({ traceId: server.traceId, parentSpanId: server.spanId });
+  expect(values(upstream.onlyRequest.fields, 'traceparent')).toEqual([
+    `00-${client.traceId}-${client.spanId}-01`,
+  ]);
+  expect(attributesOf(server)).toEqual({
+    'http.request.method': 'GET',
+    'http.route': '/v1/things/{id}',
+    'http.response.status_code': 200,
+    'network.protocol.name': 'http',
+    'network.protocol.version': '1.1',
+  });
+  expect(attributesOf(client)).toEqual({
+    'http.request.method': 'GET',
+    'server.address': '127.0.0.1',
+    'server.port': upstream.port,
+    'http.response.status_code': 200,
+  });
+  expect(BigInt(client.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(server.startTimeUnixNano));
+  expect(BigInt(client.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(server.endTimeUnixNano));
+  const text = JSON.stringify(receiver.bodies);
+  expect(text).toContain('"edge"');
+  expect(text).not.toMatch(/secret|127\.0\.0\.1:\d+\/v1/);
+});
+
+test('without the packages of OpenTelemetry a gateway that exports does not start, and says what to install', async () => {
+  const path = await writeGatewayConfig({
+    upstreamPort: 1,
+    config: { tracing: { export: { endpoint: 'http://127.0.0.1:1/v1/traces' } } },
+  });
+  const folder = await withoutOpenTelemetry();
+  const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'serve', path], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^weir serve: tracing\.export needs packages .*: npm install @opentelemetry\/api @[^\n]+\n$/,
+  );
+});
+
+test('what waits is sent when the gateway stops', async () => {
+  const receiver = await startReceiver();
+  const { gateway } = await front({ tracing: { sample: '100%', export: { endpoint: receiver.url } } });
+  await gateway.ask(ASKED);
+  await gateway.app.drain();
+  expect(receiver.spans).toHaveLength(2);
+});
