@@ -48,7 +48,7 @@ interface Tally {
 
 /**
  * Sends requests at a constant rate, whether or not earlier ones were answered: users do not wait for each other. Connections are
- * used in turns. Its own cost is that of a bare socket: about a third of what the cheapest gateway of ours takes.
+ * used in turns. `slip` tells whether the generator kept up: where it was late for long, the figures are its own.
  */
 export async function openLoop(plan: OpenLoopPlan): Promise<OpenLoopResult> {
   const clients = new Clients(plan);

@@ -3,7 +3,7 @@ const SWEEPS = 3;
 
 /**
  * The time for which a connection is not read after a request of it was shed. Without it the refusals alone would keep an
- * overloaded process busy: one costs 0.4 of a request that is served.
+ * overloaded process busy: one costs about half of a request that is served (bench/README.md).
  */
 export class Rest {
   #sweeps = 0;
