@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import type { HostPort } from '../config/index.ts';
+import type { AdminListenerModel, HostPort } from '../config/index.ts';
 import { randomKey } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
+import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 import { statusAsPage } from './status-page.ts';
@@ -31,6 +32,7 @@ export interface AdminView {
 export class AdminListener {
   readonly #server: Server;
   readonly #view: AdminView;
+  readonly #access: AdminAccess;
   /** Serves HTTP on a socket. */
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
@@ -39,8 +41,9 @@ export class AdminListener {
   /** Null: cleartext. */
   #tls: TlsServer | null = null;
 
-  constructor(view: AdminView, tls: TlsOptions | null) {
+  constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminAccessDependencies) {
     this.#view = view;
+    this.#access = new AdminAccess(dependencies);
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
@@ -51,11 +54,16 @@ export class AdminListener {
       for (const serve of serving) Reflect.apply(serve, this.#server, [socket]);
     };
     this.#server.on('connection', socket => this.#onSocket(socket));
-    this.use(tls);
+    this.use(model);
   }
 
-  /** Applies a reload to further connections. */
-  use(tls: TlsOptions | null): void {
+  /** Applies a reload: the token to further requests, TLS to further connections. */
+  use(model: AdminListenerModel | null): void {
+    this.#access.use(model?.tokenHash ?? null);
+    this.#useTls(model?.tls ?? null);
+  }
+
+  #useTls(tls: TlsOptions | null): void {
     if (isDeepStrictEqual(tls, this.#options)) return;
     this.#options = tls;
     this.#tls = tls && createTlsServer(tls, { ticketKeys: randomKey(48) });
@@ -86,6 +94,7 @@ export class AdminListener {
     // A connection that cannot be accepted must not end the process.
     this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
+    this.#access.bound(bound.address);
     return { host: bound.address, port: bound.port };
   }
 

@@ -214,8 +214,9 @@ class RunningApp implements App {
       notReady,
       status: () => gatherStatus(sources),
     };
-    return this.#follows(new AdminListener(view, this.#fixed.listen.admin?.tls ?? null), (part, next) =>
-      part.use(next.snapshot.listen.admin?.tls ?? null),
+    const dependencies = { clock: this.#clock, listener: this.#observation.admin };
+    return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
+      part.use(next.snapshot.listen.admin),
     );
   }
 

@@ -9,6 +9,7 @@ export {
   loadConfig,
 } from './load.ts';
 export {
+  type AdminListenerModel,
   type BucketModel,
   type CallerClass,
   type CapsModel,

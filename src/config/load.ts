@@ -3,6 +3,7 @@ import type { RouteEntry } from '../routing/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import {
   compileGateway,
+  readAdminToken,
   readLimits,
   readListenerTls,
   readProvider,
@@ -101,6 +102,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const upstreamTls = await readUpstreamTls(file, clock);
   const provider = await readProvider(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
+  const adminTokenHash = await readAdminToken(file);
   const store = await readStore(file, clock);
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
@@ -116,6 +118,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     upstreamTls,
     provider,
     pseudonymKey,
+    adminTokenHash,
     store,
     hash: readings.hash,
   };

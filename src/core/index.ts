@@ -23,6 +23,8 @@ export { type Fields, firstValue } from './fields.ts';
 export { forgetListeners } from './forget-listeners.ts';
 export { holdSession } from './hold-session.ts';
 export type {
+  AdminApiListener,
+  AdminRefusal,
   AppliedEvent,
   AuthListener,
   ConfigEvent,

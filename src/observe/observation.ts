@@ -1,4 +1,5 @@
 import type {
+  AdminApiListener,
   AuthListener,
   Clock,
   ConnectionListener,
@@ -12,6 +13,7 @@ import type {
 } from '../core/index.ts';
 import { fanOut, type Methods } from './fan-out.ts';
 import {
+  AdminLog,
   ConnectionLog,
   FaultLog,
   IdentityLog,
@@ -24,6 +26,7 @@ import {
   StoreLog,
 } from './log/index.ts';
 import {
+  AdminMetrics,
   type CertificateView,
   type ConnectionGauges,
   ConnectionMetrics,
@@ -70,6 +73,7 @@ export class Observation {
   readonly overload: OverloadListener;
   readonly reloads: ReloadListener;
   readonly proxies: ProxyListener;
+  readonly admin: AdminApiListener;
   readonly #metrics = new Metrics();
   readonly #connectionMetrics: ConnectionMetrics;
   readonly #identityMetrics: IdentityMetrics;
@@ -96,6 +100,7 @@ export class Observation {
     this.overload = fanOut(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
     this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
     this.proxies = new ProxyLog(log);
+    this.admin = fanOut(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
     this.#prepare(labels);
   }
 
@@ -162,6 +167,8 @@ const LIMITS: Methods<LimitListener> = {
 };
 
 const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
+
+const ADMIN: Methods<AdminApiListener> = { refused: true };
 
 const OVERLOAD: Methods<OverloadListener> = { began: true, ended: true };
 

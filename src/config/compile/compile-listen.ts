@@ -4,7 +4,11 @@ import type { GatewayConfig } from '../schema/index.ts';
 import type { ListenerTls } from './read/index.ts';
 
 /** Compiles `listen`. */
-export function compileListen(config: GatewayConfig['listen'], tls: ListenerTls): ListenModel {
+export function compileListen(
+  config: GatewayConfig['listen'],
+  tls: ListenerTls,
+  adminTokenHash: Buffer | null,
+): ListenModel {
   const { http, redirect, grpc, admin } = config;
   const { address, h2c, proxy_protocol: proxyProtocol } = http;
   return {
@@ -17,7 +21,7 @@ export function compileListen(config: GatewayConfig['listen'], tls: ListenerTls)
       h2c: true,
       proxyProtocol: grpc.proxy_protocol,
     },
-    admin: admin && { address: admin.address, tls: tls.admin },
+    admin: admin && { address: admin.address, tls: tls.admin, tokenHash: adminTokenHash },
   };
 }
 

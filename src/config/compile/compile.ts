@@ -31,6 +31,8 @@ export interface Sources {
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
+  /** SHA-256 of the token of the admin API; null: none is configured. */
+  readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   /** The hash of the configuration files. */
   readonly hash: string;
@@ -49,7 +51,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const compiledLimits = compileLimits(limits);
-  const listen = compileListen(config.listen, listenerTls);
+  const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = provider === null ? null : compileIdentity(config, limits, provider);
   return {
     routes,

@@ -1,6 +1,7 @@
 export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS } from './compile-limits.ts';
 export {
+  readAdminToken,
   readLimits,
   readListenerTls,
   readProvider,

@@ -34,6 +34,8 @@ export interface RedirectModel extends ListenerModel {
 
 export interface AdminListenerModel {
   readonly address: HostPort;
+  /** SHA-256 of the token of the admin API; null: none is configured. */
+  readonly tokenHash: Buffer | null;
   /** Null: cleartext. */
   readonly tls: TlsOptions | null;
 }

@@ -1,4 +1,5 @@
 export { FaultLog } from './access-log.ts';
+export { AdminLog } from './admin-log.ts';
 export { ConnectionLog } from './connection-log.ts';
 export { IdentityLog } from './identity-log.ts';
 export { LimitLog } from './limit-log.ts';

@@ -1,3 +1,4 @@
+export { AdminMetrics } from './admin-metrics.ts';
 export { type CertificateView, observeCertificates } from './certificate-metrics.ts';
 export { ConnectionMetrics } from './connection-metrics.ts';
 export { IdentityMetrics } from './identity-metrics.ts';

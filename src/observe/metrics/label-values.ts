@@ -1,4 +1,5 @@
 import type {
+  AdminRefusal,
   Cap,
   DecidedBy,
   DiscoveryEvent,
@@ -136,6 +137,13 @@ const KINDS_OF: Readonly<Record<RestrictionReason, readonly RestrictionEvent['ki
 export const RESTRICTIONS = Object.entries(KINDS_OF).flatMap(([reason, kinds]) =>
   kinds.map(kind => ({ kind, reason })),
 );
+
+export const ADMIN_REFUSALS = every<AdminRefusal>({
+  wrong_token: true,
+  too_many_tokens: true,
+  no_token: true,
+  foreign_origin: true,
+});
 
 export const DECIDED_BY = every<DecidedBy>({
   redis: true,

@@ -1,3 +1,4 @@
+export { readAdminToken } from './read-admin-token.ts';
 export { readLimits } from './read-limits.ts';
 export { type ListenerTls, readListenerTls } from './read-listener-tls.ts';
 export { type ProviderConfigOptions, readProvider } from './read-provider.ts';

@@ -1,23 +1,11 @@
-import { asMap, type ConfigFile, readNamedText } from '../../file/index.ts';
-
-const MIN_CHARACTERS = 32;
+import type { ConfigFile } from '../../file/index.ts';
+import { readKeyFile } from './read-key-file.ts';
 
 /**
- * Reads the key that `log.pseudonym_key_file` of gateway.yaml names. Returns null if none is named or, after adding an error to
- * the file, if it cannot be used.
+ * Reads the key that `log.pseudonym_key_file` of gateway.yaml names; a guessed one would reveal the callers behind the names.
+ * Null: none is named, or it cannot be used, which was reported.
  */
 export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
-  const path = ['log', 'pseudonym_key_file'];
-  const name = asMap(asMap(file.value).log).pseudonym_key_file;
-  // Validation reports any other type.
-  if (typeof name !== 'string' || name === '') return null;
-  const text = await readNamedText(file, path, name);
-  if (text === null) return null;
-  if (text.length >= MIN_CHARACTERS) return Buffer.from(text);
-  // A guessed key would reveal the callers behind the names.
-  file.add(
-    path,
-    `the key has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
-  );
-  return null;
+  const text = await readKeyFile(file, ['log', 'pseudonym_key_file'], 'key');
+  return text === null ? null : Buffer.from(text);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { formatHostPort, type HostPort } from '../../model/index.ts';
-import { count, mapSuchAs, yesOrNo } from '../plain-values.ts';
+import { count, mapSuchAs, pathOfFile, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars/index.ts';
 import { adminTlsSchema, listenerTlsSchema } from './tls-schema.ts';
 
@@ -35,7 +35,15 @@ const clientKeys = {
 const clientMap = z.strictObject(clientKeys);
 const grpcMap = z.strictObject(grpcKeys);
 const redirectMap = z.strictObject(redirectKeys);
-const adminMap = z.strictObject({ ...addressKeys, tls: adminTlsSchema.optional() });
+const adminMap = z.strictObject({
+  ...addressKeys,
+  tls: adminTlsSchema.optional(),
+  token_file: pathOfFile()
+    .optional()
+    .describe(
+      'A file with the token of the admin API, at least 32 characters. Relative to this file, and followed when it changes. Left out: the API changes nothing, and shows callers only where it listens on loopback.',
+    ),
+});
 
 /** An address, or a map with the address and what is spoken there. */
 function listener() {

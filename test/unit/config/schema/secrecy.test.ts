@@ -74,6 +74,7 @@ const HIDDEN = [
   'listen.admin.tls.certificates.[].key_file',
   'listen.admin.tls.client_certificates',
   'listen.admin.tls.client_certificates.ca_file',
+  'listen.admin.token_file',
   'listen.grpc.tls',
   'listen.grpc.tls.certificates',
   'listen.grpc.tls.certificates.[]',

@@ -1,0 +1,99 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+import type { AdminApiListener, AdminRefusal, Clock, GatewayError } from '../../core/index.ts';
+import { addressKey, normalizeAddress } from '../../http/index.ts';
+import {
+  foreignHost,
+  foreignPage,
+  noTokenConfigured,
+  tokenNeeded,
+  tooManyTokens,
+  wrongToken,
+} from './admin-errors.ts';
+import { FailedTokens } from './failed-tokens.ts';
+import { type AdminRequest, isOfForeignPage, namesLoopback } from './foreign-page.ts';
+import { isLoopback } from './loopback.ts';
+
+/** What a request may do; `error`: the response to one that may not. */
+export type Access =
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'refused'; readonly why: AdminRefusal; readonly error: GatewayError };
+
+export interface AdminAccessDependencies {
+  readonly clock: Clock;
+  readonly listener: AdminApiListener;
+}
+
+const GRANTED: Access = { kind: 'granted' };
+
+/**
+ * Says who may use the admin listener for more than metrics and health. Changes need the token. So does what shows callers, unless
+ * the listener is bound to loopback. Pages of other origins may do neither.
+ */
+export class AdminAccess {
+  readonly #failed: FailedTokens;
+  readonly #listener: AdminApiListener;
+  #tokenHash: Buffer | null = null;
+  #onLoopback = false;
+
+  constructor({ clock, listener }: AdminAccessDependencies) {
+    this.#failed = new FailedTokens(clock);
+    this.#listener = listener;
+  }
+
+  /** Sets the SHA-256 of the token; null: there is none. */
+  use(tokenHash: Buffer | null): void {
+    this.#tokenHash = tokenHash;
+  }
+
+  /** Sets the address that the listener is bound to. */
+  bound(address: string): void {
+    this.#onLoopback = isLoopback(address);
+  }
+
+  /** Whether a response that is open to everyone may name callers too. Asking for it without a token is no offence. */
+  mayShowCallers(request: AdminRequest): boolean {
+    if (request.headers.authorization !== undefined) return this.toRead(request).kind === 'granted';
+    return this.#onLoopback && namesLoopback(request) && !isOfForeignPage(request);
+  }
+
+  /** For what shows callers or the configuration and changes nothing. */
+  toRead(request: AdminRequest): Access {
+    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', foreignPage());
+    if (request.headers.authorization !== undefined || !this.#onLoopback) return this.#judgeToken(request);
+    return namesLoopback(request) ? GRANTED : this.#refuse(request, 'foreign_origin', foreignHost());
+  }
+
+  toChange(request: AdminRequest): Access {
+    if (isOfForeignPage(request)) return this.#refuse(request, 'foreign_origin', foreignPage());
+    return this.#judgeToken(request);
+  }
+
+  #judgeToken(request: AdminRequest): Access {
+    if (this.#tokenHash === null) return this.#refuse(request, 'no_token', noTokenConfigured());
+    const { authorization } = request.headers;
+    if (authorization === undefined) return this.#refuse(request, 'no_token', tokenNeeded());
+    const address = addressKey(peerOf(request));
+    const waitMs = this.#failed.waitMs(address);
+    if (waitMs > 0) return this.#refuse(request, 'too_many_tokens', tooManyTokens(waitMs));
+    if (isToken(authorization, this.#tokenHash)) return GRANTED;
+    this.#failed.note(address);
+    return this.#refuse(request, 'wrong_token', wrongToken());
+  }
+
+  #refuse(request: AdminRequest, why: AdminRefusal, error: GatewayError): Access {
+    this.#listener.refused(why, peerOf(request));
+    return { kind: 'refused', why, error };
+  }
+}
+
+/** The address of the other side; '' once the connection is gone. */
+function peerOf({ socket }: AdminRequest): string {
+  return normalizeAddress(socket.remoteAddress ?? '') ?? '';
+}
+
+/** Compares hashes, which are equally long and tell nothing about the token by the time that takes. */
+function isToken(authorization: string, tokenHash: Buffer): boolean {
+  const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+  return timingSafeEqual(createHash('sha256').update(token).digest(), tokenHash);
+}

@@ -1,0 +1,45 @@
+import type { AdminApiListener, AdminRefusal, Clock } from '../../core/index.ts';
+import type { Logger } from './logger.ts';
+
+/** Anyone who reaches the port can cause these lines: each reason is logged once per interval, with the number of requests. */
+const INTERVAL_MS = 60_000;
+
+const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
+  wrong_token: 'the admin API was sent a wrong token',
+  too_many_tokens: 'the admin API refuses tokens of an address that sent too many wrong ones',
+  foreign_origin: 'the admin API was used by a page of another origin',
+};
+
+/** Requests refused for one reason. */
+interface Series {
+  /** Last logged, by the monotonic clock. */
+  loggedAtMs: number;
+  /** Since then. */
+  requests: number;
+}
+
+/** Logs who was refused by the admin API. */
+export class AdminLog implements AdminApiListener {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #series = new Map<AdminRefusal, Series>();
+
+  constructor(log: Logger, clock: Clock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  refused(refusal: AdminRefusal, address: string): void {
+    // A request without a token is everyday: a person who has not read on yet.
+    if (refusal === 'no_token') return;
+    const nowMs = this.#clock.monotonicMs();
+    const series = this.#series.get(refusal) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
+    series.requests++;
+    this.#series.set(refusal, series);
+    if (nowMs - series.loggedAtMs < INTERVAL_MS) return;
+    const { requests } = series;
+    this.#log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);
+    series.loggedAtMs = nowMs;
+    series.requests = 0;
+  }
+}
