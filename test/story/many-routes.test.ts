@@ -56,7 +56,8 @@ test('ten thousand routes take less than 8 KB of memory each, and the last one i
     await startGatewayProcess({ upstreamPort: upstream.port, config: await partsWith(10) }),
     await startGatewayProcess({ upstreamPort: upstream.port, config: await partsWith(MANY) }),
   ];
-  expect(((await many.memoryBytes()) - (await few.memoryBytes())) / MANY).toBeLessThan(MAX_BYTES);
+  const bytesEach = async () => ((await many.memoryBytes()) - (await few.memoryBytes())) / MANY;
+  await expect.poll(bytesEach).toBeLessThan(MAX_BYTES);
   expect((await many.ask(head(`GET /v1/service-${MANY - 1}/things/7`))).status).toBe(200);
 });
 
@@ -65,7 +66,8 @@ test('a snapshot holds a route in less than 2 KB', async () => {
   const small = await snapshotWith(10);
   const before = heapBytes();
   const large = await snapshotWith(MANY);
-  expect((heapBytes() - before) / MANY).toBeLessThan(MAX_HEAP_BYTES);
+  // On a busy machine the load itself was seen to be held for a moment longer than its result.
+  await expect.poll(() => (heapBytes() - before) / MANY).toBeLessThan(MAX_HEAP_BYTES);
   for (const { routes } of [small, large])
     expect(routes.find('GET', '/v1/service-9/things/7')).not.toBeNull();
 });

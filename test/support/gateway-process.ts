@@ -61,6 +61,6 @@ export async function startGatewayProcess(settings: GatewaySettings): Promise<Ga
     return ready?.status === 200;
   };
   // A process takes its time to start on a machine that is busy.
-  await waitFor('the gateway is ready', isReady, 20_000);
+  await waitFor('the gateway is ready', isReady, 50_000);
   return gateway;
 }
