@@ -21,7 +21,7 @@ const FLOORS = [
   ],
   ['config'],
   ['runtime'],
-  ['gateway'],
+  ['gateway', 'simulation'],
   ['server', 'admin'],
   ['app'],
   ['main', 'cli', 'demo'],

@@ -8,6 +8,7 @@ export {
   type LoadResult,
   loadConfig,
 } from './load.ts';
+export { type LimitsResult, loadLimits } from './load-limits.ts';
 export {
   type AdminListenerModel,
   type BucketModel,

@@ -33,6 +33,7 @@ export type {
   DecisionEvent,
   DecisionRecord,
   DiscoveryEvent,
+  Draws,
   ExchangeListener,
   ExchangeRecord,
   FlawedKey,

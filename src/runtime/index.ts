@@ -1,5 +1,6 @@
 export { type Generation, isReady, transportTo } from './generation.ts';
 export { Generations } from './generations.ts';
+export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
 export { Overload } from './overload.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -1,8 +1,9 @@
 export { compileGateway } from './compile.ts';
-export { QUOTA_KEYS } from './compile-limits.ts';
+export { compileLimits, QUOTA_KEYS } from './compile-limits.ts';
 export {
   readAdminToken,
   readLimits,
+  readLimitsAlone,
   readListenerTls,
   readProvider,
   readPseudonymKey,

@@ -23,6 +23,9 @@ export interface TokenRefusal {
   readonly claim: string | null;
 }
 
+/** Which limits a request draws on, by its route's policies and its caller: on both kinds, on one, or on none. */
+export type Draws = 'all' | 'global' | 'bucket' | 'none';
+
 /** What limits decided about a request. */
 export interface DecisionRecord {
   /** The bucket as configured; null: it has none. */
@@ -31,6 +34,9 @@ export interface DecisionRecord {
   readonly main: string;
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
+  readonly draws: Draws;
+  /** When, in milliseconds since the epoch: by the clock that the limits count by, so that differences are exact. */
+  readonly decidedAtMs: number;
 }
 
 /** The place of an exchange in a trace. Ids are hexadecimal digits: 32 of a trace, 16 of a span. */

@@ -8,6 +8,7 @@ export type {
 } from './connection-listener.ts';
 export type {
   DecisionRecord,
+  Draws,
   ExchangeListener,
   ExchangeRecord,
   Outcome,

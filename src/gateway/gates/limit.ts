@@ -1,4 +1,5 @@
 import { type Decision, OTHER_PARTS } from '../../limits/index.ts';
+import type { Claim } from '../../runtime/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
@@ -8,7 +9,7 @@ import {
   reportOf,
   storeUnreachable,
 } from '../responses/index.ts';
-import { type Claim, claimOf } from './claim.ts';
+import { claimOf } from './claim.ts';
 import type { GateResult } from './gate.ts';
 
 /** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
@@ -25,22 +26,24 @@ export function limit(exchange: Exchange, state: GatewayState): GateResult | Pro
 }
 
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
-  const { bucket, callerClass, main } = claim;
+  const { bucket, callerClass, main, draws } = claim;
   const { admitted, role, limit: units, remaining, retryAfterMs } = decision;
   if (!admitted && role === null) return storeUnreachable(retryAfterMs);
   if (admitted && exchange.noRoom !== null) return null;
   const outcome = admitted ? 'admitted' : (role ?? 'global');
   const name = bucket === null ? null : bucket.name;
+  const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, outcome, nearLimit });
   if (!admitted) noteRefusal(exchange, claim, decision, state);
   if (bucket === null || role === null || outcome === 'global') {
-    exchange.ruling = { bucket: name, main, outcome, rate: null, resourceUnit: null };
+    exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate: null, resourceUnit: null };
     return admitted ? null : globallyRefused(retryAfterMs);
   }
   const scope = outcome === 'resource' ? 'shared' : bucket.scope;
   const rate = reportOf(decision, bucket.hash.of(main), scope, state.clock.monotonicMs());
-  exchange.ruling = { bucket: name, main, outcome, rate, resourceUnit: unitOf(claim, decision) };
+  const resourceUnit = unitOf(claim, decision);
+  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, resourceUnit };
   return admitted ? null : bucketRefused(retryAfterMs, scope);
 }
 

@@ -33,6 +33,11 @@ export interface Decision {
   readonly otherParts: boolean;
   /** Names the window that the unit of the resource limit was taken from, for `refund`; 0 when none was taken. */
   readonly resourceWindow: number;
+  /**
+   * When it was decided, in milliseconds since the epoch, by the clock that counts: the shared store's, or this process's
+   * monotonic one. 0 if no store was asked.
+   */
+  readonly decidedAtMs: number;
 }
 
 /** The decision about a request without limits. */
@@ -47,6 +52,7 @@ export const UNLIMITED: Decision = {
   sharedKey: false,
   otherParts: false,
   resourceWindow: 0,
+  decidedAtMs: 0,
 };
 
 /**

@@ -167,6 +167,7 @@ export class MemoryStore implements LimitStore {
     decision.sharedKey = false;
     decision.otherParts = false;
     decision.resourceWindow = 0;
+    decision.decidedAtMs = this.#moment.steadyEpochMs;
     return decision;
   }
 

@@ -17,11 +17,20 @@ export class Moment {
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;
 
+  /** From the monotonic clock to the wall clock, for differences that must be exact: changes after a step only. */
+  #fixedOffsetMs = Number.NEGATIVE_INFINITY;
+
+  /** Now, since the epoch; two of them differ as two `nowMs` do. */
+  get steadyEpochMs(): number {
+    return this.nowMs + this.#fixedOffsetMs;
+  }
+
   read(clock: Clock): void {
     this.nowMs = Math.floor(clock.monotonicMs());
     this.epochMs = Math.floor(clock.epochMs());
     const offset = this.epochMs - this.nowMs;
     if (offset > this.steadyOffsetMs || offset < this.steadyOffsetMs - CLOCK_STEP_MS)
       this.steadyOffsetMs = offset;
+    if (Math.abs(offset - this.#fixedOffsetMs) > CLOCK_STEP_MS) this.#fixedOffsetMs = offset;
   }
 }

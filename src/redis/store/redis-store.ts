@@ -216,7 +216,7 @@ export class RedisStore implements LimitStore {
 /** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
 function both(own: Decision, shared: Decision): Decision {
   if (!shared.admitted || own.role === null) return shared;
-  return { ...own, resourceWindow: shared.resourceWindow };
+  return { ...own, resourceWindow: shared.resourceWindow, decidedAtMs: shared.decidedAtMs };
 }
 
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

@@ -35,6 +35,7 @@ export function readResponse(reply: unknown, plan: Plan): Response | null {
       sharedKey: !admitted && limit?.role === 'resource',
       otherParts: !admitted && limit?.role === 'caller' && code >= 2,
       resourceWindow: admitted && plan.endsInResource ? (windows.at(-1) ?? 0) : 0,
+      decidedAtMs: nowMs,
     },
     refusedBy: admitted ? -1 : place - 1,
     byOtherParts: code >= 2,

@@ -1,7 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles } from '../../file/index.ts';
+import {
+  asMap,
+  ConfigFile,
+  type Environment,
+  LimitsFiles,
+  listYamlFiles,
+  Readings,
+} from '../../file/index.ts';
 import {
   type LimitsConfig,
   limitsJsonSchema,
@@ -59,9 +66,27 @@ async function readFolder(
     gateway.add(['limits'], 'this folder contains no *.yaml file');
     return NOTHING;
   }
+  return readAll(
+    names.map(name => join(folder, name)),
+    environment,
+    gateway.readings,
+  );
+}
+
+/** Reads limits without the gateway.yaml that names them: a file, or every `*.yaml` of a folder. */
+export async function readLimitsAlone(path: string, environment: Environment): Promise<ReadLimits> {
+  const names = await listYamlFiles(path);
+  const paths = names === null || names.length === 0 ? [path] : names.map(name => join(path, name));
+  return readAll(paths, environment, new Readings());
+}
+
+async function readAll(
+  paths: readonly string[],
+  environment: Environment,
+  readings: Readings,
+): Promise<ReadLimits> {
   const files: ConfigFile[] = [];
-  for (const name of names)
-    files.push(await ConfigFile.read(join(folder, name), environment, gateway.readings, limitsSecrecy));
+  for (const path of paths) files.push(await ConfigFile.read(path, environment, readings, limitsSecrecy));
   // Validates each file alone, so that errors have its own lines.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);

@@ -13,6 +13,7 @@ const decision = (change: Partial<Decision> = {}): Decision => ({
   sharedKey: false,
   otherParts: false,
   resourceWindow: 0,
+  decidedAtMs: 1_700_000_000_000,
   ...change,
 });
 

@@ -26,6 +26,7 @@ test('the first request opens a window that closes one period later', () => {
     sharedKey: false,
     otherParts: false,
     resourceWindow: 0,
+    decidedAtMs: 1_700_000_000_000,
   });
 });
 

@@ -89,6 +89,8 @@ const records = fc.record<ExchangeRecord>({
       bucket: orNull(text),
       main: text,
       outcome: fc.constantFrom('admitted', 'global', 'caller', 'resource'),
+      draws: fc.constantFrom('all', 'global', 'bucket', 'none'),
+      decidedAtMs: fc.maxSafeNat(),
     }),
   ),
   sentAfterMs: orNull(ms),

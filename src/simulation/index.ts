@@ -1,0 +1,1 @@
+export { LimitEngine, type Verdict } from './limit-engine.ts';

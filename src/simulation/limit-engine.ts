@@ -1,0 +1,60 @@
+import type { LimitsModel } from '../config/index.ts';
+import { type Decision, type Limit, MemoryStore } from '../limits/index.ts';
+import { type Claim, claimOn, type LimitedRequest } from '../runtime/index.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** How often the store cleans up, in virtual time: as in a gateway. */
+const SWEEP_MS = 250;
+
+/** What was decided about one request. */
+export interface Verdict {
+  readonly claim: Claim;
+  /** Valid until the next request: the store overwrites it. */
+  readonly decision: Decision;
+}
+
+/** Decides about requests as a gateway does that counts in memory, at moments that its user names. */
+export class LimitEngine {
+  readonly clock: VirtualClock;
+  readonly #limits: LimitsModel;
+  readonly #store: MemoryStore;
+  #sweptAtMs: number;
+
+  /** @param nowMs where its time begins, since the epoch */
+  constructor(limits: LimitsModel, nowMs: number, maxKeys = 1_000_000) {
+    this.clock = new VirtualClock(nowMs);
+    this.#limits = limits;
+    this.#store = new MemoryStore({ clock: this.clock, maxKeys, keysPerCaller: limits.keysPerCaller });
+    this.#sweptAtMs = nowMs;
+  }
+
+  /** Draws on all limits of a request, or on none. Null: the value of its main parameter is ambiguous, so it gets 400. */
+  decide(atMs: number, request: LimitedRequest): Verdict | null {
+    this.#reach(atMs);
+    const claim = claimOn(this.#limits, request);
+    if (claim === null) return null;
+    return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main) };
+  }
+
+  /** Returns the unit that an admitted request drew on a resource limit, as when its service denies the caller access. */
+  refund(
+    atMs: number,
+    unit: { readonly limit: Limit; readonly main: string; readonly window: number },
+  ): void {
+    this.#reach(atMs);
+    this.#store.refund(unit.limit, unit.main, unit.window);
+  }
+
+  /** Counters held now. */
+  get keys(): number {
+    return this.#store.counts.keys;
+  }
+
+  #reach(atMs: number): void {
+    this.clock.reach(atMs);
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.#sweptAtMs < SWEEP_MS) return;
+    this.#sweptAtMs = nowMs;
+    this.#store.sweep();
+  }
+}
