@@ -12,9 +12,11 @@ import {
   type VerificationKey,
 } from './token/index.ts';
 
+export type CallerKind = 'bot' | 'user';
+
 /** The sender of a request, according to a verified token. */
 export interface Caller {
-  readonly kind: 'bot' | 'user';
+  readonly kind: CallerKind;
   /**
    * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
@@ -74,8 +76,11 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** Encoded parts hold no blanks, so the separators cannot be forged. `#` marks the hashed form. */
-function principalOf(kind: 'bot' | 'user', parts: readonly string[]): string {
+/**
+ * The principal of a caller with these values of its claims, in the order of `principal` in the configuration. Encoded parts
+ * hold no blanks, so the separators cannot be forged. `#` marks the hashed form.
+ */
+export function principalOf(kind: CallerKind, parts: readonly string[]): string {
   const principal = `${kind}:${parts.map(percentEncode).join(' ')}`;
   if (principal.length <= MAX_PRINCIPAL_LENGTH) return principal;
   return `${kind}#${hash('sha256', principal, 'hex')}`;

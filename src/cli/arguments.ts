@@ -63,7 +63,8 @@ function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOpti
       const candidates = Object.keys(options).map(name => `--${name}`);
       throw new UsageError(`unknown option "${token.rawName}"${didYouMean(token.rawName, candidates)}`);
     }
-    if (seen.has(token.name)) throw new UsageError(`${token.rawName} is given twice`);
+    if (seen.has(token.name) && options[token.name]?.multiple !== true)
+      throw new UsageError(`${token.rawName} is given twice`);
     seen.add(token.name);
   }
 }

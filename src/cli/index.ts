@@ -8,10 +8,11 @@ import { explain } from './explain/index.ts';
 import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
+import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, explain, schema, health, demo];
+const COMMANDS: readonly Command[] = [serve, check, explain, who, schema, health, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

@@ -1,4 +1,4 @@
-export { type Logger, type LoggingOptions, makeLogger, standardOutput } from './log/index.ts';
+export { type Logger, type LoggingOptions, makeLogger, pseudonymOf, standardOutput } from './log/index.ts';
 export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';
 export {

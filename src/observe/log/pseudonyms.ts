@@ -4,17 +4,19 @@ import { Memo } from '../../core/index.ts';
 const DIGITS = 22;
 const MAX_REMEMBERED = 20_000;
 
+/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/operations.md tells how to compute it without Weir. */
+export function pseudonymOf(key: Buffer, value: string): string {
+  return createHmac('sha256', key).update(value).digest('base64url').slice(0, DIGITS);
+}
+
 /**
  * Names callers and main values in logs: one key gives a value the same name every time, and nobody can recover the value
- * without the key. HMAC-SHA-256, cut to about 128 bits.
+ * without the key.
  */
 export class Pseudonyms {
   #key: Buffer;
   /** A name costs several microseconds, and a caller has many lines. */
-  readonly #names = new Memo(
-    value => createHmac('sha256', this.#key).update(value).digest('base64url').slice(0, DIGITS),
-    MAX_REMEMBERED,
-  );
+  readonly #names = new Memo(value => pseudonymOf(this.#key, value), MAX_REMEMBERED);
 
   constructor(key: Buffer) {
     this.#key = key;

@@ -1,0 +1,139 @@
+import { isIP } from 'node:net';
+import { type CallerKind, principalOf } from '../auth/index.ts';
+import { formatDiagnostic, type IdentityModel, type LoadedConfig, loadConfig } from '../config/index.ts';
+import { addressKey, normalizeAddress } from '../http/index.ts';
+import { pseudonymOf } from '../observe/index.ts';
+import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
+import { type Command, type CommandOutput, UsageError } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+import { readClaims } from './read-claims.ts';
+
+export const who: Command = {
+  name: 'who',
+  summary: 'print the pseudonym of a caller in the log',
+  help: `Prints the pseudonym under which a bot or user appears in the log, computed with the key in log.pseudonym_key_file. Takes the
+claims of access_tokens.principal, or those of a bot, as they stand in the caller's tokens.
+
+weir who [FILE] [OPTIONS]
+
+  FILE                ${CONFIG_HELP}
+  --client AZP        the claim azp
+  --subject SUB       the claim sub
+  --claim NAME=VALUE  any other claim; once for each
+  --as CLASS          bot or user, where both are identified by the same claims
+  --address IP        instead of claims: how a client without a token appears
+  --help              show this text
+
+  weir who --client web --subject 5f0c...
+  jq -c --arg who "$(weir who --client web --subject 5f0c...)" 'select(.caller == $who)' weir.log
+
+Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 the configuration has errors.
+`,
+  async run(args, terminal) {
+    const options = {
+      ...configOption,
+      client: { type: 'string' },
+      subject: { type: 'string' },
+      claim: { type: 'string', multiple: true },
+      as: { type: 'string' },
+      address: { type: 'string' },
+    } as const;
+    const { values, positionals } = readArguments(args, options, ['[FILE]']);
+    const claims = readClaims(values);
+    const wanted = readClass(values.as);
+    if (values.address !== undefined && (claims.size > 0 || wanted !== null))
+      throw new UsageError(
+        '--address goes with no other option: a client with a token is known by its claims',
+      );
+    if (values.address !== undefined) {
+      terminal.out(describeAddress(values.address));
+      return ExitCode.ok;
+    }
+    if (claims.size === 0)
+      throw new UsageError('say who: --client AZP --subject SUB, --claim NAME=VALUE or --address IP');
+    const file = await configFile(positionals[0], values.config);
+    const config = await loadConfig(file, { env: terminal.env, generation: 1 });
+    if (config.ok) return nameCaller(file, config, claims, wanted, terminal);
+    for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    return ExitCode.configuration;
+  },
+};
+
+function nameCaller(
+  file: string,
+  { snapshot }: LoadedConfig,
+  claims: ReadonlyMap<string, string>,
+  wanted: CallerKind | null,
+  terminal: CommandOutput,
+): number {
+  const { identity, log } = snapshot;
+  if (identity === null) {
+    terminal.err(`${file}: has no identity_provider, so every caller is an address: use --address\n`);
+    return ExitCode.failure;
+  }
+  const { kind, names } = classOf(identity, claims, wanted);
+  if (log.pseudonymKey === null) {
+    terminal.err(`${file}: ${WITHOUT_KEY}\n`);
+    return ExitCode.failure;
+  }
+  const principal = principalOf(
+    kind,
+    names.map(name => claims.get(name) ?? ''),
+  );
+  terminal.out(`${pseudonymOf(log.pseudonymKey, principal)}\n`);
+  return ExitCode.ok;
+}
+
+const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process draws a key at random and nobody can compute its pseudonyms.
+Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
+
+/** Finds the class of callers that exactly these claims identify. */
+function classOf(
+  { accessTokens }: IdentityModel,
+  claims: ReadonlyMap<string, string>,
+  wanted: CallerKind | null,
+): { readonly kind: CallerKind; readonly names: readonly string[] } {
+  const { principal, bots } = accessTokens;
+  const classes = [
+    { kind: 'user', names: principal } as const,
+    ...(bots === null ? [] : [{ kind: 'bot', names: bots.principal } as const]),
+  ].filter(({ kind }) => wanted === null || kind === wanted);
+  const fitting = classes.filter(({ names }) => isSame(names, claims));
+  const [found, other] = fitting;
+  if (found === undefined) throw new UsageError(`${classes.map(whatItTakes).join('; ')}`);
+  if (other !== undefined)
+    throw new UsageError('bots and users are identified by the same claims: add --as bot or --as user');
+  return found;
+}
+
+function isSame(names: readonly string[], claims: ReadonlyMap<string, string>): boolean {
+  return names.length === claims.size && names.every(name => claims.has(name));
+}
+
+function whatItTakes({
+  kind,
+  names,
+}: {
+  readonly kind: CallerKind;
+  readonly names: readonly string[];
+}): string {
+  return `a ${kind} takes ${names.map(optionFor).join(' ')}`;
+}
+
+function optionFor(name: string): string {
+  if (name === 'azp') return '--client AZP';
+  return name === 'sub' ? '--subject SUB' : `--claim ${name}=VALUE`;
+}
+
+function readClass(as: string | undefined): CallerKind | null {
+  if (as === undefined || as === 'bot' || as === 'user') return as ?? null;
+  throw new UsageError(`--as takes bot or user, not "${as}"`);
+}
+
+function describeAddress(text: string): string {
+  const address = isIP(text) === 0 ? null : normalizeAddress(text);
+  if (address === null) throw new UsageError(`--address takes an IP address, not "${text}"`);
+  const key = addressKey(address);
+  const counted = key === address ? '' : `; counted, and in restriction lines, as ${key}`;
+  return `${address}: addresses have no pseudonym, "client" in the log is the address itself${counted}\n`;
+}

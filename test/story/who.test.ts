@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
+import { documentNamed } from '../support/documents.ts';
+import { accessLines } from '../support/identity-gateway.ts';
+import { ensureInstalled } from '../support/installed.ts';
+import { askOnce, startLimited } from '../support/limits.ts';
+import { tempFolder } from '../support/temp.ts';
+
+const KEY = 'a key for pseudonyms that has at least 32 characters';
+const IDENTITY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_secret_file: secret, redirect_uri: "https://app.example.com/cb", scope: openid }`;
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function weir(...words: readonly string[]): Promise<Ended> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await runCommandLine(words, {
+    env: process.env,
+    out: text => void out.push(text),
+    err: text => void err.push(text),
+  });
+  return { code, out: out.join(''), err: err.join('') };
+}
+
+/** A configuration with these `access_tokens`, and with a key unless told otherwise. */
+async function configOf(tokens: string, log = '{ pseudonym_key_file: key }'): Promise<string> {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'key'), `${KEY}\n`);
+  await writeFile(join(folder, 'secret'), 'hunter2');
+  const file = join(folder, 'gateway.yaml');
+  await writeFile(
+    file,
+    `${IDENTITY}\naccess_tokens: { audience: any${tokens} }\nlog: ${log}\nupstreams: { api: { url: "http://api" } }\nroutes: [{ path: "/**", upstream: api }]\n`,
+  );
+  return file;
+}
+
+/**
+ * Runs a piece of shell beside that gateway.yaml, where the one call of `weir` in the runbook prints what it prints here, without
+ * starting a Node for it.
+ */
+async function shell(file: string, script: string): Promise<string> {
+  const words = ['who', '--client', 'web', '--subject', 'alice'];
+  const { out } = await weir(...words, '--config', file);
+  const weirIs = `weir() { [ "$*" = "${words.join(' ')}" ] && printf %s '${out}'; }\n`;
+  const options = { cwd: dirname(file) };
+  return (await run('bash', ['-euo', 'pipefail', '-c', weirIs + script], options)).stdout;
+}
+
+const run = promisify(execFile);
+
+/** The pieces of shell below a heading of docs/operations.md. */
+function examplesBelow(heading: string): string[] {
+  const [, section = ''] = documentNamed('docs/operations.md').text.split(`\n### ${heading}\n`);
+  const [untilNext = ''] = section.split('\n### ');
+  return Array.from(untilNext.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm), ([, code = '']) => code);
+}
+
+beforeAll(() => ensureInstalled({ command: 'jq', versionArgs: ['--version'], packages: ['jq'] }));
+
+describe('the runbook', () => {
+  test('finds alice, her 429s and who else has some in the log of a gateway', async () => {
+    const folder = await tempFolder();
+    await writeFile(join(folder, 'pseudonym-key'), `${KEY}\n`);
+    const { gateway, issuer, ...front } = await startLimited(
+      { buckets: { reads: { user: '2/60s' } }, routes: { 'GET /things': 'reads' } },
+      { config: { log: { level: 'info', pseudonym_key_file: join(folder, 'pseudonym-key') } } },
+    );
+    for (const sub of ['alice', 'alice', 'alice', 'alice', 'bob'])
+      await askOnce({ gateway, issuer, ...front }, 'GET /things', issuer.bearer({ azp: 'web', sub }));
+    await expect.poll(() => accessLines(gateway).length).toBe(5);
+    const log = gateway.logLines.map(line => line.trimEnd()).join('\n');
+    const at = dirname(gateway.configFile);
+    await writeFile(join(at, 'weir.log'), `${log}\n`);
+    await writeFile(join(at, 'pseudonym-key'), `${KEY}\n`);
+    const alice = String(accessLines(gateway)[0]?.['caller']);
+
+    const [lines, busiest] = examplesBelow('One caller gets 429').map(script =>
+      script.includes('alice=') ? script : `alice=${alice}\n${script}`,
+    );
+    const refused = (await shell(gateway.configFile, lines ?? '')).trim().split('\n');
+    expect(refused.map(line => JSON.parse(line))).toMatchObject(
+      Array.from({ length: 2 }, () => ({ route: '/**', bucket: 'reads', decision: 'caller' })),
+    );
+    expect(await shell(gateway.configFile, busiest ?? '')).toMatch(
+      /^ +2 .{16}\t\/\*\*\t\d+\n +2 .{16}\t\/\*\*\t\d+\n$/,
+    );
+
+    const [known, recipe, requests] = examplesBelow('Who is this?');
+    expect(await shell(gateway.configFile, known ?? '')).toBe(`${alice}\n`);
+    expect(await shell(gateway.configFile, recipe ?? '')).toBe(`${alice}\n`);
+    const ids = accessLines(gateway).map(line => line['requestId']);
+    expect((await shell(gateway.configFile, requests ?? '')).trim().split('\n')).toEqual(ids.slice(1, 4));
+
+    const [clients, limits, callers] = examplesBelow('Everyone gets 429').filter(code => code.includes('jq'));
+    expect((await shell(gateway.configFile, clients ?? '')).trim()).toBe('2 127.0.0.1');
+    expect((await shell(gateway.configFile, limits ?? '')).trim()).toBe('2 user\treads\tcaller');
+    expect((await shell(gateway.configFile, callers ?? '')).trim()).toBe(`2 ${alice}`);
+  });
+});
+
+describe('weir who', () => {
+  it('tells bots from users by the claims it is given', async () => {
+    const file = await configOf(', bots: { claim: client_id }');
+    const user = await weir('who', file, '--client', 'web', '--subject', 'alice');
+    const bot = await weir('who', file, '--client', 'web');
+    expect(user).toEqual({ code: 0, err: '', out: expect.stringMatching(/^[\w-]{22}\n$/) });
+    expect(bot).toEqual({ code: 0, err: '', out: expect.stringMatching(/^[\w-]{22}\n$/) });
+    expect(bot.out).not.toBe(user.out);
+  });
+
+  it('takes any claim, in any order', async () => {
+    const file = await configOf(', principal: [tenant, sub]');
+    const one = await weir('who', file, '--claim', 'tenant=a=b', '--subject', 'alice');
+    const other = await weir('who', file, '--claim=sub=alice', '--claim=tenant=a=b');
+    expect(one.code).toBe(0);
+    expect(other).toEqual(one);
+  });
+
+  it('asks for the class where bots and users have the same claims', async () => {
+    const file = await configOf(', principal: [azp], bots: { claim: client_id }');
+    const asked = await weir('who', file, '--client', 'web');
+    expect(asked).toMatchObject({ code: 64, err: expect.stringContaining('add --as bot or --as user') });
+    const [bot, user] = [
+      await weir('who', file, '--client', 'web', '--as', 'bot'),
+      await weir('who', file, '--client', 'web', '--as', 'user'),
+    ];
+    expect([bot.code, user.code]).toEqual([0, 0]);
+    expect(bot.out).not.toBe(user.out);
+  });
+
+  it('says that without a key nobody can know, and what to do', async () => {
+    const ended = await weir('who', await configOf('', '{}'), '--client', 'web', '--subject', 'alice');
+    expect(ended).toMatchObject({ code: 1, out: '' });
+    expect(ended.err).toContain('log.pseudonym_key_file is not set, so each process draws a key at random');
+    expect(ended.err).toContain('openssl rand -base64 32');
+  });
+
+  it('says how an address appears, which has no pseudonym', async () => {
+    const { out } = await weir('who', '--address', '2001:db8::7');
+    expect(out).toBe(
+      '2001:db8::7: addresses have no pseudonym, "client" in the log is the address itself; counted, and in restriction lines, as 2001:db8:0:0::/64\n',
+    );
+    expect((await weir('who', '--address', '192.0.2.7')).out).toMatch(/is the address itself\n$/);
+  });
+
+  it.each<[string[], string]>([
+    [[], 'say who: --client AZP --subject SUB, --claim NAME=VALUE or --address IP'],
+    [['--client', 'web'], 'a user takes --client AZP --subject SUB; a bot takes --claim tenant=VALUE'],
+    [['--client', ''], '--client is empty: is a shell variable unset?'],
+    [['--claim', 'tenant'], '--claim takes NAME=VALUE, not "tenant"'],
+    [['--subject', 'a', '--claim', 'sub=b'], 'the claim sub is given twice'],
+    [['--subject', 'a', '--subject', 'b'], '--subject is given twice'],
+    [['--as', 'address', '--subject', 'a'], '--as takes bot or user, not "address"'],
+    [['--address', 'home'], '--address takes an IP address, not "home"'],
+    [['--address', '::1', '--subject', 'a'], '--address goes with no other option'],
+  ])('refuses %j, and says why', async (words, message) => {
+    const file = await configOf(', bots: { claim: client_id, principal: [tenant] }');
+    const ended = await weir('who', file, ...words);
+    expect(ended).toMatchObject({ code: 64, out: '' });
+    expect(ended.err).toContain(`weir who: ${message}`);
+  });
+});
