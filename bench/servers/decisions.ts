@@ -1,7 +1,7 @@
 // The memory store alone, in this process, without a request around it: prints bytes a key and nanoseconds a decision as JSON.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/core/index.ts';
-import { defineLimit, type LimitSet, MemoryStore } from '../../src/limits/index.ts';
+import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../../src/limits/index.ts';
 
 /** What this prints. */
 export interface DecisionFigures {
@@ -28,8 +28,8 @@ const spent = defineLimit({
   main: null,
   quota: { units: 1, periodMs: quota.periodMs },
 });
-const oneLimit: LimitSet = { global: null, caller, resource: null };
-const twoLimits: LimitSet = { global, caller, resource: null };
+const oneLimit: LimitSet = { ...NO_LIMITS, caller };
+const twoLimits: LimitSet = { ...NO_LIMITS, global, caller };
 
 function usedBytes(): number {
   if (globalThis.gc === undefined) throw new Error('needs --expose-gc');
@@ -80,6 +80,6 @@ const figures: DecisionFigures = {
   bytesPerMainValue: bytesPerKey(subjects.slice(0, KEYS / MAIN_VALUES_PER_CALLER), mainValues),
   nanosecondsOneLimit: nanoseconds(newStore(), oneLimit, few, main),
   nanosecondsTwoLimits: nanoseconds(newStore(), twoLimits, few, main),
-  nanosecondsRefusal: nanoseconds(newStore(), { global, caller: spent, resource: null }, few, ''),
+  nanosecondsRefusal: nanoseconds(newStore(), { ...NO_LIMITS, global, caller: spent }, few, ''),
 };
 console.log(JSON.stringify(figures));

@@ -1,4 +1,5 @@
 import {
+  type BucketModel,
   type Diagnostic,
   formatDiagnostic,
   type LoadedConfig,
@@ -86,7 +87,19 @@ function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
 }
 
 function describeLimits({ routes }: LoadedLimits): string {
-  return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}`;
+  const tried = triedBuckets(routes);
+  const onTrial = tried === 0 ? '' : `, ${tried} in shadow`;
+  return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}${onTrial}`;
+}
+
+/** Counts the buckets that do not hold with all of their numbers for all callers. */
+function triedBuckets(routes: LoadedLimits['routes']): number {
+  const buckets = new Set(routes.map(({ value }) => value.bucket));
+  return [...buckets].filter(isTried).length;
+}
+
+function isTried({ rollout, exemptSets }: BucketModel): boolean {
+  return rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);
 }
 
 /** Counts the buckets in use. */
@@ -102,6 +115,7 @@ function asJson(file: string, result: LoadResult, findings: Findings, passed: bo
         upstreams: result.snapshot.upstreams.length,
         provider: result.snapshot.identity?.provider.issuer ?? null,
         buckets: bucketsOf(result.limits.routes),
+        bucketsInShadow: triedBuckets(result.limits.routes),
       }
     : {};
   return `${JSON.stringify({ ok: passed, file, ...loaded, ...findings }, null, 2)}\n`;

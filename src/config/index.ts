@@ -1,6 +1,7 @@
 export { QUOTA_KEYS } from './compile/index.ts';
 export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
+  type FilePlace,
   type LoadedConfig,
   type LoadedLimitRoute,
   type LoadedLimits,
@@ -11,6 +12,7 @@ export {
 export { type LimitsResult, loadLimits } from './load-limits.ts';
 export {
   type AdminListenerModel,
+  type BucketLimits,
   type BucketModel,
   type CallerClass,
   type CapsModel,

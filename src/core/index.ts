@@ -50,6 +50,8 @@ export type {
   ReloadListener,
   RestrictionEvent,
   RestrictionReason,
+  ShadowEvent,
+  ShadowRefuser,
   SignatureAlgorithm,
   SignInListener,
   StoreFailure,

@@ -6,7 +6,8 @@ import type {
   Protocol,
   TokenRefusal,
 } from '../core/index.ts';
-import { type Exchange, webhookOf } from './exchange/index.ts';
+import type { Limiting } from '../runtime/index.ts';
+import { type Exchange, type ResourceUnit, webhookOf } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 
 /** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
@@ -14,10 +15,11 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   const { destination, ruling, addressKey } = exchange;
   const { meaning: status } = exchange.response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
-    const unit = ruling === null ? null : ruling.resourceUnit;
     // Callers without access must not use up what those with access share.
-    if (unit !== null && (status === 401 || status === 403 || status === 404))
-      limiting.store.refund(unit.limit, unit.main, unit.window);
+    if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
+      refund(ruling.resourceUnit, limiting);
+      refund(ruling.shadowUnit, limiting);
+    }
     const { route, params, isPreflight } = destination;
     if (status === 404 && !isPreflight && route?.kind === 'forward' && route.webhook)
       limiting.webhookNotFound.note(addressKey, webhookOf(route, params));
@@ -25,6 +27,10 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
   if (!isInvalid(exchange)) return;
   limiting.listener.invalid(status);
   limiting.invalidRequests.note(addressKey);
+}
+
+function refund(unit: ResourceUnit | null, { store }: Limiting): void {
+  if (unit !== null) store.refund(unit.limit, unit.main, unit.window);
 }
 
 /** Final status 401, 403 or 429, unless a restriction answered or others share the blame (docs/contract.md, 5.1). */
@@ -59,6 +65,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     decision: exchange.ruling,
     sentAfterMs: leg === null ? null : leg.sentAtMs - exchange.startedAtMs,
     trace: exchange.trace,
+    shadowRefusals: exchange.shadowRefusals,
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
@@ -114,6 +121,7 @@ export function refusalRecord(
     decision: null,
     sentAfterMs: null,
     trace: null,
+    shadowRefusals: [],
     retried: false,
     error: describe(error),
   };

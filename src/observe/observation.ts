@@ -160,6 +160,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
 
 const LIMITS: Methods<LimitListener> = {
   decided: true,
+  shadowRefused: true,
   invalid: true,
   restricted: true,
   released: true,

@@ -1,4 +1,10 @@
-import { type BucketModel, type CallerClass, drawsOnBuckets, type LimitsModel } from '../config/index.ts';
+import {
+  type BucketLimits,
+  type BucketModel,
+  type CallerClass,
+  drawsOnBuckets,
+  type LimitsModel,
+} from '../config/index.ts';
 import type { Draws } from '../core/index.ts';
 import { mainValue } from '../http/index.ts';
 import { type LimitSet, NO_LIMITS } from '../limits/index.ts';
@@ -47,6 +53,12 @@ export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | n
   const { bucket, mainAt } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
   if (main === null) return null;
-  const sets = exempt ? bucket.exemptSets : bucket.sets;
-  return { set: sets[callerClass], bucket, callerClass, caller, main, draws };
+  const { sets, exemptSets } = limitsFor(bucket, caller);
+  return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, draws };
+}
+
+/** What this caller draws on in the bucket. */
+function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
+  const { rollout } = bucket;
+  return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
 }

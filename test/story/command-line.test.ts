@@ -320,6 +320,7 @@ describe('weir check', () => {
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
       buckets: 4,
+      bucketsInShadow: 0,
       errors: [],
       warnings: [],
       hints: [],

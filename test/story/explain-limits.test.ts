@@ -191,3 +191,38 @@ describe('weir explain, of limits', () => {
     );
   });
 });
+
+it('shows what holds and what is in shadow', async () => {
+  const limits = `global: { bot: off, user: 50/1s, address: 9/1s, shadow: { bot: 30/1s } }
+buckets:
+  tried: { main: id, user: 5/5s, resource: 50/5s, shadow: true }
+  beside: { main: id, user: 20/5s, bot: 50/5s, shadow: { user: 10/5s, resource: 9/5s } }
+  share: { user: 5/5s, enforce: 10% }
+routes:
+  /v1/tried/{id}: tried
+  /v1/beside/{id}: beside
+  /v1/share/{id}: share
+`;
+  const rowsOf = async (name: string, as: string) => {
+    const rows = await explain(['GET', `/v1/${name}/7`, '--as', as], GATEWAY, limits);
+    return rows.filter(row => /shadow|(as|together).*bucket:/.test(row));
+  };
+  expect(await rowsOf('tried', 'user')).toEqual([
+    'as a user: bucket: 5 in 5s, fixed window, in shadow: it refuses nobody (limits.yaml:3)',
+    'all together: bucket: 50 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:3)',
+  ]);
+  expect(await rowsOf('beside', 'user')).toEqual([
+    'as a user: bucket: 20 in 5s, fixed window (limits.yaml:4)',
+    'as a user: bucket: 10 in 5s, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
+    'all together: bucket: 9 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
+  ]);
+  expect(await rowsOf('beside', 'bot')).toEqual([
+    'as a bot: global limit: 30 in 1s, in shadow: it refuses nobody (limits.yaml:1)',
+    'as a bot: bucket: 50 in 5s, fixed window (limits.yaml:4)',
+    'all together: bucket: 9 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
+  ]);
+  expect(await rowsOf('share', 'user')).toEqual([
+    'bucket: holds for 10% of callers, and is in shadow for the others (limits.yaml:5)',
+    'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
+  ]);
+});

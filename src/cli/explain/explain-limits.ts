@@ -3,6 +3,7 @@ import {
   type CallerClass,
   callerClassesOf,
   drawsOnBuckets,
+  type FilePlace,
   type IdentityModel,
   type LimitsModel,
   type LoadedConfig,
@@ -59,11 +60,9 @@ export function whyBucketRefuses(
 }
 
 /** Describes the global limit of an address: the only limit on a request without a route. */
-export function describeAddressLimit({ snapshot, limits }: LoadedConfig): Row {
-  return [
-    'as an address',
-    describeGlobal('address', { model: snapshot.limits, limits, line: undefined, exempt: false }),
-  ];
+export function describeAddressLimit({ snapshot, limits }: LoadedConfig): Row[] {
+  const context = { model: snapshot.limits, limits, line: undefined, exempt: false };
+  return describeGlobal('address', context).map(text => ['as an address', text]);
 }
 
 interface Context {
@@ -104,6 +103,8 @@ function describeBucket(
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
     ['bucket', `by the line "${line}" (${formatPlace(place)})`],
   ];
+  const tried = describeTrial(bucket, limits);
+  if (tried !== null) rows.push(['bucket', tried]);
   const value = mainAt === null ? '' : mainValue(params[mainAt] ?? '');
   if (mainAt !== null) {
     const name = pattern.parameters[mainAt] ?? '';
@@ -120,6 +121,13 @@ function describeBucket(
   return { rows, value };
 }
 
+/** Says for whom the bucket holds; null: for everyone. */
+function describeTrial({ name, rollout }: BucketModel, limits: LoadedLimits): string | null {
+  const place = (key: string) => formatPlace(limits.placeOf(['buckets', name, key]));
+  if (rollout === null) return null;
+  return `holds for ${rollout.share.percent}% of callers, and is in shadow for the others (${place('enforce')})`;
+}
+
 const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
 const MANY = { bot: 'bots', user: 'users', address: 'addresses' } as const;
 
@@ -127,30 +135,46 @@ const MANY = { bot: 'bots', user: 'users', address: 'addresses' } as const;
 function describeClass(callerClass: CallerClass, context: Context): Row[] {
   const label = `as ${NAMES[callerClass]}`;
   const bucket = context.line?.value.bucket;
-  return [
-    [label, describeGlobal(callerClass, context)],
-    ...(bucket === undefined ? [] : [[label, describeOwn(callerClass, bucket, context.limits)] as const]),
-  ];
+  const own = bucket === undefined ? [] : describeOwn(callerClass, bucket, context.limits);
+  return [...describeGlobal(callerClass, context), ...own].map(text => [label, text]);
 }
 
-function describeGlobal(callerClass: CallerClass, { model, limits, exempt }: Context): string {
-  if (exempt) return 'global limit: none, the route is exempt from it';
-  const { global } = model.global[callerClass];
+/** What holds, then what is tried beside it. */
+function describeGlobal(callerClass: CallerClass, { model, limits, exempt }: Context): string[] {
+  if (exempt) return ['global limit: none, the route is exempt from it'];
+  const { global, shadow } = model.global[callerClass];
   const written = limits.placeOf(['global', callerClass]);
+  const tried = shadow === null ? null : shadow.global;
+  const ofTrial = limits.placeOf(['global', 'shadow', callerClass]);
+  const inShadow = tried === null ? '' : `global limit: ${formatQuota(tried)}, ${IN_SHADOW}`;
+  if (tried !== null && ofTrial === null) return [`${inShadow} (${formatPlace(written)})`];
   // "global: off" sets all classes at once.
   const place = written ?? (global === null ? limits.placeOf(['global']) : null);
-  return `global limit: ${global === null ? 'off' : formatQuota(global)} (${formatPlace(place)})`;
+  const held = `global limit: ${global === null ? 'off' : formatQuota(global)} (${formatPlace(place)})`;
+  return tried === null ? [held] : [held, `${inShadow} (${formatPlace(ofTrial)})`];
 }
 
-function describeOwn(callerClass: CallerClass, bucket: BucketModel, limits: LoadedLimits): string {
-  const { caller } = bucket.exemptSets[callerClass];
-  const key = QUOTA_KEYS[callerClass].find(name => limits.placeOf(['buckets', bucket.name, name]) !== null);
-  if (caller === null || key === undefined)
-    return `bucket: not limited: it has no quota for ${MANY[callerClass]}`;
-  const fallback =
-    key === callerClass ? '' : `, as for ${MANY[key]}: it has no quota for ${MANY[callerClass]}`;
-  const place = limits.placeOf(['buckets', bucket.name, key]);
-  return `bucket: ${formatQuota(caller)}, ${ALGORITHMS[caller.algorithm]}${fallback} (${formatPlace(place)})`;
+const IN_SHADOW = 'in shadow: it refuses nobody';
+
+function describeOwn(callerClass: CallerClass, bucket: BucketModel, limits: LoadedLimits): string[] {
+  const { caller, shadow } = bucket.exemptSets[callerClass];
+  const tried = shadow === null ? null : shadow.caller;
+  const placeOf = (...path: string[]) => limits.placeOf(['buckets', bucket.name, ...path]);
+  const key = QUOTA_KEYS[callerClass].find(name => placeOf(name) !== null);
+  const triedKey = QUOTA_KEYS[callerClass].find(name => placeOf('shadow', name) !== null);
+  const describe = (limit: Limit, from: CallerClass, place: FilePlace | null, more: string) => {
+    const fallback =
+      from === callerClass ? '' : `, as for ${MANY[from]}: it has no quota for ${MANY[callerClass]}`;
+    const algorithm = ALGORITHMS[limit.algorithm];
+    return `bucket: ${formatQuota(limit)}, ${algorithm}${fallback}${more} (${formatPlace(place)})`;
+  };
+  const texts: string[] = [];
+  if (caller !== null && key !== undefined) texts.push(describe(caller, key, placeOf(key), ''));
+  if (tried !== null && triedKey !== undefined)
+    texts.push(describe(tried, triedKey, placeOf('shadow', triedKey), `, ${IN_SHADOW}`));
+  else if (tried !== null && key !== undefined)
+    texts.push(describe(tried, key, placeOf(key), `, ${IN_SHADOW}`));
+  return texts.length > 0 ? texts : [`bucket: not limited: it has no quota for ${MANY[callerClass]}`];
 }
 
 const ALGORITHMS = { window: 'fixed window', smooth: 'smooth' } as const;
@@ -160,7 +184,7 @@ function withoutToken(route: RouteModel, as: CallerClass | null, context: Contex
   if (drawsOnBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
   const label = 'without a token';
   return [
-    [label, describeGlobal('address', context)],
+    ...describeGlobal('address', context).map((text): Row => [label, text]),
     [label, 'then 401; only callers with a token draw on the bucket'],
   ];
 }
@@ -170,12 +194,19 @@ function describeResource(
   main: string,
   limits: LoadedLimits,
 ): Row[] {
-  const { resource } = bucket.exemptSets.user;
-  if (resource === null) return [];
-  const place = limits.placeOf(['buckets', bucket.name, 'resource']);
+  const { resource, shadow } = bucket.exemptSets.user;
+  const placeOf = (...path: string[]) => limits.placeOf(['buckets', bucket.name, ...path, 'resource']);
   const of = mainAt === null ? '' : ` for ${pattern.parameters[mainAt]} = ${main}`;
-  const algorithm = ALGORITHMS[resource.algorithm];
-  return [['all together', `bucket: ${formatQuota(resource)}${of}, ${algorithm} (${formatPlace(place)})`]];
+  const describe = (limit: Limit, more: string, place: FilePlace | null): Row => {
+    const algorithm = ALGORITHMS[limit.algorithm];
+    return [
+      'all together',
+      `bucket: ${formatQuota(limit)}${of}, ${algorithm}${more} (${formatPlace(place)})`,
+    ];
+  };
+  const rows = resource === null ? [] : [describe(resource, '', placeOf())];
+  const tried = shadow === null ? null : shadow.resource;
+  return tried === null ? rows : [...rows, describe(tried, `, ${IN_SHADOW}`, placeOf('shadow') ?? placeOf())];
 }
 
 function formatQuota({ units, periodMs }: Limit): string {

@@ -25,6 +25,6 @@ export function describeServerWide(config: LoadedConfig): Row[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],
     ['authentication', 'none: open to everyone'],
-    describeAddressLimit(config),
+    ...describeAddressLimit(config),
   ];
 }

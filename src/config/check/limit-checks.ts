@@ -10,7 +10,8 @@ import { checkReach, type LimitLine } from './limit-reach.ts';
  * @param gateway null: limits.yaml is read alone
  */
 export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void {
-  const { buckets, routes } = asMap(file.value);
+  const { global, buckets, routes } = asMap(file.value);
+  checkGlobal(file, global);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) checkBucket(file, name, asMap(bucket));
@@ -41,7 +42,9 @@ const QUOTAS = ['user', 'bot', 'address', 'resource'] as const;
 function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
   const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
   if (unknown || !file.has(['buckets', name])) return;
-  if (QUOTAS.every(key => bucket[key] === undefined)) {
+  checkShadow(file, name, bucket);
+  const trials = asMap(bucket.shadow);
+  if (QUOTAS.every(key => bucket[key] === undefined && trials[key] === undefined)) {
     const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
     file.add(['buckets', name], `the bucket "${name}" ${message}`, { about: 'key' });
   }
@@ -50,6 +53,35 @@ function checkBucket(file: LimitsFiles, name: string, bucket: Readonly<Record<st
       '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
     file.add(['buckets', name, 'resource'], message, { about: 'key' });
   }
+  if (trials.resource !== undefined && bucket.main === undefined) {
+    const message = '"resource" needs a main parameter: name it with "main" of the bucket';
+    file.add(['buckets', name, 'shadow', 'resource'], message, { about: 'key' });
+  }
+}
+
+/** Checks how a bucket is tried: in shadow, beside its numbers, or on a share of callers. */
+function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<string, unknown>>): void {
+  const { shadow, enforce } = bucket;
+  if (enforce !== undefined && enforce !== '100%' && shadow !== undefined && shadow !== false) {
+    const message =
+      '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
+    file.add(['buckets', name, 'enforce'], message, { about: 'key' });
+  }
+  if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
+}
+
+function checkGlobal(file: LimitsFiles, global: unknown): void {
+  if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
+}
+
+function isEmptyMap(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  );
+}
+
+function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {
+  file.add(path, '"shadow" tries no numbers: write true, or a quota such as user: 10/5s', { about: 'key' });
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {

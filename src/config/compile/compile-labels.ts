@@ -1,4 +1,5 @@
 import type { Protocol } from '../../core/index.ts';
+import type { LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
 import type {
@@ -109,13 +110,15 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
-      outcomes: ['admitted', ...rolesIn(bucket, callerClass)],
+      outcomes: ['admitted', ...rolesIn(bucket.sets[callerClass])],
+      inShadow: shadowRolesIn(bucket, callerClass),
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
-    outcomes: limits.global[callerClass].global === null ? ['admitted'] : ['admitted', 'global'],
+    outcomes: ['admitted', ...rolesIn(limits.global[callerClass])],
+    inShadow: rolesIn(limits.global[callerClass].shadow),
   }));
   return [...ofBuckets, ...withoutBucket];
 }
@@ -125,9 +128,14 @@ function classesOf(identity: LabelSources['identity']): readonly CallerClass[] {
   return identity.hasBots ? ['bot', 'user', 'address'] : ['user', 'address'];
 }
 
-/** The limits that can refuse in the bucket. Exempt routes lack the global one. */
-function rolesIn({ sets }: BucketModel, callerClass: CallerClass): readonly string[] {
-  return Object.entries(sets[callerClass])
-    .filter(([, limit]) => limit !== null)
-    .map(([role]) => role);
+const ROLES = ['global', 'caller', 'resource'] as const;
+
+/** The limits that can refuse. Exempt routes lack the global one. */
+function rolesIn(limits: LimitsByRole | null): readonly string[] {
+  return limits === null ? [] : ROLES.filter(role => limits[role] !== null);
+}
+
+function shadowRolesIn({ sets, rollout }: BucketModel, callerClass: CallerClass): readonly string[] {
+  const others = rollout === null ? [] : rolesIn(rollout.others.sets[callerClass].shadow);
+  return [...new Set([...rolesIn(sets[callerClass].shadow), ...others])];
 }

@@ -1,5 +1,6 @@
 export { compileGateway } from './compile.ts';
-export { compileLimits, QUOTA_KEYS } from './compile-limits.ts';
+export { QUOTA_KEYS } from './compile-bucket.ts';
+export { compileLimits } from './compile-limits.ts';
 export {
   readAdminToken,
   readLimits,

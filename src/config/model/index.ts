@@ -1,7 +1,14 @@
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
 export { formatHostPort, type HostPort, parseHostPort } from './host-port.ts';
 export type { IdentityModel } from './identity-model.ts';
-export type { BucketModel, CallerClass, LimitRouteModel, LimitsModel, StoreModel } from './limits-model.ts';
+export type {
+  BucketLimits,
+  BucketModel,
+  CallerClass,
+  LimitRouteModel,
+  LimitsModel,
+  StoreModel,
+} from './limits-model.ts';
 export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';
 export type { ForwardRoute, RouteModel, SignInRoute } from './route-model.ts';
 export { callerClassesOf, drawsOnBuckets, refusesSemicolons } from './route-policies.ts';

@@ -1,5 +1,11 @@
 import type { AddressSet } from '../../http/index.ts';
-import type { BucketHash, IgnoredRefusalsRule, LimitSet, OffenceRule } from '../../limits/index.ts';
+import type {
+  BucketHash,
+  CallerShare,
+  IgnoredRefusalsRule,
+  LimitSet,
+  OffenceRule,
+} from '../../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
 import type { RouteTable } from '../../routing/index.ts';
 
@@ -28,14 +34,27 @@ export interface LimitRouteModel {
   readonly mainAt: number | null;
 }
 
-/** A named group of routes that draws on one quota. */
-export interface BucketModel {
-  readonly name: string;
-  readonly scope: 'user' | 'shared';
-  readonly hash: BucketHash;
+/** What requests to a bucket draw on. */
+export interface BucketLimits {
   /** With the global limit, and without it for exempt routes. */
   readonly sets: Readonly<Record<CallerClass, LimitSet>>;
   readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
+}
+
+/** A named group of routes that draws on one quota. */
+export interface BucketModel extends BucketLimits {
+  readonly name: string;
+  readonly scope: 'user' | 'shared';
+  readonly hash: BucketHash;
+  /** Null: the bucket treats all callers of a class alike. */
+  readonly rollout: Rollout | null;
+}
+
+/** A bucket that holds for a share of callers only. */
+export interface Rollout {
+  readonly share: CallerShare;
+  /** For the callers outside the share. */
+  readonly others: BucketLimits;
 }
 
 /** Where limits are counted: in each gateway alone, or in a Redis for all of them. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
-import { duration, limitRoute, network, quota, quotaOrOff } from './scalars/index.ts';
+import { duration, limitRoute, network, percentage, quota, quotaOrOff } from './scalars/index.ts';
 import { secrecyOf } from './secrecy.ts';
 
 // The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
@@ -16,6 +16,16 @@ const globalLimits = z.strictObject({
   address: quotaOrOff()
     .prefault('50/1s')
     .describe('The quota of each address, for all its callers without a valid token, such as 50/1s, or off.'),
+  shadow: shadow(
+    {
+      bot: quota().optional().describe('The quota to try on each bot.'),
+      user: quota().optional().describe('The quota to try on each user.'),
+      address: quota().optional().describe('The quota to try on each address.'),
+    },
+    '{ user: 30/1s }',
+  ).describe(
+    'true: the global limit counts what it would refuse, but refuses nothing. A map: so do these numbers, beside those that hold.',
+  ),
 });
 
 /** The keys of one bucket. The checks use them one by one, so that an error in one does not hide those in the others. */
@@ -48,6 +58,22 @@ export const bucketKeys = {
     .optional()
     .describe(
       'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket, shared if several do.',
+    ),
+  shadow: shadow(
+    {
+      user: quota().optional().describe('The quota to try on each user.'),
+      bot: quota().optional().describe('The quota to try on each bot.'),
+      address: quota().optional().describe('The quota to try on each address.'),
+      resource: quota().optional().describe('The quota to try on all callers together.'),
+    },
+    '{ user: 10/5s }',
+  ).describe(
+    'true: the bucket counts what it would refuse, but refuses nothing. A map: so do these numbers, beside those that hold.',
+  ),
+  enforce: percentage()
+    .prefault('100%')
+    .describe(
+      'The share of callers that the bucket holds for, the same in every gateway; for the others it is in shadow.',
     ),
 };
 const bucket = z.strictObject(bucketKeys, mapSuchAs('{ user: 20/5s }'));
@@ -131,6 +157,15 @@ export type LimitsConfig = z.output<typeof limitsSchema>;
 export type BucketConfig = z.output<typeof bucket>;
 /** The rule of an offence, or `off`. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
+
+/** Whether a limit is in shadow, or the numbers that are tried beside it. */
+function shadow<Quotas extends z.ZodRawShape>(quotas: Quotas, example: string) {
+  return z
+    .union([z.boolean(), z.strictObject(quotas)], {
+      error: `expected true, false, or a map such as ${example}`,
+    })
+    .prefault(false);
+}
 
 /** @param limit its default */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {

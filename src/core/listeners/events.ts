@@ -1,5 +1,6 @@
 import type { Cap } from '../error.ts';
 import type { RpcCode } from '../rpc-code.ts';
+import type { ShadowRefuser } from './limit-listener.ts';
 
 /** The protocol of an exchange on the client's side. */
 export type Protocol = 'http1' | 'h2' | 'grpc' | 'websocket';
@@ -89,6 +90,8 @@ export interface ExchangeRecord {
   readonly sentAfterMs: number | null;
   /** Null: the gateway takes part in no traces. */
   readonly trace: TraceRecord | null;
+  /** What would have refused it if it were not in shadow. */
+  readonly shadowRefusals: readonly ShadowRefuser[];
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
   /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */

@@ -16,7 +16,14 @@ export type {
   TokenRefusal,
   TraceRecord,
 } from './events.ts';
-export type { DecisionEvent, LimitListener, RestrictionEvent, RestrictionReason } from './limit-listener.ts';
+export type {
+  DecisionEvent,
+  LimitListener,
+  RestrictionEvent,
+  RestrictionReason,
+  ShadowEvent,
+  ShadowRefuser,
+} from './limit-listener.ts';
 export type { OverloadListener } from './overload-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';

@@ -12,6 +12,17 @@ export interface DecisionEvent {
 /** Why something is restricted, by its key in limits.yaml. */
 export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals';
 
+/** What would have refused a request if it were not in shadow: one of its limits. */
+export type ShadowRefuser = 'global' | 'caller' | 'resource';
+
+/** A request went on that something in shadow would have refused. */
+export interface ShadowEvent {
+  /** The bucket as configured; null: the request has none. */
+  readonly bucket: string | null;
+  readonly callerClass: 'bot' | 'user' | 'address';
+  readonly by: ShadowRefuser;
+}
+
 /** A temporary refusal. Metrics use its kind and reason only. */
 export interface RestrictionEvent {
   readonly kind: 'address' | 'principal' | 'webhook';
@@ -24,6 +35,8 @@ export interface RestrictionEvent {
 /** Hears what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
+  /** Called once for each that would have refused the request. */
+  shadowRefused(event: ShadowEvent): void;
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;

@@ -1,6 +1,6 @@
 import type { Caller, Invalid } from '../../auth/index.ts';
 import type { Snapshot } from '../../config/index.ts';
-import type { BodyLength, Clock, GatewayError, Protocol } from '../../core/index.ts';
+import type { BodyLength, Clock, GatewayError, Protocol, ShadowRefuser } from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
 import type { Generation } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -24,6 +24,8 @@ import type { Served } from './served.ts';
 import { beginTrace, type Trace } from './trace.ts';
 import type { UpstreamLeg } from './upstream-leg.ts';
 import type { ValidToken } from './valid-token.ts';
+
+const NOTHING: readonly ShadowRefuser[] = [];
 
 /** One request with its response. The request is known from the start; each later part is set by the gate named beside it. */
 export class Exchange {
@@ -62,6 +64,8 @@ export class Exchange {
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */
   ruling: Ruling | null = null;
+  /** Set by `limit`: the limits in shadow that would have refused it. */
+  shadowRefusals: readonly ShadowRefuser[] = NOTHING;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
 

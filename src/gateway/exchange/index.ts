@@ -13,6 +13,7 @@ export {
 export type { Downstream, Successor } from './downstream.ts';
 export { Exchange } from './exchange.ts';
 export type { Response } from './response.ts';
+export type { ResourceUnit } from './ruling.ts';
 export { SERVED, type Served } from './served.ts';
 export type { UpstreamLeg } from './upstream-leg.ts';
 export type { ValidToken } from './valid-token.ts';

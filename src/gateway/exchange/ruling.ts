@@ -8,6 +8,8 @@ export interface Ruling extends DecisionRecord {
   readonly rate: RateReport | null;
   /** The unit drawn on a resource limit, to return if the upstream denies the caller access. */
   readonly resourceUnit: ResourceUnit | null;
+  /** The same of a resource limit in shadow. */
+  readonly shadowUnit: ResourceUnit | null;
 }
 
 /** One unit of a resource limit. */

@@ -1,6 +1,6 @@
-import { type Decision, OTHER_PARTS } from '../../limits/index.ts';
+import { type Decision, type Limit, OTHER_PARTS, type ShadowDecision } from '../../limits/index.ts';
 import type { Claim } from '../../runtime/index.ts';
-import type { Exchange } from '../exchange/index.ts';
+import type { Exchange, ResourceUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badRequest,
@@ -36,21 +36,44 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, outcome, nearLimit });
   if (!admitted) noteRefusal(exchange, claim, decision, state);
+  if (decision.shadow.refused.length > 0) noteShadow(exchange, claim, decision.shadow, state);
+  const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);
+  const shadowUnit =
+    claim.set.shadow && unitOf(claim.set.shadow.resource, main, decision.shadow.resourceWindow);
   if (bucket === null || role === null || outcome === 'global') {
-    exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate: null, resourceUnit: null };
+    exchange.ruling = {
+      bucket: name,
+      main,
+      outcome,
+      draws,
+      decidedAtMs,
+      rate: null,
+      resourceUnit,
+      shadowUnit,
+    };
     return admitted ? null : globallyRefused(retryAfterMs);
   }
   const scope = outcome === 'resource' ? 'shared' : bucket.scope;
   const rate = reportOf(decision, bucket.hash.of(main), scope, state.clock.monotonicMs());
-  const resourceUnit = unitOf(claim, decision);
-  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, resourceUnit };
+  exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, resourceUnit, shadowUnit };
   return admitted ? null : bucketRefused(retryAfterMs, scope);
 }
 
-/** The unit that was drawn on a resource limit. */
-function unitOf({ set, main }: Claim, { admitted, resourceWindow }: Decision) {
-  if (!admitted || set.resource === null || resourceWindow === 0) return null;
-  return { limit: set.resource, main, window: resourceWindow };
+/** The unit that was drawn on a resource limit. `window`: 0 if none was. */
+function unitOf(limit: Limit | null, main: string, window: number): ResourceUnit | null {
+  return limit === null || window === 0 ? null : { limit, main, window };
+}
+
+/** Notes which limits in shadow would have refused the request. */
+function noteShadow(
+  exchange: Exchange,
+  { bucket, callerClass }: Claim,
+  { refused }: ShadowDecision,
+  { limiting }: GatewayState,
+): void {
+  exchange.shadowRefusals = refused;
+  const name = bucket === null ? null : bucket.name;
+  for (const by of refused) limiting.listener.shadowRefused({ bucket: name, callerClass, by });
 }
 
 /** Notes refusals that the caller may ignore: not those that others caused, nor those of a browser's preflight. */

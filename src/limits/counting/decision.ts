@@ -38,7 +38,20 @@ export interface Decision {
    * monotonic one. 0 if no store was asked.
    */
   readonly decidedAtMs: number;
+  /** What the limits in shadow say about an admitted request. They are not asked about a refused one. */
+  readonly shadow: ShadowDecision;
 }
+
+/** What limits in shadow decided, each by itself. Those that admit have drawn a unit. */
+export interface ShadowDecision {
+  /** Those that would have refused the request. */
+  readonly refused: readonly LimitRole[];
+  /** As `resourceWindow` of a decision, for the resource limit in shadow. */
+  readonly resourceWindow: number;
+}
+
+/** The decision where no limit is in shadow. */
+export const NO_SHADOW: ShadowDecision = { refused: [], resourceWindow: 0 };
 
 /** The decision about a request without limits. */
 export const UNLIMITED: Decision = {
@@ -53,10 +66,12 @@ export const UNLIMITED: Decision = {
   otherParts: false,
   resourceWindow: 0,
   decidedAtMs: 0,
+  shadow: NO_SHADOW,
 };
 
 /**
- * Counts requests against their limits. One call decides all limits of a request: it draws on all of them or on none.
+ * Counts requests against their limits. One call decides all limits of a request: it draws on all of them or on none. If it
+ * admits the request, each limit in shadow then decides by itself, and draws if it admits.
  *
  * `caller`: the stable key of a principal or an address; keys of different kinds must never be equal. `main`: the value of the
  * bucket's main parameter, empty if it has none.

@@ -1,7 +1,8 @@
 export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
+export { CallerShare } from './caller-share.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable } from './counter-table.ts';
-export { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
+export { type Decision, type LimitStore, NO_SHADOW, type ShadowDecision, UNLIMITED } from './decision.ts';
 export { OTHER_PARTS } from './draw.ts';
 export {
   type Algorithm,
@@ -10,6 +11,7 @@ export {
   type LimitOptions,
   type LimitRole,
   type LimitSet,
+  type LimitsByRole,
   NO_LIMITS,
 } from './limit-definition.ts';
 export { MemoryStore, type StoreCounts } from './memory-store.ts';

@@ -24,13 +24,16 @@ export interface LimitOptions {
   readonly quota: Quota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
+  /** Its numbers are tried beside those that hold: it keeps counters of its own. Default false. */
+  readonly isTrial?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
 export interface Limit {
   /**
    * Limits with the same identity draw on the same counters, also across a reload. Changing the number of units keeps the
-   * identity; changing role, bucket, algorithm, period or main parameter does not.
+   * identity; changing role, bucket, algorithm, period or main parameter does not. A limit that moves into or out of shadow keeps
+   * it, too; numbers that are tried beside others have their own.
    */
   readonly identity: string;
   readonly role: LimitRole;
@@ -41,15 +44,17 @@ export interface Limit {
   readonly slackMs: number;
 }
 
+/** At most one limit of each role. */
+export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
+
 /** The limits that one request draws on. Compiled once for each limit route and caller class. */
-export interface LimitSet {
-  readonly global: Limit | null;
-  readonly caller: Limit | null;
-  readonly resource: Limit | null;
+export interface LimitSet extends LimitsByRole {
+  /** Limits that decide and count, but never refuse; null: none. */
+  readonly shadow: LimitsByRole | null;
 }
 
 /** No limits; also the base for sets with only some. */
-export const NO_LIMITS: LimitSet = { global: null, caller: null, resource: null };
+export const NO_LIMITS: LimitSet = { global: null, caller: null, resource: null, shadow: null };
 
 const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
@@ -60,6 +65,7 @@ export function defineLimit(options: LimitOptions): Limit {
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
-  const identity = JSON.stringify([role, bucket, algorithm, periodMs, main]);
+  const parts = [role, bucket, algorithm, periodMs, main];
+  const identity = JSON.stringify(options.isTrial ? [...parts, 'trial'] : parts);
   return { identity, role, algorithm, units, periodMs, slackMs };
 }

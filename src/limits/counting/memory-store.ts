@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/index.ts';
 import { CounterTable } from './counter-table.ts';
-import { type Decision, type LimitStore, UNLIMITED } from './decision.ts';
+import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
 import { Draw } from './draw.ts';
 import type { Limit, LimitSet } from './limit-definition.ts';
 import { Moment } from './moment.ts';
+import { ShadowDraw } from './shadow-draw.ts';
 import { type BoundSet, Spaces } from './spaces.ts';
 
 export interface MemoryStoreOptions {
@@ -40,6 +41,7 @@ export class MemoryStore implements LimitStore {
   readonly #global: Draw;
   readonly #caller: Draw;
   readonly #resource: Draw;
+  readonly #shadow: ShadowDraw;
   readonly #decision: Numbers = { ...UNLIMITED };
   #keysPerCaller: number;
   #callerOverflows = 0;
@@ -52,6 +54,7 @@ export class MemoryStore implements LimitStore {
     this.#global = new Draw(this.#table);
     this.#caller = new Draw(this.#table);
     this.#resource = new Draw(this.#table);
+    this.#shadow = new ShadowDraw(this.#table);
   }
 
   get counts(): StoreCounts {
@@ -75,7 +78,8 @@ export class MemoryStore implements LimitStore {
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
     // 2. Look the keys up. A refusal found here creates no new key.
-    this.#look(this.#spaces.bindSet(limits), caller, main);
+    const bound = this.#spaces.bindSet(limits);
+    this.#look(bound, caller, main);
     if (!this.#isRefused()) {
       // 3. Create the missing keys. Where there is no room, the stand-in decides, and may refuse.
       this.#global.settle(nowMs);
@@ -89,7 +93,11 @@ export class MemoryStore implements LimitStore {
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#resource.commit(this.#moment);
-    return this.#admit();
+    const decision = this.#admit();
+    // 5. What is in shadow decides only about requests that go on.
+    if (bound.shadow !== null)
+      decision.shadow = this.#shadow.decide(bound.shadow, caller, main, this.#keysPerCaller, this.#moment);
+    return decision;
   }
 
   peek(limits: LimitSet, caller: string, main: string): Decision {
@@ -140,7 +148,7 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  #admit(): Decision {
+  #admit(): Numbers {
     const decision = this.#describe(this.#described(), true);
     const { bound, counter, isOverflow } = this.#resource;
     // The stand-in counts many resources together, so a unit taken from it cannot be returned.
@@ -168,6 +176,7 @@ export class MemoryStore implements LimitStore {
     decision.otherParts = false;
     decision.resourceWindow = 0;
     decision.decidedAtMs = this.#moment.steadyEpochMs;
+    decision.shadow = NO_SHADOW;
     return decision;
   }
 

@@ -1,6 +1,6 @@
 import { type Counter, type CounterRule, newCounter } from './counter.ts';
 import { fixedWindow } from './fixed-window.ts';
-import type { Algorithm, Limit, LimitSet } from './limit-definition.ts';
+import type { Algorithm, Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
 import { smooth } from './smooth.ts';
 
 const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, smooth };
@@ -20,10 +20,10 @@ export interface BoundLimit {
   readonly space: Space;
 }
 
-export interface BoundSet {
-  readonly global: BoundLimit | null;
-  readonly caller: BoundLimit | null;
-  readonly resource: BoundLimit | null;
+export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
+
+export interface BoundSet extends BoundLimits {
+  readonly shadow: BoundLimits | null;
 }
 
 /** Lets limits keep their counters across reloads. Grows with configurations, never with requests. */
@@ -35,11 +35,8 @@ export class Spaces {
   bindSet(limits: LimitSet): BoundSet {
     const known = this.#bound.get(limits);
     if (known !== undefined) return known;
-    const bound = {
-      global: this.#bindOrNull(limits.global),
-      caller: this.#bindOrNull(limits.caller),
-      resource: this.#bindOrNull(limits.resource),
-    };
+    const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
+    const bound = { ...this.#bindEach(limits), shadow };
     this.#bound.set(limits, bound);
     return bound;
   }
@@ -51,6 +48,14 @@ export class Spaces {
       this.#byIdentity.set(limit.identity, space);
     }
     return { limit, rule: RULES[limit.algorithm], space };
+  }
+
+  #bindEach({ global, caller, resource }: LimitsByRole): BoundLimits {
+    return {
+      global: this.#bindOrNull(global),
+      caller: this.#bindOrNull(caller),
+      resource: this.#bindOrNull(resource),
+    };
   }
 
   #bindOrNull(limit: Limit | null): BoundLimit | null {

@@ -34,6 +34,7 @@ export class AccessLine {
     line += this.#method(record.method) + this.#route(record.route) + this.#upstream(record.upstream);
     line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
     line += this.#names(record);
+    if (record.shadowRefusals.length > 0) line += `,"shadow":${JSON.stringify(record.shadowRefusals)}`;
     line += `,"status":${record.status},"outcome":"${record.outcome}"`;
     if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
     line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;

@@ -32,4 +32,6 @@ export interface BucketLabels {
   readonly bucket: string;
   readonly callerClass: string;
   readonly outcomes: readonly string[];
+  /** The limits that are in shadow. */
+  readonly inShadow: readonly string[];
 }

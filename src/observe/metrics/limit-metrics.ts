@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { DecisionEvent, LimitListener, RestrictionEvent } from '../../core/index.ts';
+import type { DecisionEvent, LimitListener, RestrictionEvent, ShadowEvent } from '../../core/index.ts';
 import type { LabelModel } from './label-model.ts';
 import { RESTRICTED_KINDS, RESTRICTIONS } from './label-values.ts';
 import { prepareSeries } from './prepare-series.ts';
@@ -23,6 +23,12 @@ const NEAR_LIMIT = {
   name: 'weir_limit_near_total',
   help: 'Requests admitted with at least 80 % of their limit used.',
   labelNames: ['bucket', 'class'],
+} as const;
+
+const SHADOW_REFUSED = {
+  name: 'weir_shadow_refused_total',
+  help: 'Requests served that a limit in shadow would have refused, by bucket ("none" without one), caller class and limit.',
+  labelNames: ['bucket', 'class', 'limit'],
 } as const;
 
 const INVALID = {
@@ -56,6 +62,7 @@ export class LimitMetrics implements LimitListener {
   readonly #registry: Registry;
   readonly #decisions: Tally;
   readonly #nearLimit: Tally;
+  readonly #shadowRefused: Tally;
   readonly #invalid: Tally;
   readonly #restrictions: Counter<'kind' | 'reason'>;
   readonly #restricted: Gauge<'kind'>;
@@ -66,6 +73,7 @@ export class LimitMetrics implements LimitListener {
     this.#registry = registry;
     this.#decisions = tallyCounter({ ...DECISIONS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
+    this.#shadowRefused = tallyCounter({ ...SHADOW_REFUSED, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
     this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
     this.#restricted = new Gauge({ ...RESTRICTED, registers });
@@ -84,6 +92,11 @@ export class LimitMetrics implements LimitListener {
       outcomes.map(outcome => [bucket, callerClass, outcome]),
     );
     prepareSeries(this.#decisions, decisions, 0);
+    prepareSeries(
+      this.#shadowRefused,
+      buckets.flatMap(({ bucket, callerClass, inShadow }) => inShadow.map(by => [bucket, callerClass, by])),
+      0,
+    );
     prepareSeries(
       this.#nearLimit,
       buckets.map(({ bucket, callerClass }) => [bucket, callerClass]),
@@ -126,6 +139,13 @@ export class LimitMetrics implements LimitListener {
     const name = bucket ?? 'none';
     this.#decisions.of(name).of(callerClass).of(outcome).count++;
     if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
+  }
+
+  shadowRefused({ bucket, callerClass, by }: ShadowEvent): void {
+    this.#shadowRefused
+      .of(bucket ?? 'none')
+      .of(callerClass)
+      .of(by).count++;
   }
 
   invalid(status: number): void {

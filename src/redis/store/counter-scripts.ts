@@ -121,23 +121,31 @@ end
 `;
 
 /**
- * KEYS: one for each limit, in the order global, caller, resource; then, if the caller's limit has main values, the set of those
- * held and the counter that further ones share.
+ * KEYS: one for each limit, in the order global, caller, resource, then those in shadow in the same order; then, if the caller's
+ * limits have main values, the set of those held and, for each of these limits, the counter that further ones share.
  * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and the mode: "0" to look, "1" to
- * draw and return the resource's window, "2" to draw and return all windows.
+ * draw and return the resources' windows, "2" to draw and return all windows.
  *
- * Returns { 1 if admitted, else 0, plus 2 if the shared counter of main values had a part in it; now; place of the limit
- * described, or 0; remaining; announced reset; wait; windows drawn on ... }.
+ * Each limit in shadow decides by itself once the others have admitted the request, and draws if it admits. It is never described.
+ *
+ * Returns { 1 if admitted, else 0, plus 2 if the shared counter of main values had a part in it, plus 4, 8, 16 if the first,
+ * second, third limit in shadow would have refused; now; place of the limit described, or 0; remaining; announced reset; wait;
+ * windows drawn on, 0 for none ... }.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
 local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local index, others = KEYS[#limits + 1], KEYS[#limits + 2]
+local index, others = KEYS[#limits + 1], #limits + 1
 local described, refusing, longest, partial = 0, 0, 0, 0
-for i, l in ipairs(limits) do
+local function look(l, i)
   l.part = l.role == 'caller' and most > 0
-  if l.part then readPart(l, KEYS[i], index, others, most) else read(l, KEYS[i]) end
-  if l.others then partial = 2 end
+  if l.part then others = others + 1 end
+  if l.part then readPart(l, KEYS[i], index, KEYS[others], most) else read(l, KEYS[i]) end
   l.wait = wait(l)
+end
+for i, l in ipairs(limits) do
+  if l.shadow then break end
+  look(l, i)
+  if l.others then partial = 2 end
   if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
     refusing, longest = i, l.wait
   end
@@ -147,13 +155,16 @@ if refusing > 0 then
   local l = limits[refusing]
   return { partial, now, refusing, remaining(l), announced(l), l.wait }
 end
-local reply = { 1 + partial, now, described, 0, 0, 0 }
-for _, l in ipairs(limits) do
-  if mode ~= '0' then
+local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
+for i, l in ipairs(limits) do
+  if mode == '0' then break end
+  if l.shadow then look(l, i) end
+  if l.wait == 0 then
     draw(l)
     if l.part then notePart(l, index) end
-    if mode == '2' or l.role == 'resource' then reply[#reply + 1] = windowOf(l) end
-  end
+  else reply[1] = reply[1] + bit end
+  if l.shadow then bit = bit * 2 end
+  if mode == '2' or l.role == 'resource' then reply[#reply + 1] = l.wait == 0 and windowOf(l) or 0 end
 end
 if described > 0 then
   reply[4] = remaining(limits[described])

@@ -1,4 +1,4 @@
-import type { Limit, LimitSet } from '../../limits/index.ts';
+import type { Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 
 /**
  * Divides quotas by the number of gateways, never below 1, for gateways that have to count on their own. The identities stay, and
@@ -17,16 +17,23 @@ export class DividedLimits {
     }
     let divided = this.#divided.get(limits);
     if (divided === undefined) {
-      const { global, caller, resource } = limits;
+      const { shadow } = limits;
       divided = {
-        global: divide(global, divisor),
-        caller: divide(caller, divisor),
-        resource: divide(resource, divisor),
+        ...divideEach(limits, divisor),
+        shadow: shadow === null ? null : divideEach(shadow, divisor),
       };
       this.#divided.set(limits, divided);
     }
     return divided;
   }
+}
+
+function divideEach({ global, caller, resource }: LimitsByRole, divisor: number): LimitsByRole {
+  return {
+    global: divide(global, divisor),
+    caller: divide(caller, divisor),
+    resource: divide(resource, divisor),
+  };
 }
 
 /** Keeps the slack: that of a smooth limit depends on its units, but fewer units would only allow more slack. */

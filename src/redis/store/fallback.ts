@@ -43,14 +43,18 @@ export class Fallback {
     return true;
   }
 
-  /** Negates the window of a local decision, so that a refund finds its way back to the local store. */
+  /** Negates the windows of a local decision, so that a refund finds its way back to the local store. */
   #decideLocally({ limits, caller, main, drawing }: Question): Decision {
     const { local, replicas } = this.#dependencies;
     const divided = this.#divided.of(limits, replicas());
     if (!drawing) return local.peek(divided, caller, main);
     const decision = local.decide(divided, caller, main);
-    return decision.resourceWindow === 0
-      ? decision
-      : { ...decision, resourceWindow: -decision.resourceWindow };
+    const { resourceWindow, shadow } = decision;
+    if (resourceWindow === 0 && shadow.resourceWindow === 0) return decision;
+    return {
+      ...decision,
+      resourceWindow: -resourceWindow,
+      shadow: { ...shadow, resourceWindow: -shadow.resourceWindow },
+    };
   }
 }

@@ -1,13 +1,21 @@
-import { type Limit, type LimitRole, type LimitSet, NO_LIMITS } from '../../limits/index.ts';
+import {
+  type Limit,
+  type LimitRole,
+  type LimitSet,
+  type LimitsByRole,
+  NO_LIMITS,
+} from '../../limits/index.ts';
 
 /** The part of a call to the script that is the same for every request with these limits. */
 export interface Plan {
-  /** In the order in which the script checks them. */
+  /** In the order in which the script checks them: those in shadow come last. */
   readonly limits: readonly Limit[];
   /** The limits as JSON for the script. */
   readonly text: string;
-  /** Whether the last one is a resource limit. */
-  readonly endsInResource: boolean;
+  /** Whether one of those that hold is a resource limit. */
+  readonly hasResource: boolean;
+  /** Those in shadow, in their order. */
+  readonly shadow: readonly LimitRole[];
 }
 
 /** The plans of a set: one for all limits, or one each for the caller's and the resource's, which a cluster keeps apart. */
@@ -28,8 +36,12 @@ export class PlanTable {
     if (plans === undefined) {
       plans = {
         whole: planOf(set),
-        ofCaller: planOf({ ...set, resource: null }),
-        ofResource: planOf({ ...NO_LIMITS, resource: set.resource }),
+        ofCaller: planOf({ ...set, resource: null, shadow: set.shadow && { ...set.shadow, resource: null } }),
+        ofResource: planOf({
+          ...NO_LIMITS,
+          resource: set.resource,
+          shadow: set.shadow && { ...NO_LIMITS, resource: set.shadow.resource },
+        }),
       };
       this.#plans.set(set, plans);
     }
@@ -38,19 +50,31 @@ export class PlanTable {
 }
 
 function planOf(set: LimitSet): Plan {
-  const limits = ROLES.map(role => set[role]).filter(limit => limit !== null);
-  return { limits, text: textOf(limits), endsInResource: set.resource !== null };
+  const held = limitsIn(set);
+  const inShadow = set.shadow === null ? [] : limitsIn(set.shadow);
+  const limits = [...held, ...inShadow];
+  return {
+    limits,
+    text: textOf(limits, held.length),
+    hasResource: set.resource !== null,
+    shadow: inShadow.map(({ role }) => role),
+  };
 }
 
-/** Limits as JSON for the scripts. */
-export function textOf(limits: readonly Limit[]): string {
+function limitsIn(limits: LimitsByRole): Limit[] {
+  return ROLES.map(role => limits[role]).filter(limit => limit !== null);
+}
+
+/** Limits as JSON for the scripts. Those from `held` on are in shadow. */
+export function textOf(limits: readonly Limit[], held = limits.length): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, slackMs }) => ({
+    limits.map(({ role, algorithm, units, periodMs, slackMs }, at) => ({
       role,
       smooth: algorithm === 'smooth',
       units,
       period: periodMs,
       slack: slackMs,
+      shadow: at >= held ? true : undefined,
     })),
   );
 }

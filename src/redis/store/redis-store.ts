@@ -157,16 +157,16 @@ export class RedisStore implements LimitStore {
 
   #keysOf({ main }: Question, { limits }: Plan, callerKeys: string): string[] {
     const keys: string[] = [];
-    let parts: Limit | null = null;
+    const others: string[] = [];
     for (const limit of limits) {
       if (limit.role === 'global') keys.push(this.#keys.global(callerKeys, limit));
       else if (limit.role === 'resource') keys.push(this.#keys.resource(limit, main));
       else {
         keys.push(this.#keys.own(callerKeys, limit, main));
-        if (main !== '') parts = limit;
+        if (main !== '') others.push(this.#keys.others(callerKeys, limit));
       }
     }
-    if (parts !== null) keys.push(this.#keys.parts(callerKeys), this.#keys.others(callerKeys, parts));
+    if (others.length > 0) keys.push(this.#keys.parts(callerKeys), ...others);
     return keys;
   }
 
@@ -215,8 +215,13 @@ export class RedisStore implements LimitStore {
 
 /** On admission the headers describe the caller's limit, or the resource's if the bucket has no other. */
 function both(own: Decision, shared: Decision): Decision {
-  if (!shared.admitted || own.role === null) return shared;
-  return { ...own, resourceWindow: shared.resourceWindow, decidedAtMs: shared.decidedAtMs };
+  if (!shared.admitted) return shared;
+  const { resourceWindow, decidedAtMs } = shared;
+  const shadow = {
+    refused: [...own.shadow.refused, ...shared.shadow.refused],
+    resourceWindow: shared.shadow.resourceWindow,
+  };
+  return own.role === null ? { ...shared, shadow } : { ...own, resourceWindow, decidedAtMs, shadow };
 }
 
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

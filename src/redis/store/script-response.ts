@@ -1,4 +1,4 @@
-import type { Decision } from '../../limits/index.ts';
+import { type Decision, NO_SHADOW, type ShadowDecision } from '../../limits/index.ts';
 import type { Plan } from './plan.ts';
 
 /** The script's reply to a plan. */
@@ -20,6 +20,7 @@ export function readResponse(reply: unknown, plan: Plan): Response | null {
   if (remaining === undefined || resetAtMs === undefined || waitMs === undefined) return null;
   if (!reply.every(number => Number.isSafeInteger(number))) return null;
   const admitted = code % 2 === 1;
+  const byOtherParts = (code & 2) === 2;
   const limit = place === 0 ? null : plan.limits[place - 1];
   if (limit === undefined) return null;
   const windows: readonly number[] = reply.slice(6);
@@ -33,12 +34,20 @@ export function readResponse(reply: unknown, plan: Plan): Response | null {
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
       retryAfterMs: waitMs,
       sharedKey: !admitted && limit?.role === 'resource',
-      otherParts: !admitted && limit?.role === 'caller' && code >= 2,
-      resourceWindow: admitted && plan.endsInResource ? (windows.at(-1) ?? 0) : 0,
+      otherParts: !admitted && limit?.role === 'caller' && byOtherParts,
+      resourceWindow: admitted && plan.hasResource ? (windows[0] ?? 0) : 0,
+      shadow: admitted ? shadowOf(code, windows, plan) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
     refusedBy: admitted ? -1 : place - 1,
-    byOtherParts: code >= 2,
+    byOtherParts,
     windows,
   };
+}
+
+/** From the third bit on, the code has one for each limit in shadow: whether it would have refused. */
+function shadowOf(code: number, windows: readonly number[], { shadow }: Plan): ShadowDecision {
+  if (shadow.length === 0) return NO_SHADOW;
+  const refused = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);
+  return { refused, resourceWindow: shadow.at(-1) === 'resource' ? (windows.at(-1) ?? 0) : 0 };
 }

@@ -8,12 +8,13 @@ import {
   Gateway,
   UnlistedProxies,
 } from '../../../src/gateway/index.ts';
+import { UNLIMITED } from '../../../src/limits/index.ts';
 import { Limiting, Overload } from '../../../src/runtime/index.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 
 const silent = () => {};
 const silentLimits = {
-  ...{ decided: silent, invalid: silent },
+  ...{ decided: silent, shadowRefused: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
 };
 const silentStore = { decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent };
@@ -45,7 +46,7 @@ async function slowlyLimited() {
   });
   const decide = async (more = {}) => {
     decided.resolve({
-      ...{ admitted: true, role: null, limit: 0, remaining: 0, resetAtMs: 0, resetAfterMs: 0 },
+      ...UNLIMITED,
       ...more,
     });
     await new Promise(resolve => setImmediate(resolve));

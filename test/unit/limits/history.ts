@@ -6,6 +6,7 @@ import {
   type LimitRole,
   type LimitSet,
   MemoryStore,
+  NO_LIMITS,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { type NaiveDecision, NaiveLimiter } from './naive-limiter.ts';
@@ -59,31 +60,39 @@ export class History {
   #configure(bits: Bits, moreUnits = 0): LimitSet[] {
     bits.take(2);
     const windowSlackMs = [20, 20, 50, 5][bits.take(4)] ?? 20;
-    const make = (role: LimitRole, algorithm: Algorithm, units: number) => {
+    const make = (role: LimitRole, algorithm: Algorithm, units: number, isTrial = false) => {
       const periodMs = PERIODS_MS[bits.take(4)] ?? 1_000;
       const quota = { units: Math.max(1, units + moreUnits), periodMs };
-      return defineLimit({ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs });
+      return defineLimit({ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial });
     };
     const global = make('global', 'window', 1 + bits.take(16));
     // A limit of hundreds a second has steps that are shorter than a client's rounding.
     const caller = make('caller', this.#algorithm, bits.take(8) === 7 ? 997 : 1 + bits.take(6));
     const resource = make('resource', this.#algorithm, 1 + bits.take(8));
+    const trials = {
+      global: make('global', 'window', 1 + bits.take(4), true),
+      caller: make('caller', this.#algorithm, 1 + bits.take(4), true),
+      resource: make('resource', this.#algorithm, 1 + bits.take(4), true),
+    };
     return [
-      { global, caller, resource },
-      { global, caller, resource: null },
-      { global, caller: null, resource },
-      { global: null, caller, resource },
-      { global: null, caller, resource: null },
-      { global: null, caller: null, resource },
-      { global, caller: null, resource: null },
-      { global, caller, resource },
+      { ...NO_LIMITS, global, caller, resource },
+      { ...NO_LIMITS, global, caller },
+      { ...NO_LIMITS, global, resource },
+      { ...NO_LIMITS, caller, resource },
+      { ...NO_LIMITS, caller },
+      { ...NO_LIMITS, resource },
+      { ...NO_LIMITS, global },
+      { global, caller, resource, shadow: trials },
+      // The same counters as where they hold: a bucket moves in and out of shadow.
+      { ...NO_LIMITS, global, shadow: { global: null, caller, resource } },
+      { ...NO_LIMITS, caller, shadow: { ...trials, global, caller: null } },
     ];
   }
 
   #step(bits: Bits): void {
     const action = bits.take(16);
     this.#passTime(bits);
-    const set = this.#sets[bits.take(8)];
+    const set = this.#sets[bits.take(10)];
     const caller = CALLERS[bits.take(3)];
     const main = MAINS[bits.take(3)];
     if (set === undefined || caller === undefined || main === undefined)
@@ -135,7 +144,8 @@ export class History {
       limit === expected.limit &&
       remaining === expected.remaining &&
       resetAfterMs === expected.resetAfterMs &&
-      retryAfterMs === expected.retryAfterMs;
+      retryAfterMs === expected.retryAfterMs &&
+      decision.shadow.refused.join() === expected.shadow.join();
     if (!same) throw new Error(`${JSON.stringify(decision)} in place of ${JSON.stringify(expected)}`);
     if (role === null) return;
     // Reset and Reset-After tell one moment, as far as the wall clock can be believed.
@@ -149,7 +159,7 @@ export class History {
   #drewNothing(set: LimitSet, caller: string, main: string): void {
     for (const role of ['global', 'caller', 'resource'] as const) {
       if (set[role] === null) continue;
-      const alone = { global: null, caller: null, resource: null, [role]: set[role] };
+      const alone = { ...NO_LIMITS, [role]: set[role] };
       this.#compare(
         this.#store.peek(alone, caller, main),
         this.#naive.peek(alone, caller, main, this.#nowMs),
@@ -163,9 +173,13 @@ export class History {
       const window = decision.resourceWindow;
       this.#units.push({ limit: set.resource, main, window, id: this.#naive.draws });
     }
+    const { refused, resourceWindow } = decision.shadow;
+    const inShadow = set.shadow?.resource ?? null;
+    if (inShadow !== null && resourceWindow !== 0)
+      this.#units.push({ limit: inShadow, main, window: resourceWindow, id: this.#naive.draws });
     for (const role of ['global', 'caller', 'resource'] as const) {
-      const limit = set[role];
-      if (limit !== null) this.#checkRate(limit, keyOf(limit, caller, main));
+      const drawn = [set[role], refused.includes(role) ? null : (set.shadow?.[role] ?? null)];
+      for (const limit of drawn) if (limit !== null) this.#checkRate(limit, keyOf(limit, caller, main));
     }
   }
 

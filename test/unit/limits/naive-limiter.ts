@@ -1,4 +1,4 @@
-import type { Limit, LimitRole, LimitSet } from '../../../src/limits/index.ts';
+import type { Limit, LimitRole, LimitSet, LimitsByRole } from '../../../src/limits/index.ts';
 
 /** What a decision is compared by. `resetAtMs` is left to the caller where a wall clock that stepped may change it. */
 export interface NaiveDecision {
@@ -8,6 +8,8 @@ export interface NaiveDecision {
   readonly remaining: number;
   readonly resetAfterMs: number;
   readonly retryAfterMs: number;
+  /** The limits in shadow that would have refused. */
+  readonly shadow: readonly LimitRole[];
 }
 
 /** What one limit says of one key at one moment. */
@@ -37,7 +39,21 @@ export class NaiveLimiter {
     if (!decision.admitted) return decision;
     this.draws++;
     for (const { limit, ledger } of this.#of(set, caller, main)) ledger.draw(limit, nowMs, this.draws);
-    return this.#describe(set, caller, main, nowMs, null);
+    return {
+      ...this.#describe(set, caller, main, nowMs, null),
+      shadow: this.#decideShadow(set, caller, main, nowMs),
+    };
+  }
+
+  /** Draws on each limit in shadow that admits; returns the others. */
+  #decideShadow({ shadow }: LimitSet, caller: string, main: string, nowMs: number): LimitRole[] {
+    if (shadow === null) return [];
+    const refused: LimitRole[] = [];
+    for (const { limit, ledger } of this.#of(shadow, caller, main)) {
+      if (ledger.view(limit, nowMs).waitMs > 0) refused.push(limit.role);
+      else ledger.draw(limit, nowMs, this.draws);
+    }
+    return refused;
   }
 
   peek(set: LimitSet, caller: string, main: string, nowMs: number): NaiveDecision {
@@ -65,16 +81,24 @@ export class NaiveLimiter {
     const wanted = refusing ?? (set.caller === null ? 'resource' : 'caller');
     const found = all.find(({ limit }) => limit.role === wanted);
     if (found === undefined) {
-      return { admitted: true, role: null, limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: 0 };
+      return { ...NOTHING, admitted: true, role: null };
     }
     const { waitMs, remaining, resetAfterMs } = found.ledger.view(found.limit, nowMs);
     const { role, units } = found.limit;
     const retryAfterMs = refusing === null ? 0 : waitMs;
-    return { admitted: refusing === null, role, limit: units, remaining, resetAfterMs, retryAfterMs };
+    return {
+      admitted: refusing === null,
+      role,
+      limit: units,
+      remaining,
+      resetAfterMs,
+      retryAfterMs,
+      shadow: [],
+    };
   }
 
   #of(
-    { global, caller: own, resource }: LimitSet,
+    { global, caller: own, resource }: LimitsByRole,
     caller: string,
     main: string,
   ): { limit: Limit; ledger: Ledger }[] {
@@ -95,6 +119,8 @@ export class NaiveLimiter {
     return ledger;
   }
 }
+
+const NOTHING = { limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: 0, shadow: [] };
 
 interface Window {
   readonly opensMs: number;

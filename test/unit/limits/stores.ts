@@ -5,6 +5,7 @@ import {
   type LimitOptions,
   type LimitSet,
   MemoryStore,
+  NO_LIMITS,
   parseQuota,
 } from '../../../src/limits/index.ts';
 import type { FrozenClock } from './frozen-clock.ts';
@@ -29,7 +30,7 @@ export function limit(quota: string, options: Partial<LimitOptions> = {}): Limit
 }
 
 export function limits(set: Partial<LimitSet>): LimitSet {
-  return { global: null, caller: null, resource: null, ...set };
+  return { ...NO_LIMITS, ...set };
 }
 
 /** A copy: the store writes over what it answered. */

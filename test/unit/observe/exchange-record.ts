@@ -29,6 +29,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     },
     sentAfterMs: 0.5,
     trace: null,
+    shadowRefusals: [],
     retried: false,
     error: null,
     ...more,

@@ -6,7 +6,10 @@ import { tempText } from '../../support/temp.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const quiet = () => {};
-const listener = { decided: quiet, invalid: quiet, restricted: quiet, released: quiet, noRoom: quiet };
+const listener = {
+  ...{ decided: quiet, shadowRefused: quiet, invalid: quiet },
+  ...{ restricted: quiet, released: quiet, noRoom: quiet },
+};
 const storeListener = { decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, beat: quiet };
 const OFFENDER = '192.0.2.1';
 

@@ -59,6 +59,18 @@ describe('a value of limits.yaml', () => {
       '1:9: global: expected off, or a map such as { bot: 50/1s, user: 50/1s, address: 50/1s }, found "none"',
     ],
     [
+      'global: { shadow: yes }',
+      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes"',
+    ],
+    [
+      'global: { shadow: {} }',
+      '1:11: global: "shadow" tries no numbers: write true, or a quota such as user: 10/5s',
+    ],
+    [
+      'global: { shadow: { resource: 5/5s } }',
+      '1:21: global.shadow: unknown key "resource": it belongs in "buckets.NAME" or in "buckets.NAME.shadow"',
+    ],
+    [
       'invalid_requests: { limit: 5 }',
       '1:28: invalid_requests.limit: expected a number and a period such as 20/5s, found 5',
     ],
@@ -190,6 +202,26 @@ describe('a bucket', () => {
   it('with a resource limit needs a main parameter', async () => {
     expect(await diagnosticsOfBucket('resource: 5/5s', ['/'])).toEqual([
       '2:8: buckets.b: "resource" limits all callers together for each value of the main parameter: name that parameter with "main"',
+    ]);
+  });
+
+  it('may be tried in shadow, beside its numbers or on a share of callers, but not in two of these ways', async () => {
+    expect(await diagnosticsOfBucket('shadow: { user: 5/5s }', ['/'])).toEqual([]);
+    expect(await diagnosticsOfBucket('user: 5/5s, enforce: 10%', ['/'])).toEqual([]);
+    expect(await diagnosticsOfBucket('user: 5/5s, shadow: true, enforce: 10%', ['/'])).toEqual([
+      '2:34: buckets.b: "enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"',
+    ]);
+    expect(await diagnosticsOfBucket('user: 5/5s, shadow: {}', ['/'])).toEqual([
+      '2:20: buckets.b: "shadow" tries no numbers: write true, or a quota such as user: 10/5s',
+    ]);
+    expect(await diagnosticsOfBucket('user: 5/5s, shadow: { resource: 5/5s }', ['/'])).toEqual([
+      '2:30: buckets.b.shadow: "resource" needs a main parameter: name it with "main" of the bucket',
+    ]);
+    expect(await diagnosticsOfBucket('user: 5/5s, enforce: 10', ['/'])).toEqual([
+      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10',
+    ]);
+    expect(await diagnosticsOfBucket('shadow: true', ['/'])).toEqual([
+      '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
     ]);
   });
 

@@ -61,12 +61,35 @@ routes: [{ path: /v1/**, upstream: api }]`,
     expect(shown).toContain('none user: admitted,global');
   });
 
+  it('name the limits that are in shadow, for all callers or for those outside a share', async () => {
+    const limits = `global: { user: 50/1s, address: off, shadow: { user: 30/1s } }
+buckets:
+  tried: { user: 5/5s, shadow: true }
+  partly: { user: 5/5s, enforce: 10% }
+routes: { GET /v1/a: tried, GET /v1/b: partly }
+`;
+    const gateway = `${IDENTITY}
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /v1/**, upstream: api }]`;
+    const { buckets } = await labelsOf(gateway, limits);
+    const shown = buckets
+      .filter(({ callerClass }) => callerClass === 'user')
+      .map(({ bucket, outcomes, inShadow }) => `${bucket}: ${outcomes.join()} / ${inShadow.join()}`);
+    expect(shown).toEqual([
+      'tried: admitted,global / global,caller',
+      'partly: admitted,global,caller / global,caller',
+      'none: admitted,global / global',
+    ]);
+  });
+
   it('without an identity provider know one class of callers and no sign-in', async () => {
     const labels = await labelsOf(
       'upstreams: { api: { url: "http://a" } }\nroutes: [{ path: /**, upstream: api, authentication: none }]',
     );
     expect(labels.hasIdentity).toBe(false);
-    expect(labels.buckets).toEqual([{ bucket: 'none', callerClass: 'address', outcomes: ['admitted'] }]);
+    expect(labels.buckets).toEqual([
+      { bucket: 'none', callerClass: 'address', outcomes: ['admitted'], inShadow: [] },
+    ]);
     expect(labels.routes.map(({ route }) => route)).toEqual(['/**', 'none']);
   });
 });

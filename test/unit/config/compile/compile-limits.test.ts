@@ -105,6 +105,75 @@ describe('the number of a class in a bucket', () => {
   });
 });
 
+/** What a set in a bucket would refuse without doing so. */
+function shadowsOf(sets: BucketModel['sets'], role: 'global' | 'caller' | 'resource'): (string | null)[] {
+  return [sets.bot, sets.user, sets.address].map(({ shadow }) => shadow && quotaOf(shadow[role]));
+}
+
+describe('a bucket that is tried', () => {
+  it('holds nobody while it is in shadow, and keeps its counters', async () => {
+    const keys = 'main: id, user: 5/5s, bot: 9/5s, resource: 50/5s';
+    const { sets, exemptSets, rollout } = await bucketOf(`${keys}, shadow: true`);
+    expect(quotasOf(sets, 'caller')).toEqual([null, null, null]);
+    expect(quotasOf(sets, 'resource')).toEqual([null, null, null]);
+    expect(quotasOf(sets, 'global')).toEqual(['50/1s', '50/1s', '50/1s']);
+    expect(shadowsOf(sets, 'caller')).toEqual(['9/5s', '5/5s', '5/5s']);
+    expect(shadowsOf(exemptSets, 'resource')).toEqual(['50/5s', '50/5s', '50/5s']);
+    expect(rollout).toBeNull();
+    const whole = await bucketOf(keys);
+    expect(sets.user.shadow?.caller?.identity).toBe(whole.sets.user.caller?.identity);
+    expect(sets.user.shadow?.resource?.identity).toBe(whole.sets.user.resource?.identity);
+  });
+
+  it('has other numbers beside those that hold, with counters of their own', async () => {
+    const { sets } = await bucketOf(
+      'main: id, user: 20/5s, bot: 50/5s, shadow: { user: 10/5s, resource: 9/5s }',
+    );
+    expect(quotasOf(sets, 'caller')).toEqual(['50/5s', '20/5s', '20/5s']);
+    // In place of 20/5s, 10/5s would be for addresses too, but not for bots.
+    expect(shadowsOf(sets, 'caller')).toEqual([null, '10/5s', '10/5s']);
+    expect(shadowsOf(sets, 'resource')).toEqual(['9/5s', '9/5s', '9/5s']);
+    expect(sets.user.shadow?.caller?.identity).not.toBe(sets.user.caller?.identity);
+  });
+
+  it('holds for a share of callers, and is in shadow for the others', async () => {
+    const { sets, rollout } = await bucketOf('user: 5/5s, enforce: 10%');
+    expect(quotasOf(sets, 'caller')).toEqual(['5/5s', '5/5s', '5/5s']);
+    expect(sets.user.shadow).toBeNull();
+    expect(rollout?.share.percent).toBe(10);
+    const others = rollout?.others.sets;
+    expect(others && [quotasOf(others, 'caller'), shadowsOf(others, 'caller')]).toEqual([
+      [null, null, null],
+      ['5/5s', '5/5s', '5/5s'],
+    ]);
+    expect(others?.user.shadow?.caller?.identity).toBe(sets.user.caller?.identity);
+  });
+
+  it('costs nothing where it is off', async () => {
+    for (const keys of [
+      'user: 5/5s',
+      'user: 5/5s, shadow: false',
+      'user: 5/5s, bot: 9/5s, shadow: { bot: 3/5s }',
+    ]) {
+      expect((await bucketOf(keys)).sets.user.shadow, keys).toBeNull();
+    }
+  });
+});
+
+describe('the global limit in shadow', () => {
+  it('is in the sets of buckets and in those without one, but not in those of exempt routes', async () => {
+    const { sets, exemptSets } = await bucketOf('user: 5/5s', 'global: { bot: off, shadow: true }\n');
+    expect(quotasOf(sets, 'global')).toEqual([null, null, null]);
+    expect(shadowsOf(sets, 'global')).toEqual([null, '50/1s', '50/1s']);
+    expect(exemptSets.user.shadow).toBeNull();
+    const { global } = await modelOf('global: { user: 50/1s, shadow: { user: 30/1s } }');
+    expect([quotasOf(global, 'global'), shadowsOf(global, 'global')]).toEqual([
+      ['50/1s', '50/1s', '50/1s'],
+      [null, '30/1s', null],
+    ]);
+  });
+});
+
 describe('a bucket', () => {
   it('counts in fixed windows unless it says smooth', async () => {
     expect((await bucketOf('user: 5/5s')).sets.user.caller?.algorithm).toBe('window');

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { addRateFields, reportOf, seconds } from '../../../../src/gateway/responses/rate-report.ts';
-import type { Decision } from '../../../../src/limits/index.ts';
+import { type Decision, UNLIMITED } from '../../../../src/limits/index.ts';
 
 const decision = (change: Partial<Decision> = {}): Decision => ({
-  admitted: true,
+  ...UNLIMITED,
   role: 'caller',
   limit: 5,
   remaining: 4,
   resetAtMs: 1_700_000_000_007,
   resetAfterMs: 4_999,
   retryAfterMs: 0,
-  sharedKey: false,
-  otherParts: false,
-  resourceWindow: 0,
-  decidedAtMs: 1_700_000_000_000,
   ...change,
 });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { MemoryStore } from '../../../../src/limits/index.ts';
+import { type MemoryStore, NO_SHADOW } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
 
@@ -27,6 +27,7 @@ test('the first request opens a window that closes one period later', () => {
     otherParts: false,
     resourceWindow: 0,
     decidedAtMs: 1_700_000_000_000,
+    shadow: NO_SHADOW,
   });
 });
 

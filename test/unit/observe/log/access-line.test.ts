@@ -34,6 +34,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     bucket: decision?.bucket,
     decision: decision?.outcome,
     main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
+    shadow: record.shadowRefusals.length === 0 ? undefined : record.shadowRefusals,
     status: record.status,
     outcome: record.outcome,
     grpcStatus: record.grpcStatus ?? undefined,
@@ -97,6 +98,7 @@ const records = fc.record<ExchangeRecord>({
   trace: orNull(
     fc.constant({ traceId: 'a1', parentId: null, spanId: 'b2', upstreamSpanId: 'c3', sampled: true }),
   ),
+  shadowRefusals: fc.subarray(['global', 'caller', 'resource']),
   retried: fc.boolean(),
   error: orNull(
     fc.record({

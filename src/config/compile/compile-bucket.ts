@@ -1,0 +1,92 @@
+import {
+  BucketHash,
+  CallerShare,
+  defineLimit,
+  type Limit,
+  type LimitSet,
+  NO_LIMITS,
+  type Quota,
+  type RecentDigests,
+} from '../../limits/index.ts';
+import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { type GlobalLimits, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
+
+/**
+ * The keys of a bucket that set the quota of a class; the first one present counts. Bots and addresses without a quota of their
+ * own get that of users, each counted alone. Users without one are not limited.
+ */
+export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> = {
+  bot: ['bot', 'user'],
+  user: ['user'],
+  address: ['address', 'user'],
+};
+
+/** What the buckets of a configuration share. */
+export interface BucketContext {
+  /** Whether several lines use the bucket. */
+  readonly shared: boolean;
+  readonly config: LimitsConfig;
+  readonly global: PerClass<GlobalLimits>;
+  readonly digests: RecentDigests;
+}
+
+export function compileBucket(name: string, config: BucketConfig, context: BucketContext): BucketModel {
+  const { shared, config: limits, digests } = context;
+  const { enforce } = config;
+  const sets = setsOf(name, config, context);
+  return {
+    name,
+    scope: config.scope ?? (shared ? 'shared' : 'user'),
+    hash: new BucketHash(name, limits.bucket_hash, digests),
+    ...sets,
+    rollout:
+      enforce === 100
+        ? null
+        : {
+            share: new CallerShare(name, enforce),
+            others: setsOf(name, { ...config, shadow: true }, context),
+          },
+  };
+}
+
+function setsOf(name: string, config: BucketConfig, { config: limits, global }: BucketContext): BucketLimits {
+  const { main = null, shadow } = config;
+  const define = (role: 'caller' | 'resource', quota: Quota | undefined, isTrial: boolean): Limit | null => {
+    if (quota === undefined) return null;
+    const algorithm = config.algorithm === 'fixed' ? 'window' : 'smooth';
+    const windowSlackMs = limits.window_slack;
+    return defineLimit({ role, bucket: name, main, algorithm, quota, windowSlackMs, isTrial });
+  };
+  const resource = define('resource', config.resource, false);
+  const trials = typeof shadow === 'boolean' ? {} : shadow;
+  const triedResource = define('resource', trials.resource, true);
+  const exemptSets = ofEachClass((callerClass): LimitSet => {
+    const caller = define('caller', quotaOf(config, callerClass), false);
+    if (shadow === true) return { ...NO_LIMITS, shadow: { global: null, caller, resource } };
+    const tried = define('caller', triedQuota(config, trials, callerClass), true);
+    if (tried === null && triedResource === null) return { ...NO_LIMITS, caller, resource };
+    return {
+      ...NO_LIMITS,
+      caller,
+      resource,
+      shadow: { global: null, caller: tried, resource: triedResource },
+    };
+  });
+  return { exemptSets, sets: ofEachClass(name => withGlobal(exemptSets[name], global[name])) };
+}
+
+type ClassQuotas = Partial<Record<CallerClass, Quota | undefined>>;
+
+function quotaOf(quotas: ClassQuotas, callerClass: CallerClass): Quota | undefined {
+  const key = QUOTA_KEYS[callerClass].find(candidate => quotas[candidate] !== undefined);
+  return key && quotas[key];
+}
+
+/** The quota that a class would get if these took the place of those that hold; undefined: it would keep its own. */
+function triedQuota(held: ClassQuotas, trials: ClassQuotas, callerClass: CallerClass): Quota | undefined {
+  const key = QUOTA_KEYS[callerClass].find(
+    candidate => trials[candidate] !== undefined || held[candidate] !== undefined,
+  );
+  return key && trials[key];
+}
