@@ -8,7 +8,7 @@ export interface AccessTokenOptions {
   readonly clientId: string | null;
   /** Claims that together are a user's principal. */
   readonly principal: readonly string[];
-  /** Which callers are bots; null: none. */
+  /** Which callers are bots; null if absent. */
   readonly bots: BotRule | null;
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];

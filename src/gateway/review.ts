@@ -8,7 +8,7 @@ import { addressRestricted, callerRestricted } from './responses/index.ts';
 /** Why a token that was valid no longer counts. */
 export type TokenFlaw = 'expired' | 'not_before';
 
-/** The restriction that a sender is under; null: none. */
+/** The restriction that a sender is under; null if absent. */
 export function restrictionOf(
   addressKey: string,
   caller: Caller | null,

@@ -66,7 +66,7 @@ export class AddressSet {
 /** The client as trusted proxies report it, and what it claims about itself. */
 export interface ForwardedClient {
   readonly address: string;
-  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; null: none. */
+  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; null if absent. */
   readonly claim: string | null;
 }
 
@@ -101,7 +101,7 @@ export function forwardedClient(
 }
 
 /**
- * The address in a forwarding field's last element, which is the one that the sender of the field saw; null: none. `value`: the
+ * The address in a forwarding field's last element, which is the one that the sender of the field saw; null if absent. `value`: the
  * field's last line, of which only the end is read. RFC 7239, 4 and 6: `for="[2001:db8::7]:443";proto=https`.
  */
 export function forwardedAddress(field: 'X-Forwarded-For' | 'Forwarded', value: string): string | null {

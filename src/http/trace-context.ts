@@ -25,7 +25,7 @@ export function readTraceParent(text: string): TraceParent | null {
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** The fields that pass a trace on. `state`: the value of `tracestate`; null: none. */
+/** The fields that pass a trace on. `state`: the value of `tracestate`; null if absent. */
 export function traceContextFields({ traceId, spanId, sampled }: TraceParent, state: string | null): Fields {
   const parent = `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
   return state === null ? ['traceparent', parent] : ['traceparent', parent, 'tracestate', state];

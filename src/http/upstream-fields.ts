@@ -14,7 +14,7 @@ export interface Provenance {
   readonly requestId: string;
   /** Fields that pass a trace on. */
   readonly trace: Fields;
-  /** Value of `Authorization`; null: none. */
+  /** Value of `Authorization`; null if absent. */
   readonly authorization: string | null;
   /** Fields that identify the caller. */
   readonly identity: Fields;

@@ -10,7 +10,7 @@ export interface Client {
   readonly scheme: 'http' | 'https';
   /** Its listener serves no request, but sends clients on to https. */
   readonly redirects: boolean;
-  /** Its verified certificate, as the value of `Client-Cert` (RFC 9440); null: none. */
+  /** Its verified certificate, as the value of `Client-Cert` (RFC 9440); null if absent. */
   readonly certificate: string | null;
 }
 

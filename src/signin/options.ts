@@ -67,7 +67,7 @@ export type ClientAuthentication =
       readonly kind: 'private_key_jwt';
       /** PEM, unencrypted: RSA, or EC on P-256, P-384 or P-521. */
       readonly key: string;
-      /** `kid` of the assertion; null: none. */
+      /** `kid` of the assertion; null if absent. */
       readonly keyId: string | null;
       /** Null: RS256, or what the curve of an EC key demands. */
       readonly algorithm: AssertionAlgorithm | null;

@@ -19,7 +19,7 @@ export interface UpstreamTls {
   readonly serverName: string | null;
   /** Whom to trust; null: the usual authorities. */
   readonly ca: string | null;
-  /** The gateway's own, with its key; null: none. */
+  /** The gateway's own, with its key; null if absent. */
   readonly certificate: string | null;
   readonly key: string | null;
   /** False: any certificate will do. */

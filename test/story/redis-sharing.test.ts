@@ -103,7 +103,7 @@ describe('a replica whose clock is an hour ahead, or steps back an hour while it
       const ahead = (await wrong.metric('weir_store_clock_ahead_seconds')).get('') ?? 0;
       return Math.abs(ahead - 3_600) < 1;
     });
-    expect(wrong.logLines.join('')).toContain('"the clock of Redis and this gateway\'s are far apart');
+    expect(wrong.logLines.join('')).toContain('"the clocks of Redis and this gateway are far apart');
     expect(right.logLines.join('')).not.toContain('far apart');
   });
 });

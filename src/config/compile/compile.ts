@@ -31,7 +31,7 @@ export interface Sources {
   readonly provider: ProviderConfigOptions | null;
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
-  /** SHA-256 of the token of the admin API; null: none is configured. */
+  /** SHA-256 of the token of the admin API; null if absent is configured. */
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   /** The hash of the configuration files. */

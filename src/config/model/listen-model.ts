@@ -34,7 +34,7 @@ export interface RedirectModel extends ListenerModel {
 
 export interface AdminListenerModel {
   readonly address: HostPort;
-  /** SHA-256 of the token of the admin API; null: none is configured. */
+  /** SHA-256 of the token of the admin API; null if absent is configured. */
   readonly tokenHash: Buffer | null;
   /** Null: cleartext. */
   readonly tls: TlsOptions | null;

@@ -16,7 +16,7 @@ export interface Dialect {
   readonly isPaced: boolean;
   /** The method to look up routes by. */
   routedMethod(downstream: Downstream): string;
-  /** The client's deadline for the whole exchange, in milliseconds; null: none. */
+  /** The client's deadline for the whole exchange, in milliseconds; null if absent. */
   timeoutMs(fields: Fields): number | null | Rejection;
   /** The error for an upstream that fails. */
   upstreamFailed(failure: UpstreamFailure): GatewayError;

@@ -31,7 +31,7 @@ export interface Downstream {
   readonly peer: string;
   /** Its listener serves no request, but sends clients on to https. */
   readonly redirects: boolean;
-  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null: none. */
+  /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null if absent. */
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Bytes of the request's body that have been read. */

@@ -3,7 +3,7 @@ import { type RequestHead, readTraceParent } from '../../http/index.ts';
 
 /** The place of an exchange in a trace. */
 export interface Trace extends TraceRecord {
-  /** The value of `tracestate` that came with it; null: none. */
+  /** The value of `tracestate` that came with it; null if absent. */
   readonly state: string | null;
 }
 

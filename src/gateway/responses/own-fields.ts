@@ -15,7 +15,7 @@ export interface Answered {
 /**
  * Adds the gateway's own fields to a response, whether the gateway or the upstream made it.
  *
- * @param rate the state of the bucket to report; null: none (see `reportsRate`)
+ * @param rate the state of the bucket to report; null if absent (see `reportsRate`)
  * @param via the version of the response that is passed on; null for restricted addresses: clients take a 429 without `Via` as sent
  *   by something in front of the service
  */

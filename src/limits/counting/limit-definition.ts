@@ -49,7 +49,7 @@ export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
 /** The limits that one request draws on. Compiled once for each limit route and caller class. */
 export interface LimitSet extends LimitsByRole {
-  /** Limits that decide and count, but never refuse; null: none. */
+  /** Limits that decide and count, but never refuse; null if absent. */
   readonly shadow: LimitsByRole | null;
 }
 

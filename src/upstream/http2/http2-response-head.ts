@@ -8,7 +8,7 @@ export interface ResponseHead {
   readonly reason: string;
   /** In lower case, without pseudo-fields. */
   readonly fields: string[];
-  /** The value of `content-length`; null: none. */
+  /** The value of `content-length`; null if absent. */
   readonly statedLength: number | null;
 }
 
