@@ -158,7 +158,7 @@ describe('a refusal that is known', () => {
     expect(await ask(limits({ caller: limit('2/10s') }))).toBe(true);
   });
 
-  test('is nobody else’s', async () => {
+  test('belongs to no other caller', async () => {
     expect(await store.decide(set, 'user:b', '')).toMatchObject({ admitted: true });
   });
 
@@ -234,7 +234,7 @@ test('a value that somebody else wrote counts as none', async () => {
   expect(await store.decide(set, 'user:a', '')).toMatchObject({ admitted: true, remaining: 1 });
 });
 
-test('a request without limits asks nobody', () => {
+test('a request without limits does not ask Redis', () => {
   expect(store.decide(limits({}), 'user:a', '')).toMatchObject({ admitted: true, role: null });
   expect(decidedBy).toEqual([]);
 });

@@ -144,7 +144,7 @@ describe('an OPTIONS that is not a preflight', () => {
     expect(front.upstream.requests).toEqual([]);
   });
 
-  test('is counted and limited as what it is', async () => {
+  test('is counted and limited as a WebSocket', async () => {
     const front = await start();
     const lines = ['Access-Control-Request-Method: PUT', front.issuer.bearer()];
     const responses = await askTimes(front, 3, 'OPTIONS /things/1', ...lines);

@@ -112,7 +112,7 @@ describe('an address that spends its budget of failed verifications', () => {
     expect(await checks(gateway, true)).toBe(2);
   });
 
-  test('spends nobody else’s', async () => {
+  test('leaves the budget of others alone', async () => {
     const { issuer, gateway } = await front();
     await spend(gateway, forger(issuer), '127.0.0.2');
     const forged = forger(issuer);

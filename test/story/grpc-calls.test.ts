@@ -433,7 +433,7 @@ describe('draining', () => {
 });
 
 describe('a listener of gRPC', () => {
-  it('serves calls, and tells others that it serves nothing else', async () => {
+  it('serves calls, and refuses everything else in words', async () => {
     const gateway = await start(echo, {
       config: { listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' } },
     });

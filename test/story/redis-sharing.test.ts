@@ -79,7 +79,7 @@ test('all gateways report one Reset and count down one Remaining', async () => {
 });
 
 describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
-  test('admits and tells what the others do, and the difference shows', async () => {
+  test('admits and reports what the others do, and the difference is logged', async () => {
     let aheadMs = 3_600_000;
     const clock = { ...systemClock, epochMs: () => systemClock.epochMs() + aheadMs };
     const limits = {

@@ -59,7 +59,7 @@ describe('an upstream that is too slow', () => {
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
   });
 
-  test('is not one that sends a byte now and then', async () => {
+  test('does not include a client that sends a byte now and then', async () => {
     const { client } = await front({ api: { timeouts: { idle: '1s' } } }, async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n');
       for (let i = 0; i < 12; i++) {

@@ -7,7 +7,7 @@ function stream(): Http2Stream {
   return new Duplex() as unknown as Http2Stream;
 }
 
-test('a stream keeps nobody who listened to it, nor tells one of the others', () => {
+test('a stream loses its listeners without an event for each', () => {
   const closed = stream();
   let told = 0;
   closed.on('data', () => {});

@@ -33,7 +33,7 @@ describe('a map of two generations', () => {
     }
   });
 
-  it('forgets an entry that nobody asks for', () => {
+  it('forgets an entry that is not asked for', () => {
     const map = new TwoGenerations<string>(10);
     map.set('unwanted', 'here');
     for (let i = 0; i < 10; i += 1) map.set(`other ${i}`, '');

@@ -232,7 +232,7 @@ describe('the address of a client behind a trusted proxy', () => {
   const of = (peer: string, ...forwardedFor: string[]) =>
     forwardedClient(peer, forwardedFor, trusted).address;
 
-  test('is the trusted peer if it forwards for nobody', () => {
+  test('is the trusted peer if it forwards for no one', () => {
     expect(of('10.1.0.1')).toBe('10.1.0.1');
     expect(of('10.1.0.1', '')).toBe('10.1.0.1');
   });

@@ -41,7 +41,7 @@ test('the request id is the gateway\u2019s own', () => {
   expect(kept(['X-Request-Id', 'theirs'])).toEqual([]);
 });
 
-test('a field that only resembles one of the gateway’s own is not treated as such', () => {
+test('a field that only resembles one of the gateway’s own passes', () => {
   const fields = ['X.Request.Id', 'theirs', 'Keep_Alive', '1', 'Content~Length', '5'];
   expect(kept(fields)).toEqual(fields);
 });

@@ -16,7 +16,7 @@ describe('the pattern of a gRPC route', () => {
     expect(parseGrpcPattern(text)).toMatchObject({ methods: ['GRPC'], path: text, parameters: [] });
   });
 
-  it('says what to write instead of what it is not', () => {
+  it('is refused with what to write instead', () => {
     expect(error('/a.B/C')).toBe('a service begins without "/": write "a.B/C"');
     expect(error('http://a.B/C')).toContain('no scheme and host');
     expect(error('*')).toContain('name the service');
@@ -32,7 +32,7 @@ describe('the pattern of a gRPC route', () => {
     expect(error('a.B/{method}')).toContain('"{method}" is not the name of a method');
   });
 
-  it('conflicts with itself alone: letter case tells routes apart, and a path is none', () => {
+  it('conflicts only with itself: letter case counts, and paths are different', () => {
     const patterns = ['a.B/C', 'a.B/c', 'a.B/*', 'a.B/C'].map(parseGrpcPattern);
     expect(findConflicts(patterns)).toEqual([[0, 3]]);
     const path = parseRoutePattern('/a.B/C', null);

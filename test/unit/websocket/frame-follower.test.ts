@@ -70,7 +70,7 @@ test.each([
   expect(passed(bad, rules, 1).fault).toBe(fault);
 });
 
-test('a length of 64 bits is none, and one of 63 bits is', () => {
+test('a length may have 63 bits, but not 64', () => {
   const header = (first: number) => Buffer.concat([Buffer.of(0x82, 127, first), Buffer.alloc(7, 0xff)]);
   expect(passed(header(0xff), FROM_SERVER, 100).fault).toBe('a length of more than 63 bits');
   expect(passed(header(0x7f), FROM_SERVER, 100)).toMatchObject({ fault: null, atBoundary: false });

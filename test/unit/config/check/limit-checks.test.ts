@@ -270,7 +270,7 @@ describe('a line that no route of gateway.yaml takes requests to', () => {
     ]);
   });
 
-  it('is none where the gateway itself serves the path', async () => {
+  it('is absent where the gateway itself serves the path', async () => {
     expect(await diagnosticsOfBucket('address: 5/5s', ['POST /v1/anonymous/auth'], ['path: /v2'])).toEqual(
       [],
     );

@@ -111,7 +111,7 @@ function shadowsOf(sets: BucketModel['sets'], role: 'global' | 'caller' | 'resou
 }
 
 describe('a bucket that is tried', () => {
-  it('holds nobody while it is in shadow, and keeps its counters', async () => {
+  it('refuses no one while it is in shadow, and keeps its counters', async () => {
     const keys = 'main: id, user: 5/5s, bot: 9/5s, resource: 50/5s';
     const { sets, exemptSets, rollout } = await bucketOf(`${keys}, shadow: true`);
     expect(quotasOf(sets, 'caller')).toEqual([null, null, null]);

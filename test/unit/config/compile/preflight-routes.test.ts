@@ -31,7 +31,7 @@ describe('a preflight is taken', () => {
     expect(taker(['/a', 'OPTIONS /A/'], 'POST', '/a')).toBe('OPTIONS /A/');
   });
 
-  test('by none of those whose preflights the gateway answers', () => {
+  test('not by routes whose preflights the gateway answers', () => {
     expect(taker(['+POST /a', '+/b'], 'POST', '/a')).toBeUndefined();
     expect(taker(['+OPTIONS /a', 'POST /a'], 'OPTIONS', '/a')).toBe('POST /a');
   });

@@ -44,7 +44,7 @@ describe('readConfigFile', () => {
     });
   });
 
-  it('names a directory as what it is', async () => {
+  it('says that a directory is a directory', async () => {
     const folder = await tempFolder();
     expect(await readConfigFile(folder)).toMatchObject({
       diagnostic: { message: 'this is a directory, expected a file' },

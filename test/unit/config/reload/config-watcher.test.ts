@@ -271,7 +271,7 @@ describe('a bad file', () => {
     expect(botsIn(await room.takes(1))).toBe(4);
   });
 
-  it('may be good, and of no use to whoever takes it', async () => {
+  it('may be valid and still be refused by its consumer', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
     await room.start();
     room.onTake = () => {

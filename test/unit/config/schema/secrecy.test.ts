@@ -131,7 +131,7 @@ describe('a secret in the place of any value', () => {
     },
   );
 
-  it('is told in limits.yaml, where no key is a secret, for what it is', async () => {
+  it('is shown in limits.yaml, where no key is a secret', async () => {
     const shown = await pathsShown(everyPath(limitsJsonSchema()), printLimits);
     expect(shown).toContain('global.user');
   });

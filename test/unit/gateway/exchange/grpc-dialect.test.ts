@@ -45,7 +45,7 @@ describe('the deadline of a call', () => {
     expect(read('0S')).toBe(0);
   });
 
-  it('is none where it is not said, or lies beyond what a timer can wait', () => {
+  it('is absent without the field, or if no timer can wait that long', () => {
     expect(read()).toBeNull();
     expect(read('99999999S')).toBeNull();
     expect(read('99999999H')).toBeNull();

@@ -21,7 +21,7 @@ test('a share is the same in every process', () => {
   expect(first.join('')).toBe('x.x.xx....x.x...');
 });
 
-test('whoever is in a share is in every larger one', () => {
+test('a caller in a share is in every larger one', () => {
   const larger = included('messages', 20);
   expect([...included('messages', 10)].filter(caller => !larger.has(caller))).toEqual([]);
 });

@@ -158,7 +158,7 @@ test('a client that always comes early gains nothing over a hundred windows', ()
   expect(clock.monotonicMs() - startMs).toBeCloseTo(100_000 - 20, 5);
 });
 
-test('a step of the wall clock admits nobody and refuses nobody', () => {
+test('a step of the wall clock neither admits nor refuses anyone', () => {
   admittedOf(5, decide);
   clock.stepWorld(3_600_000);
   expect(decide()).toMatchObject({ admitted: false, resetAfterMs: 5_000 });

@@ -192,7 +192,7 @@ describe('giving back a unit of a resource', () => {
     expect(admittedOf(5, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
   });
 
-  test('does nothing for another resource, or one that nobody drew on', () => {
+  test('does nothing for another resource, or one without draws', () => {
     const { resourceWindow } = store.decide(set, 'user:a', 'c1');
     store.decide(set, 'user:a', 'c2');
     store.refund(resource, 'c3', resourceWindow);

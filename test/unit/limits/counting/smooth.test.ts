@@ -38,14 +38,14 @@ test('then one request is admitted every period / units, and the announced wait 
   expect(decide()).toMatchObject({ admitted: false, retryAfterMs: 1_000 });
 });
 
-test('units come back one by one while nobody asks', () => {
+test('units come back one by one without requests', () => {
   admittedOf(10, decide);
   clock.advance(3_500);
   expect(store.peek(tenInTen, 'user:a', '')).toMatchObject({ remaining: 3, resetAfterMs: 6_500 });
   expect(admittedOf(20, decide)).toBe(3);
 });
 
-test('a request in the slack is admitted and draws a full step, so nobody gains', () => {
+test('a request in the slack is admitted and draws a full step, so no one gains', () => {
   admittedOf(10, decide);
   let admitted = 0;
   for (let i = 0; i < 100; i++) {

@@ -55,7 +55,7 @@ describe('events', () => {
     expect(counter.count(A, '')).toBeGreaterThan(0);
   });
 
-  test('without room for a key of their own count against nobody', () => {
+  test('without room for a key of their own do not count', () => {
     const counter = new EventCounter(options(1));
     counter.use(parseQuota('1/1m'));
     counter.count(A, '');
@@ -84,7 +84,7 @@ describe('invalid requests', () => {
     expect(restrictions.addressWaitMs(A)).toBe(0);
   });
 
-  test('10,000 in each of two windows restrict nobody', () => {
+  test('10,000 in each of two windows restrict no one', () => {
     times(10_000, () => invalid.note(A));
     clock.advance(600_000);
     times(10_000, () => invalid.note(A));
@@ -99,7 +99,7 @@ describe('invalid requests', () => {
     expect(restrictions.addressWaitMs(A)).toBe(0);
   });
 
-  test('restrict nobody when the rule is off', () => {
+  test('restrict no one when the rule is off', () => {
     invalid.use(null);
     times(10_001, () => invalid.note(A));
     expect(restrictions.size).toBe(0);

@@ -48,7 +48,7 @@ function restrictWebhook(
   by.restrict({ kind: 'webhook', key, webhook, reason }, forMs);
 }
 
-test('nobody is restricted at first', () => {
+test('no one is restricted at first', () => {
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
   expect(restrictions.principalWaitMs('user:a')).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);

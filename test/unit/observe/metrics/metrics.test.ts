@@ -123,7 +123,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
   ]);
 });
 
-test('a request that became a WebSocket is counted as such until that ends, and is in flight no more', async () => {
+test('a request that became a WebSocket counts as one until it closes, and is no longer in flight', async () => {
   const metrics = new Metrics();
   const shown = async () =>
     (await series(metrics)).filter(line =>

@@ -52,7 +52,7 @@ describe('the secret of the gateway', () => {
     expect(identity?.signIn.clientAuthentication).toEqual({ kind: 'client_secret_post', secret: SECRET });
   });
 
-  it('is read anew whenever the configuration is: the hash of that tells no more of it than eight bits', async () => {
+  it('is read anew with the configuration, whose hash reveals eight bits of it at most', async () => {
     const [one, other] = await Promise.all(
       ['hunter2-one', 'hunter2-other'].map(text => load('client_secret_file: oidc', { oidc: text })),
     );
