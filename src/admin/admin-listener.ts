@@ -7,8 +7,8 @@ import { randomKey } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
+import { PAGE_POLICY, statusAsPage } from './page/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
-import { statusAsPage } from './status-page.ts';
 
 /** What the admin listener shows. */
 export interface AdminView {
@@ -16,8 +16,8 @@ export interface AdminView {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
-  /** What runs, what waits and what failed. */
-  status(): GatewayStatus;
+  /** What runs, what waits, what is refused and what failed. */
+  status(showCallers: boolean): GatewayStatus;
 }
 
 /**
@@ -121,22 +121,22 @@ export class AdminListener {
         break;
       }
       case '/status':
-        this.#status(response, wantsJson(request.headers.accept));
+        this.#status(request, response, wantsJson(request.headers.accept));
         break;
       case '/status.json':
-        this.#status(response, true);
+        this.#status(request, response, true);
         break;
       default:
         send(response, 404, 'text/plain', 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
     }
   }
 
-  #status(response: ServerResponse, asJson: boolean): void {
-    const status = this.#view.status();
+  #status(request: IncomingMessage, response: ServerResponse, asJson: boolean): void {
+    const status = this.#view.status(this.#access.mayShowCallers(request));
     response.setHeader('Cache-Control', 'no-store');
-    response.setHeader('Vary', 'Accept');
-    // Forbid scripts and fetches, whatever a name or message on the page contains.
-    response.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
+    response.setHeader('Vary', 'Accept, Authorization');
+    response.setHeader('Content-Security-Policy', PAGE_POLICY);
+    response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (asJson) send(response, 200, 'application/json', statusAsJson(status));
     else send(response, 200, 'text/html; charset=utf-8', statusAsPage(status));

@@ -1,6 +1,12 @@
-import { formatHostPort, type ReloadRecord, type RestartKey, type Snapshot } from '../config/index.ts';
+import { hostname } from 'node:os';
+import type { ReloadRecord, RestartKey, Snapshot } from '../config/index.ts';
+import { readVersion } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import type { Observation } from '../observe/index.ts';
 import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
+import { gatherBuckets } from './gather-buckets.ts';
+import { gatherCallers } from './gather-callers.ts';
+import { gatherUpstreams } from './gather-upstreams.ts';
 import type { GatewayStatus } from './status.ts';
 
 /** Where the status comes from. */
@@ -9,7 +15,9 @@ export interface StatusSources {
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
   readonly limiting: Limiting;
+  readonly observation: Observation;
   readonly unlistedProxies: UnlistedProxies;
+  nowMs(): number;
   notReady(): string | null;
   generation(): Generation;
   restartKeys(latest: Snapshot): readonly RestartKey[];
@@ -19,15 +27,24 @@ export interface StatusSources {
   upstreamConnections(): ReadonlyMap<string, number>;
 }
 
+const VERSION = readVersion();
+
 /** Gathers the current status. */
-export function gatherStatus(sources: StatusSources): GatewayStatus {
-  const { record, gateway, startedAtMs } = sources;
+export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
+  const { record, gateway, startedAtMs, observation } = sources;
+  const { recent } = observation;
+  const atMs = sources.nowMs();
   const { snapshot, identity } = sources.generation();
   return {
+    version: VERSION,
+    host: hostname(),
+    atMs,
     startedAtMs,
+    uptimeSeconds: Math.max(0, Math.floor((atMs - startedAtMs) / 1_000)),
     notReady: sources.notReady(),
     configuration: {
       ...record.running,
+      files: snapshot.files,
       reload: sources.reload(),
       pendingRestart: sources.restartKeys(snapshot),
       waiting: record.next,
@@ -37,8 +54,11 @@ export function gatherStatus(sources: StatusSources): GatewayStatus {
     unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
     provider: identity?.facts ?? null,
     store: storeStatus(sources.limiting),
+    buckets: gatherBuckets(snapshot, recent),
+    callers: showCallers ? gatherCallers(sources) : null,
     certificates: sources.certificates(),
-    upstreams: upstreams(sources, snapshot),
+    upstreams: gatherUpstreams(sources, snapshot, recent),
+    errors: recent.errors.list,
   };
 }
 
@@ -56,29 +76,4 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
 /** `ok`, or why Redis is away and which policy of the configuration decides in its place. */
 function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
-}
-
-/** Those of the snapshot, and removed ones whose connections still drain. */
-function upstreams(
-  { gateway, upstreamConnections }: StatusSources,
-  snapshot: Snapshot,
-): GatewayStatus['upstreams'] {
-  const connections = upstreamConnections();
-  const known = snapshot.upstreams.map(({ name, options }) => ({
-    name,
-    address: formatHostPort(options),
-    connections: connections.get(name) ?? 0,
-    requestsInFlight: gateway.inFlightTo(name, 'requests'),
-  }));
-  const names = new Set(known.map(({ name }) => name));
-  const draining = [...connections].filter(([name, open]) => open > 0 && !names.has(name));
-  return [
-    ...known,
-    ...draining.map(([name, open]) => ({
-      name,
-      address: 'draining',
-      connections: open,
-      requestsInFlight: gateway.inFlightTo(name, 'requests'),
-    })),
-  ];
 }

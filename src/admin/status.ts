@@ -1,13 +1,21 @@
 import type { UnlistedProxy } from '../core/index.ts';
+import type { DecisionCounts, RecentError } from '../observe/index.ts';
 
-/** Moments are milliseconds since the epoch. */
+/** Moments are milliseconds since the epoch. docs/operations.md describes the JSON form, whose names stay. */
 export interface GatewayStatus {
+  readonly version: string;
+  readonly host: string;
+  /** When this was gathered. */
+  readonly atMs: number;
   readonly startedAtMs: number;
+  readonly uptimeSeconds: number;
   /** Why the gateway should get no traffic now; null when it should. */
   readonly notReady: string | null;
   readonly configuration: {
     readonly generation: number;
     readonly hash: string;
+    /** gateway.yaml, then the limits files. */
+    readonly files: readonly string[];
     readonly sinceMs: number;
     /** How changes are noticed: by events and polling, by polling alone, or not at all. */
     readonly reload: 'watch' | 'poll' | 'off';
@@ -48,6 +56,10 @@ export interface GatewayStatus {
     readonly evictions: number;
     readonly restrictions: number;
   };
+  /** By bucket and class, in the order of the file; last, as "none", requests without a bucket. */
+  readonly buckets: readonly BucketStatus[];
+  /** Null: whoever asks may not see them. */
+  readonly callers: CallersStatus | null;
   /** Those that listeners serve. */
   readonly certificates: readonly {
     readonly listener: string;
@@ -55,13 +67,69 @@ export interface GatewayStatus {
     readonly certificate: string;
     readonly notAfterMs: number;
   }[];
-  readonly upstreams: readonly {
-    readonly name: string;
-    readonly address: string;
-    readonly connections: number;
-    readonly requestsInFlight: number;
-  }[];
+  readonly upstreams: readonly UpstreamStatus[];
+  /** The last error of each kind, except those of upstreams, the latest first. */
+  readonly errors: readonly RecentError[];
 }
+
+/** What limits decide about a bucket's callers of one class. */
+export interface BucketStatus {
+  readonly bucket: string;
+  readonly class: string;
+  readonly limits: readonly LimitStatus[];
+  readonly lastMinute: DecisionCounts;
+  readonly lastHour: DecisionCounts;
+  /** Callers admitted in the last minute with at least 80 % of a limit used up, as far as they are followed. */
+  readonly callersNearLimit: number;
+}
+
+export interface LimitStatus {
+  readonly limit: 'global' | 'caller' | 'resource';
+  /** `10/5s`. */
+  readonly quota: string;
+  readonly algorithm: 'window' | 'smooth';
+}
+
+export interface UpstreamStatus {
+  readonly name: string;
+  readonly address: string;
+  readonly connections: number;
+  readonly requestsInFlight: number;
+  /** Null: none since the start. */
+  readonly errors: Omit<RecentError, 'kind'> | null;
+}
+
+/** Who is refused, or will be soon. */
+export interface CallersStatus {
+  /** Within the last hour, the most refused first. */
+  readonly refusedMost: readonly CallerStatus[];
+  /** Within the last minute. */
+  readonly nearLimit: readonly CallerStatus[];
+  /** The first of those in force that are known by name. */
+  readonly restrictions: readonly RestrictionStatus[];
+  /** Restrictions in force that are not listed: too many, or of other gateways, and their callers have not come here yet. */
+  readonly unlistedRestrictions: number;
+}
+
+/** A caller as the log names it: by a pseudonym, or by its address. */
+export type CallerName = { readonly caller: string } | { readonly address: string };
+
+export type CallerStatus = CallerName & {
+  readonly class: string;
+  readonly bucket: string;
+  /** At least so often since `sinceMs`, at most `maxCount`. */
+  readonly count: number;
+  readonly maxCount: number;
+  readonly sinceMs: number;
+  readonly lastAtMs: number;
+};
+
+export type RestrictionStatus = CallerName & {
+  readonly kind: 'address' | 'principal' | 'webhook';
+  /** Its key in limits.yaml. */
+  readonly reason: string;
+  readonly untilMs: number;
+};
 
 /** The status for programs: moments become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {
@@ -73,7 +141,7 @@ function withDates(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      const isMoment = /(?:[aA]t|since|AsOf|notAfter)Ms$/.test(name);
+      const isMoment = /(?:[aA]t|since|until|AsOf|notAfter)Ms$/.test(name);
       if (!isMoment) return [name, withDates(member)];
       return [name.slice(0, -2), typeof member === 'number' ? isoTime(member) : null];
     }),

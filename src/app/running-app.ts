@@ -99,6 +99,7 @@ class RunningApp implements App {
       this.#listeners.destroy();
       throw error;
     }
+    this.#observation.recent.start();
     this.#limiting.start();
     this.#overload.start();
     this.#generations.start();
@@ -200,7 +201,9 @@ class RunningApp implements App {
       record: this.#reloadRecord,
       gateway: this.#gateway,
       limiting: this.#limiting,
+      observation: this.#observation,
       unlistedProxies: this.#unlistedProxies,
+      nowMs: () => this.#clock.epochMs(),
       generation: () => this.#generations.current,
       restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
       reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
@@ -212,7 +215,7 @@ class RunningApp implements App {
     const view = {
       metrics: () => this.#observation.scrape(),
       notReady,
-      status: () => gatherStatus(sources),
+      status: (showCallers: boolean) => gatherStatus(sources, showCallers),
     };
     const dependencies = { clock: this.#clock, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
@@ -240,6 +243,7 @@ class RunningApp implements App {
     if (!inTime) this.#listeners.destroy();
     await Promise.race([this.#transports.close(), pause(1_000)]);
     if (this.#spans !== null) await Promise.race([this.#spans.stop(), pause(2_000)]);
+    this.#observation.recent.stop();
     this.#limiting.stop();
     this.#overload.stop();
     this.#generations.stop();

@@ -107,6 +107,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const files = [file, ...(limitsFiles?.files ?? [])];
+  const names = files.map(({ name }) => name);
   const diagnostics = files.flatMap(each => each.diagnostics);
   if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
@@ -121,6 +122,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     adminTokenHash,
     store,
     hash: readings.hash,
+    files: names,
   };
   const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
@@ -131,7 +133,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     ok: true,
     snapshot,
     routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
-    files: files.map(({ name }) => name),
+    files: names,
     readings,
     limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFiles),
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),

@@ -10,7 +10,7 @@ export type {
 export { GrowingBytes, SocketStream } from './bytes/index.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digest.ts';
-export { parseDurationMs } from './duration.ts';
+export { formatDuration, parseDurationMs } from './duration.ts';
 export {
   type Cap,
   type ErrorDetail,

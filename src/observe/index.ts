@@ -1,6 +1,7 @@
 export { type Logger, type LoggingOptions, makeLogger, pseudonymOf, standardOutput } from './log/index.ts';
 export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';
+export type { DecisionCounts, Recent, RecentError, TopCaller } from './recent/index.ts';
 export {
   MissingPackages,
   openSpanExport,

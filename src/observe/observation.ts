@@ -42,6 +42,7 @@ import {
   type StoreView,
 } from './metrics/index.ts';
 import { ProxyLog } from './proxy-log.ts';
+import { Recent } from './recent/index.ts';
 
 export interface ObservationOptions {
   readonly clock: Clock;
@@ -74,12 +75,15 @@ export class Observation {
   readonly reloads: ReloadListener;
   readonly proxies: ProxyListener;
   readonly admin: AdminApiListener;
+  /** What happened within the last hour. */
+  readonly recent: Recent;
   readonly #metrics = new Metrics();
   readonly #connectionMetrics: ConnectionMetrics;
   readonly #identityMetrics: IdentityMetrics;
   readonly #limitMetrics: LimitMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
+  #labels: LabelModel;
 
   constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
     const { registry } = this.#metrics;
@@ -88,15 +92,21 @@ export class Observation {
     this.#identityMetrics = new IdentityMetrics(registry);
     this.#limitMetrics = new LimitMetrics(registry);
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
+    this.#labels = labels;
+    this.recent = new Recent(clock, this.#limitMetrics.decisions, () => this.#labels.upstreams);
+    const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = fanOut(EXCHANGE, [
-      ...[this.#metrics, new FaultLog(log), accessLog],
+      ...[this.#metrics, new FaultLog(log), accessLog, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock)]);
-    this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock)]);
-    this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms)]);
-    this.store = fanOut(STORE, this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log)]);
+    this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock), errors]);
+    this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock), errors]);
+    this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
+    this.store = fanOut(
+      STORE,
+      this.#storeMetrics === null ? [] : [this.#storeMetrics, new StoreLog(log), errors],
+    );
     this.overload = fanOut(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
     this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
     this.proxies = new ProxyLog(log);
@@ -107,6 +117,7 @@ export class Observation {
   /** Follows the configuration. */
   use(logging: LoggingOptions, labels: LabelModel): void {
     this.#logging.use(logging);
+    this.#labels = labels;
     this.#prepare(labels);
   }
 
@@ -115,6 +126,11 @@ export class Observation {
     this.#connectionMetrics.use(labels);
     this.#identityMetrics.use(labels);
     this.#limitMetrics.use(labels);
+  }
+
+  /** The name of a principal in the log. */
+  pseudonymOf(principal: string): string {
+    return this.#logging.pseudonyms.of(principal);
   }
 
   /** Registers what is read at each scrape. */

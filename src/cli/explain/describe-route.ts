@@ -7,7 +7,7 @@ import {
   type PoolModel,
   type UpstreamModel,
 } from '../../config/index.ts';
-import { formatDuration } from '../units.ts';
+import { formatDuration } from '../../core/index.ts';
 import type { Row } from './row.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */

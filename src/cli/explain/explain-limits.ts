@@ -12,9 +12,9 @@ import {
   QUOTA_KEYS,
   type RouteModel,
 } from '../../config/index.ts';
+import { formatDuration } from '../../core/index.ts';
 import { mainValue } from '../../http/index.ts';
 import type { Limit } from '../../limits/index.ts';
-import { formatDuration } from '../units.ts';
 import type { Row } from './row.ts';
 
 /** The part of a routed request that limits depend on. */

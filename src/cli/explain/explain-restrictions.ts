@@ -1,7 +1,7 @@
 import type { LoadedConfig, RouteModel, Snapshot } from '../../config/index.ts';
+import { formatDuration } from '../../core/index.ts';
 import { addressOfKey } from '../../http/index.ts';
 import type { OffenceRule } from '../../limits/index.ts';
-import { formatDuration } from '../units.ts';
 import { formatPlace } from './explain-limits.ts';
 import type { Row } from './row.ts';
 

@@ -35,6 +35,7 @@ export function compileLimits(config: LimitsConfig): CompiledLimits {
     model: {
       global: ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass])),
       routes: new RouteTable(routes),
+      buckets: [...buckets.values()].filter(({ name }) => linesOf.has(name)),
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
       ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),

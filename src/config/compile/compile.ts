@@ -36,13 +36,15 @@ export interface Sources {
   readonly store: StoreModel;
   /** The hash of the configuration files. */
   readonly hash: string;
+  /** Their names: gateway.yaml, then the limits files. */
+  readonly files: readonly string[];
 }
 
 type SpanReceiverConfig = NonNullable<NonNullable<GatewayConfig['tracing']>['export']>;
 
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Compiled {
-  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash } = sources;
+  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash, files } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [
       name,
@@ -59,6 +61,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
     snapshot: {
       generation,
       hash,
+      files,
       listen,
       trustedProxies: new AddressSet(config.trusted_proxies),
       forwarding: new ForwardingRules({

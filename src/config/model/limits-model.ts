@@ -17,6 +17,8 @@ export interface LimitsModel {
   /** For requests without a bucket: only the global limit. */
   readonly global: Readonly<Record<CallerClass, LimitSet>>;
   readonly routes: RouteTable<LimitRouteModel>;
+  /** Those that routes use, in the order of the file. */
+  readonly buckets: readonly BucketModel[];
   /** Null: off. */
   readonly invalidRequests: OffenceRule | null;
   readonly webhookNotFound: OffenceRule | null;

@@ -17,6 +17,8 @@ export interface Snapshot {
   readonly generation: number;
   /** Hash of the files it was compiled from, 16 hex digits: equal files, equal hash. */
   readonly hash: string;
+  /** Their names: gateway.yaml, then the limits files if it names any. */
+  readonly files: readonly string[];
   readonly listen: ListenModel;
   /** Networks whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
   readonly trustedProxies: AddressSet;

@@ -3,6 +3,8 @@ export interface DecisionEvent {
   /** The bucket as configured; null: the request has none. */
   readonly bucket: string | null;
   readonly callerClass: 'bot' | 'user' | 'address';
+  /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
+  readonly caller: string;
   /** `admitted`, or the limit that refused. */
   readonly outcome: 'admitted' | 'global' | 'caller' | 'resource';
   /** At least 80 % of the limit described is used up. */

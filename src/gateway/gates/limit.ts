@@ -26,7 +26,7 @@ export function limit(exchange: Exchange, state: GatewayState): GateResult | Pro
 }
 
 function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: GatewayState): GateResult {
-  const { bucket, callerClass, main, draws } = claim;
+  const { bucket, callerClass, caller, main, draws } = claim;
   const { admitted, role, limit: units, remaining, retryAfterMs } = decision;
   if (!admitted && role === null) return storeUnreachable(retryAfterMs);
   if (admitted && exchange.noRoom !== null) return null;
@@ -34,7 +34,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const name = bucket === null ? null : bucket.name;
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
-  state.limiting.listener.decided({ bucket: name, callerClass, outcome, nearLimit });
+  state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted) noteRefusal(exchange, claim, decision, state);
   if (decision.shadow.refused.length > 0) noteShadow(exchange, claim, decision.shadow, state);
   const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);

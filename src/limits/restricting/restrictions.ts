@@ -119,6 +119,19 @@ export class Restrictions {
     yield* this.#adopted.running(nowMs);
   }
 
+  /** Those held here, with whom they are about: at most `max`. */
+  inForce(max: number): Restriction[] {
+    const nowMs = this.#nowMs();
+    const found: Restriction[] = [];
+    for (const kind of Object.values(this.#held)) {
+      for (const held of kind.values()) {
+        if (found.length >= max) return found;
+        if (!isOver(held, nowMs)) found.push(held.restriction);
+      }
+    }
+    return found;
+  }
+
   isRestricted({ kind, key, webhook }: Restricted): boolean {
     return this.#waitMs(kind, key, webhook) > 0;
   }

@@ -8,3 +8,4 @@ export { type ConnectionGauges, Metrics } from './metrics.ts';
 export { OverloadMetrics } from './overload-metrics.ts';
 export { ReloadMetrics } from './reload-metrics.ts';
 export { type SharingView, StoreMetrics } from './store-metrics.ts';
+export type { Tally } from './tally.ts';

@@ -59,8 +59,9 @@ const NO_ROOM = {
 
 /** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
 export class LimitMetrics implements LimitListener {
+  /** By bucket, class and outcome. */
+  readonly decisions: Tally;
   readonly #registry: Registry;
-  readonly #decisions: Tally;
   readonly #nearLimit: Tally;
   readonly #shadowRefused: Tally;
   readonly #invalid: Tally;
@@ -71,7 +72,7 @@ export class LimitMetrics implements LimitListener {
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registry = registry;
-    this.#decisions = tallyCounter({ ...DECISIONS, registers });
+    this.decisions = tallyCounter({ ...DECISIONS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
     this.#shadowRefused = tallyCounter({ ...SHADOW_REFUSED, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
@@ -91,7 +92,7 @@ export class LimitMetrics implements LimitListener {
     const decisions = buckets.flatMap(({ bucket, callerClass, outcomes }) =>
       outcomes.map(outcome => [bucket, callerClass, outcome]),
     );
-    prepareSeries(this.#decisions, decisions, 0);
+    prepareSeries(this.decisions, decisions, 0);
     prepareSeries(
       this.#shadowRefused,
       buckets.flatMap(({ bucket, callerClass, inShadow }) => inShadow.map(by => [bucket, callerClass, by])),
@@ -137,7 +138,7 @@ export class LimitMetrics implements LimitListener {
 
   decided({ bucket, callerClass, outcome, nearLimit }: DecisionEvent): void {
     const name = bucket ?? 'none';
-    this.#decisions.of(name).of(callerClass).of(outcome).count++;
+    this.decisions.of(name).of(callerClass).of(outcome).count++;
     if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
   }
 

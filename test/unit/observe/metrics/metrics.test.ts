@@ -106,9 +106,27 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
   const limits = new LimitMetrics(metrics.registry);
   const store = new StoreMetrics(metrics.registry);
   const before = await series(metrics);
-  limits.decided({ bucket: 'things', callerClass: 'user', outcome: 'admitted', nearLimit: true });
-  limits.decided({ bucket: 'things', callerClass: 'user', outcome: 'caller', nearLimit: true });
-  limits.decided({ bucket: null, callerClass: 'bot', outcome: 'admitted', nearLimit: false });
+  limits.decided({
+    bucket: 'things',
+    callerClass: 'user',
+    caller: 'user:a',
+    outcome: 'admitted',
+    nearLimit: true,
+  });
+  limits.decided({
+    bucket: 'things',
+    callerClass: 'user',
+    caller: 'user:a',
+    outcome: 'caller',
+    nearLimit: true,
+  });
+  limits.decided({
+    bucket: null,
+    callerClass: 'bot',
+    caller: 'user:a',
+    outcome: 'admitted',
+    nearLimit: false,
+  });
   limits.invalid(429);
   store.decidedBy('redis');
   store.decidedBy('redis');

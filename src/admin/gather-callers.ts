@@ -1,0 +1,41 @@
+import type { Observation, TopCaller } from '../observe/index.ts';
+import type { Limiting } from '../runtime/index.ts';
+import type { CallerName, CallerStatus, CallersStatus } from './status.ts';
+
+/** Callers listed of each kind. */
+const MAX_LISTED = 25;
+const MAX_RESTRICTIONS = 100;
+
+/** Where callers are known. */
+export interface CallerSources {
+  readonly limiting: Pick<Limiting, 'restrictions'>;
+  readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
+}
+
+/** Gathers who is refused, or will be soon: principals by the pseudonyms of the log, addresses as they are. */
+export function gatherCallers({ limiting, observation }: CallerSources): CallersStatus {
+  const nameOf = (isAddress: boolean, key: string): CallerName =>
+    isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
+  const viewOf = ({ caller, callerClass, bucket, lastMs, ...counts }: TopCaller): CallerStatus => ({
+    ...nameOf(callerClass === 'address', caller),
+    class: callerClass,
+    bucket,
+    ...counts,
+    lastAtMs: lastMs,
+  });
+  const { refused, nearLimit } = observation.recent.callers;
+  const restrictions = limiting.restrictions
+    .inForce(MAX_RESTRICTIONS)
+    .map(({ kind, key, reason, untilEpochMs }) => ({
+      ...nameOf(kind !== 'principal', key),
+      kind,
+      reason,
+      untilMs: untilEpochMs,
+    }));
+  return {
+    refusedMost: refused.slice(0, MAX_LISTED).map(viewOf),
+    nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
+    restrictions,
+    unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
+  };
+}

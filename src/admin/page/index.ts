@@ -1,0 +1,1 @@
+export { PAGE_POLICY, statusAsPage } from './status-page.ts';

@@ -1,0 +1,108 @@
+import type { BucketStatus, CallerName, CallerStatus, CallersStatus, GatewayStatus } from '../status.ts';
+import { type Html, type HtmlPart, html } from './html.ts';
+import { moment } from './moments.ts';
+import { listTable, section } from './tables.ts';
+
+/** Rows shown of a long list; the JSON has all. */
+const MAX_ROWS = 60;
+
+const BUCKET_COLUMNS = [
+  'Bucket',
+  'Class',
+  'Limits',
+  'Admitted, last minute',
+  'Refused, last minute',
+  'Admitted, last hour',
+  'Refused, last hour',
+  'Callers near limit',
+];
+
+/** Buckets with the most refusals first, then those with the most requests. */
+export function bucketSection({ buckets }: GatewayStatus): Html {
+  const busiestFirst = buckets.toSorted(
+    (one, other) =>
+      other.lastHour.refused - one.lastHour.refused || other.lastHour.admitted - one.lastHour.admitted,
+  );
+  const left = buckets.length - MAX_ROWS;
+  const note = left > 0 ? `${left} more rows are in /status.json.` : '';
+  return section('Buckets', listTable(BUCKET_COLUMNS, busiestFirst.slice(0, MAX_ROWS).map(bucketRow)), note);
+}
+
+function bucketRow(row: BucketStatus): HtmlPart[] {
+  return [
+    row.bucket,
+    row.class,
+    row.limits.length === 0 ? 'none' : row.limits.map(({ limit, quota }) => `${limit} ${quota}`).join(', '),
+    row.lastMinute.admitted,
+    counted(row.lastMinute.refused),
+    row.lastHour.admitted,
+    counted(row.lastHour.refused),
+    row.callersNearLimit,
+  ];
+}
+
+/** Stands out unless it is 0. */
+function counted(number: number): HtmlPart {
+  return number === 0 ? 0 : html`<b class="ill">${number}</b>`;
+}
+
+/** Who is refused, or will be soon. */
+export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
+  if (callers === null) return [hidden()];
+  const { refusedMost, nearLimit } = callers;
+  return [
+    section(
+      'Callers refused most',
+      callerTable('Refused', refusedMost, atMs),
+      nobody(refusedMost, 'hour, none'),
+    ),
+    section(
+      'Callers near their limit',
+      callerTable('Times', nearLimit, atMs),
+      nobody(nearLimit, 'minute, none'),
+    ),
+    restrictionSection(callers, atMs),
+  ];
+}
+
+function hidden(): Html {
+  return section(
+    'Callers',
+    '',
+    html`Callers and restrictions are shown with the token of <code>listen.admin.token_file</code>, and without one if the listener is bound to loopback.`,
+  );
+}
+
+function nobody(callers: readonly CallerStatus[], words: string): string {
+  return callers.length === 0 ? `In the last ${words}.` : '';
+}
+
+function callerTable(counted: string, callers: readonly CallerStatus[], nowMs: number): Html | string {
+  if (callers.length === 0) return '';
+  const rows = callers.map(caller => [
+    nameOf(caller),
+    caller.class,
+    caller.bucket,
+    caller.count === caller.maxCount ? caller.count : `${caller.count} to ${caller.maxCount}`,
+    moment(caller.sinceMs, nowMs),
+    moment(caller.lastAtMs, nowMs),
+  ]);
+  return listTable(['Caller', 'Class', 'Bucket', counted, 'Since', 'Last'], rows);
+}
+
+function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatus, nowMs: number): Html {
+  const rows = restrictions.map(restriction => [
+    nameOf(restriction),
+    restriction.kind,
+    restriction.reason,
+    moment(restriction.untilMs, nowMs),
+  ]);
+  const table = rows.length === 0 ? '' : listTable(['Who', 'Kind', 'Why', 'Until'], rows);
+  if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
+  const more = 'more, which are not listed here or were told by other gateways.';
+  return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);
+}
+
+function nameOf(name: CallerName): HtmlPart {
+  return 'address' in name ? name.address : html`<code>${name.caller}</code>`;
+}

@@ -1,0 +1,142 @@
+import type { GatewayStatus } from '../status.ts';
+import { type Html, type HtmlPart, html } from './html.ts';
+import { moment } from './moments.ts';
+import { factTable, listTable, section } from './tables.ts';
+
+const NOTICED = {
+  watch: 'immediately',
+  poll: 'within seconds: the files cannot be watched, so they are polled',
+  off: 'never',
+} as const;
+
+type Fact = readonly [name: string, value: HtmlPart];
+
+export function configurationSection({
+  configuration: now,
+  traffic,
+  atMs,
+  startedAtMs,
+}: GatewayStatus): Html {
+  return section(
+    'Configuration',
+    factTable([
+      ['Generation', [`${now.generation}, since `, moment(now.sinceMs, atMs)]],
+      ['Files', now.files.join('\n')],
+      ['Hash', html`<code>${now.hash}</code>`],
+      ['Changes are noticed', NOTICED[now.reload]],
+      ...notInUse(now, atMs),
+      ['Process started', moment(startedAtMs, atMs)],
+      ['Client connections', traffic.connections],
+      ['Requests in flight', traffic.requestsInFlight],
+    ]),
+  );
+}
+
+/** What is written but does not run. */
+function notInUse(
+  { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
+  nowMs: number,
+): Fact[] {
+  const facts: Fact[] = pendingRestart.map(({ key, running, wanted }) => [
+    'Waiting for a restart',
+    `${key}: ${running} is running, ${wanted} is configured`,
+  ]);
+  if (waiting !== null) {
+    const { generation, hash, sinceMs } = waiting;
+    facts.unshift([
+      'Waiting for its provider',
+      [`generation ${generation}, hash ${hash}, since `, moment(sinceMs, nowMs)],
+    ]);
+  }
+  if (lastFailure !== null) {
+    const { mended, atMs, errors } = lastFailure;
+    const lines = errors.map(error => [html`<br>`, error]);
+    facts.push([
+      mended ? 'Last refused' : 'Refused',
+      [moment(atMs, nowMs), mended ? ', valid since' : '', lines],
+    ]);
+  }
+  return facts;
+}
+
+export function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ address, sinceMs, message }): Fact => [address, [message, html`<br>since `, moment(sinceMs, atMs)]],
+  );
+  return section('Proxies missing in trusted_proxies', factTable(rows));
+}
+
+export function providerSection({ provider: facts, atMs }: GatewayStatus): Html {
+  if (facts === null) return section('Identity provider', factTable([['Configured', 'none']]));
+  const { issuer, endpointsKnown, keys, keysAsOfMs } = facts;
+  return section(
+    'Identity provider',
+    factTable([
+      ['Issuer', issuer],
+      ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
+      ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, moment(keysAsOfMs, atMs)]],
+    ]),
+  );
+}
+
+export function storeSection({ store: { kind, state, keys, evictions, restrictions } }: GatewayStatus): Html {
+  return section(
+    'Limits',
+    factTable([
+      ['Counted in', `${kind}: ${state}`],
+      ['Counters', keys],
+      ['Counters evicted for lack of room', evictions],
+      ['Restrictions', restrictions],
+    ]),
+  );
+}
+
+export function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ listener, certificate, notAfterMs }): Fact => [
+      `${listener}: ${certificate}`,
+      ['valid until ', moment(notAfterMs, atMs)],
+    ],
+  );
+  return section('Certificates', factTable(rows));
+}
+
+const UPSTREAM_COLUMNS = [
+  'Name',
+  'Address',
+  'Connections',
+  'Requests in flight',
+  'Errors, last minute',
+  'Errors, last hour',
+  'Last error',
+];
+
+export function upstreamSection({ upstreams, atMs }: GatewayStatus): Html {
+  const rows = upstreams.map(({ name, address, connections, requestsInFlight, errors }) => [
+    name,
+    address,
+    connections,
+    requestsInFlight,
+    errors?.lastMinute ?? 0,
+    errors?.lastHour ?? 0,
+    errors === null ? 'none' : [moment(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
+  ]);
+  return section('Upstreams', listTable(UPSTREAM_COLUMNS, rows));
+}
+
+const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];
+
+export function errorSection({ errors, atMs }: GatewayStatus): Html {
+  if (errors.length === 0) return section('Errors', '', 'None since the start.');
+  const rows = errors.map(({ kind, lastMinute, lastHour, count, lastAtMs, cause }) => [
+    kind,
+    lastMinute,
+    lastHour,
+    count,
+    moment(lastAtMs, atMs),
+    cause ?? '',
+  ]);
+  return section('Errors', listTable(ERROR_COLUMNS, rows));
+}

@@ -1,0 +1,44 @@
+import { type Html, type HtmlPart, html } from './html.ts';
+
+/** A section with a heading. `note`: what an empty or a cut list means; '': nothing to say. */
+export function section(title: string, content: HtmlPart, note: HtmlPart = ''): Html {
+  const id = title.toLowerCase().replaceAll(/\W+/g, '-');
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}">${title}</h2>
+${content}${note === '' ? '' : html`<p class="note">${note}</p>`}
+</section>
+`;
+}
+
+/** A heading and a value in each row. Lines of a text become lines. */
+export function factTable(rows: readonly (readonly [name: string, value: HtmlPart])[]): Html {
+  const lines = rows.map(
+    ([name, value]) => html`<tr><th scope="row">${name}</th><td>${lined(value)}</td></tr>\n`,
+  );
+  return html`<table class="facts">\n${lines}</table>\n`;
+}
+
+function lined(value: HtmlPart): HtmlPart {
+  if (typeof value !== 'string') return value;
+  return value.split('\n').map((line, at) => (at === 0 ? line : [html`<br>`, line]));
+}
+
+/**
+ * A table with a heading for each column; the first cell is its row's heading. On a phone each row is a card, in which each
+ * cell names its column. The roles are those that the elements have until CSS makes blocks of them.
+ */
+export function listTable(columns: readonly string[], rows: readonly (readonly HtmlPart[])[]): Html {
+  const heads = columns.map(column => html`<th role="columnheader" scope="col">${column}</th>`);
+  return html`<table class="list" role="table">
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">
+${rows.map(row => html`<tr role="row">${row.map((cell, at) => cellOf(columns[at] ?? '', cell, at))}</tr>\n`)}</tbody>
+</table>
+`;
+}
+
+function cellOf(column: string, cell: HtmlPart, at: number): Html {
+  if (at === 0) return html`<th role="rowheader" scope="row" data-column="${column}">${cell}</th>`;
+  const numeric = typeof cell === 'number' ? html` class="number"` : '';
+  return html`<td role="cell" data-column="${column}"${numeric}><span>${cell}</span></td>`;
+}

@@ -1,0 +1,166 @@
+import type {
+  AuthListener,
+  Clock,
+  ConnectionListener,
+  DiscoveryEvent,
+  ExchangeListener,
+  ExchangeRecord,
+  HandshakeOutcome,
+  Http2Fault,
+  InvalidReason,
+  LimitListener,
+  ProxyHeaderFault,
+  RedeemEvent,
+  RestrictionEvent,
+  SignInListener,
+  StoreFailure,
+  StoreListener,
+} from '../../core/index.ts';
+import { SlidingCount } from './sliding-count.ts';
+
+/** Characters kept of a cause: those of faults have a stack. */
+const MAX_CAUSE = 300;
+
+/** Errors of one kind. */
+export interface RecentError {
+  /** Of a closed list, with the names of configured upstreams. */
+  readonly kind: string;
+  /** Since the start. */
+  readonly count: number;
+  readonly lastMinute: number;
+  readonly lastHour: number;
+  /** When the last one happened, milliseconds since the epoch. */
+  readonly lastAtMs: number;
+  /** What the last one was; null: its kind says all. May hold text from outside: escape it. */
+  readonly cause: string | null;
+}
+
+interface Kept {
+  count: number;
+  lastAtMs: number;
+  cause: string | null;
+  readonly lately: SlidingCount;
+}
+
+type Heard = ExchangeListener &
+  AuthListener &
+  SignInListener &
+  StoreListener &
+  ConnectionListener &
+  LimitListener;
+
+/** The last error of each kind, and how many there were. */
+export class RecentErrors implements Partial<Heard> {
+  readonly #clock: Clock;
+  readonly #kinds = new Map<string, Kept>();
+  readonly #upstreams = new Map<string, Kept>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  finished({ error, outcome, upstream }: ExchangeRecord): void {
+    if (error === null) {
+      if (outcome === 'truncated') this.#note(this.#upstreams, upstream ?? 'none', 'the response broke off');
+      return;
+    }
+    if (error.cap !== null) this.#note(this.#kinds, `cap ${error.cap}`, null);
+    else if (error.side === 'upstream') this.#note(this.#upstreams, upstream ?? 'none', describe(error));
+    // Sign-in and the store report their own.
+    else if (error.side === 'gateway') this.#note(this.#kinds, 'gateway', describe(error));
+  }
+
+  tokenRefused(reason: InvalidReason, claim: string | null): void {
+    this.#note(this.#kinds, `token refused: ${reason}`, claim);
+  }
+
+  budgetSpent(): void {
+    this.#note(this.#kinds, 'signatures not checked: too many bad ones from an address', null);
+  }
+
+  keySetFailed(cause: unknown): void {
+    this.#note(this.#kinds, 'keys of the provider', text(cause));
+  }
+
+  discovered({ outcome, cause }: DiscoveryEvent): void {
+    if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', text(cause));
+  }
+
+  redeemed({ error, outcome }: RedeemEvent): void {
+    if (error !== null && error.side !== 'client')
+      this.#note(
+        this.#kinds,
+        `sign-in: ${outcome}`,
+        error.cause === undefined ? error.message : text(error.cause),
+      );
+  }
+
+  failed(failure: StoreFailure, cause: string): void {
+    this.#note(this.#kinds, `Redis: ${failure}`, cause);
+  }
+
+  proxyHeaderRefused(fault: ProxyHeaderFault): void {
+    this.#note(this.#kinds, `PROXY protocol: ${fault}`, null);
+  }
+
+  handshakeEnded(listener: string, outcome: HandshakeOutcome): void {
+    if (outcome !== 'full' && outcome !== 'resumed')
+      this.#note(this.#kinds, `TLS handshake: ${outcome}`, `listen.${listener}`);
+  }
+
+  http2Closed(fault: Http2Fault): void {
+    this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
+  }
+
+  noRoom({ reason }: RestrictionEvent): void {
+    this.#note(this.#kinds, 'not restricted for lack of room', reason);
+  }
+
+  /** @param upstreams those configured: others are forgotten */
+  advance(upstreams: ReadonlySet<string>): void {
+    for (const kept of this.#kinds.values()) kept.lately.advance(kept.count);
+    for (const [upstream, kept] of this.#upstreams) {
+      if (upstreams.has(upstream)) kept.lately.advance(kept.count);
+      else this.#upstreams.delete(upstream);
+    }
+  }
+
+  /** All kinds but the errors of upstreams, the latest first. */
+  get list(): readonly RecentError[] {
+    const all = [...this.#kinds].map(([kind, kept]) => view(kind, kept));
+    return all.sort((one, other) => other.lastAtMs - one.lastAtMs);
+  }
+
+  /** Null: it had none. */
+  ofUpstream(upstream: string): RecentError | null {
+    const kept = this.#upstreams.get(upstream);
+    return kept === undefined ? null : view(upstream, kept);
+  }
+
+  #note(kinds: Map<string, Kept>, kind: string, cause: string | null): void {
+    const kept = kinds.get(kind) ?? { count: 0, lastAtMs: 0, cause: null, lately: new SlidingCount() };
+    if (kept.count === 0) kinds.set(kind, kept);
+    kept.count++;
+    kept.lastAtMs = this.#clock.epochMs();
+    kept.cause = cause;
+  }
+}
+
+function view(kind: string, { count, lastAtMs, cause, lately }: Kept): RecentError {
+  return {
+    kind,
+    count,
+    lastMinute: lately.lastMinute(count),
+    lastHour: lately.lastHour(count),
+    lastAtMs,
+    cause: cause === null ? null : cause.slice(0, MAX_CAUSE),
+  };
+}
+
+function describe({ message, cause }: NonNullable<ExchangeRecord['error']>): string {
+  return cause ?? message;
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

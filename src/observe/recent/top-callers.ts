@@ -1,0 +1,115 @@
+import { ownString } from '../../core/index.ts';
+
+/** Forgets callers that nothing was heard of for so long. */
+const IDLE_MS = 3_600_000;
+
+/** A caller in a bucket, and how often something happened to it. */
+export interface TopCaller {
+  /** A principal or an address. Identifies a person: never show a principal as it is. */
+  readonly caller: string;
+  readonly callerClass: string;
+  /** "none": without a bucket. */
+  readonly bucket: string;
+  /** At least so often since `sinceMs`, and at most `maxCount`. */
+  readonly count: number;
+  readonly maxCount: number;
+  /** Milliseconds since the epoch. */
+  readonly sinceMs: number;
+  readonly lastMs: number;
+}
+
+interface Entry {
+  caller: string;
+  callerClass: string;
+  bucket: string;
+  /** 0: free. */
+  count: number;
+  /** What it took over from the entry before it. */
+  excess: number;
+  sinceMs: number;
+  lastMs: number;
+}
+
+/**
+ * Finds the callers that something happens to most often, in bounded memory however many there are: the Space-Saving algorithm
+ * (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005). A caller that is not
+ * on the list takes the place of the one with the smallest count, and its count, as it may have been there that often.
+ */
+export class TopCallers {
+  readonly #entries: readonly Entry[];
+  /** By bucket and caller: two look-ups make no text for a key. */
+  readonly #places = new Map<string, Map<string, Entry>>();
+  /** The smallest count when the search for a place began its round, and where it is. */
+  #smallest = 0;
+  #next = 0;
+
+  constructor(capacity: number) {
+    this.#entries = Array.from({ length: capacity }, () => ({
+      caller: '',
+      callerClass: '',
+      bucket: '',
+      count: 0,
+      excess: 0,
+      sinceMs: 0,
+      lastMs: 0,
+    }));
+  }
+
+  note(bucket: string, callerClass: string, caller: string, nowMs: number): void {
+    const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, nowMs);
+    entry.count++;
+    entry.lastMs = nowMs;
+  }
+
+  /** Forgets those that nothing was heard of for an hour. */
+  sweep(nowMs: number): void {
+    for (const entry of this.#entries)
+      if (entry.count > 0 && nowMs - entry.lastMs > IDLE_MS) this.#free(entry);
+  }
+
+  /** The most frequent first. */
+  list(): TopCaller[] {
+    return this.#entries
+      .filter(({ count }) => count > 0)
+      .map(({ excess, count, ...entry }) => ({ ...entry, count: count - excess, maxCount: count }))
+      .sort((one, other) => other.count - one.count || other.lastMs - one.lastMs);
+  }
+
+  #enter(bucket: string, callerClass: string, caller: string, nowMs: number): Entry {
+    const entry = this.#leastFrequent();
+    const { count } = entry;
+    if (count > 0) this.#free(entry);
+    Object.assign(entry, {
+      bucket,
+      callerClass,
+      caller: ownString(caller),
+      sinceMs: nowMs,
+      count,
+      excess: count,
+    });
+    const ofBucket = this.#places.get(bucket) ?? new Map<string, Entry>();
+    this.#places.set(bucket, ofBucket);
+    ofBucket.set(entry.caller, entry);
+    return entry;
+  }
+
+  /** Finds one entry after the other with the smallest count in one round, as counts only grow: a search is short on average. */
+  #leastFrequent(): Entry {
+    for (;;) {
+      const entry = this.#entries[this.#next++];
+      if (entry === undefined) {
+        this.#next = 0;
+        this.#smallest = Math.min(...this.#entries.map(({ count }) => count));
+      } else if (entry.count <= this.#smallest) {
+        return entry;
+      }
+    }
+  }
+
+  #free(entry: Entry): void {
+    const ofBucket = this.#places.get(entry.bucket);
+    ofBucket?.delete(entry.caller);
+    if (ofBucket?.size === 0) this.#places.delete(entry.bucket);
+    entry.count = 0;
+  }
+}

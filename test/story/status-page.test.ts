@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+
+const limits = {
+  global: { user: '10000/1s', address: '10000/1s' },
+  buckets: { things: { user: '2/60s', main: 'id' }, open: { address: '3/60s' } },
+  routes: { '/things/{id}': 'things', '/open/**': 'open' },
+  invalid_requests: { limit: '4/60s', restrict_for: '60s' },
+};
+const HOSTILE = '<img src=x onerror=document.title=1>';
+
+/** Its service cannot be reached. */
+const start = async () => startLimited(limits, { api: { url: `http://127.0.0.1:${await freePort()}` } });
+
+const statusOf = async ({ gateway }: LimitedGateway) =>
+  JSON.parse((await gateway.admin('/status.json')).text);
+
+describe('/status.json', () => {
+  test('tells what limits did by bucket, who was refused, who is restricted, and which upstream fails', async () => {
+    const front = await start();
+    const { gateway, issuer } = front;
+    const bearer = issuer.bearer({ sub: HOSTILE });
+    const asked = await askTimes(front, 4, `GET /things/${encodeURIComponent(HOSTILE)}`, bearer);
+    expect(statusesOf(asked)).toEqual([502, 502, 429, 429]);
+    for (let n = 0; n < 5; n++) await gateway.ask(head('GET /things/1'), { localAddress: '127.0.0.9' });
+    const status = await statusOf(front);
+    expect(status).toMatchObject({
+      host: expect.any(String),
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    });
+    expect(status.configuration.files).toEqual([
+      expect.stringMatching(/gateway\.yaml$/),
+      expect.stringMatching(/limits\.yaml$/),
+    ]);
+    const counts = { admitted: 2, refused: 2 };
+    expect(status.buckets).toContainEqual({
+      bucket: 'things',
+      class: 'user',
+      limits: [
+        { limit: 'caller', quota: '2/1m', algorithm: 'window' },
+        { limit: 'global', quota: '10000/1s', algorithm: 'window' },
+      ],
+      lastMinute: counts,
+      lastHour: counts,
+      callersNearLimit: 1,
+    });
+    const { refusedMost, nearLimit, restrictions } = status.callers;
+    expect(refusedMost).toMatchObject([{ class: 'user', bucket: 'things', count: 2, maxCount: 2 }]);
+    expect(refusedMost[0].caller).toMatch(/^[\w-]{22}$/);
+    expect(nearLimit[0].caller).toBe(refusedMost[0].caller);
+    expect(restrictions).toMatchObject([
+      { address: '127.0.0.9', kind: 'address', reason: 'invalid_requests' },
+    ]);
+    const errors = { lastMinute: 2, lastHour: 2, count: 2, cause: expect.stringContaining('ECONNREFUSED') };
+    expect(status.upstreams).toMatchObject([{ name: 'api', errors }]);
+    const page = (await gateway.admin('/status')).text;
+    expect(page).toContain(refusedMost[0].caller);
+    for (const text of [page, JSON.stringify(status)]) expect(text).not.toContain('onerror');
+  });
+});

@@ -1,0 +1,32 @@
+import type { GatewayStatus } from '../../../src/admin/status.ts';
+
+export const MOMENT = Date.parse('2026-01-31T12:00:00Z');
+
+/** A status in which all is well. */
+export const STATUS: GatewayStatus = {
+  version: '1.2.3',
+  host: 'gateway-1',
+  atMs: MOMENT + 65_000,
+  startedAtMs: MOMENT,
+  uptimeSeconds: 65,
+  notReady: null,
+  configuration: {
+    generation: 3,
+    hash: '0123456789abcdef',
+    files: ['gateway.yaml', 'limits.yaml'],
+    sinceMs: MOMENT,
+    reload: 'watch',
+    pendingRestart: [],
+    waiting: null,
+    lastFailure: null,
+  },
+  traffic: { connections: 4, requestsInFlight: 2 },
+  certificates: [],
+  unlistedProxies: [],
+  provider: { issuer: 'https://id.example', endpointsKnown: true, keys: 2, keysAsOfMs: MOMENT },
+  store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1 },
+  buckets: [],
+  callers: { refusedMost: [], nearLimit: [], restrictions: [], unlistedRestrictions: 0 },
+  upstreams: [{ name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null }],
+  errors: [],
+};

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { statusAsJson } from '../../../src/admin/status.ts';
+import { MOMENT, STATUS } from './gateway-status.ts';
+
+it('has moments under plain names, in ISO 8601', () => {
+  const lastFailure = { atMs: MOMENT, errors: [], mended: true };
+  const restriction = {
+    address: '192.0.2.1',
+    kind: 'address',
+    reason: 'invalid_requests',
+    untilMs: MOMENT,
+  } as const;
+  const json = JSON.parse(
+    statusAsJson({
+      ...STATUS,
+      configuration: { ...STATUS.configuration, lastFailure },
+      callers: { refusedMost: [], nearLimit: [], restrictions: [restriction], unlistedRestrictions: 0 },
+    }),
+  );
+  expect(json).toMatchObject({
+    at: '2026-01-31T12:01:05.000Z',
+    startedAt: '2026-01-31T12:00:00.000Z',
+    configuration: { since: '2026-01-31T12:00:00.000Z', lastFailure: { at: '2026-01-31T12:00:00.000Z' } },
+    provider: { keysAsOf: '2026-01-31T12:00:00.000Z', keys: 2 },
+    callers: { restrictions: [{ until: '2026-01-31T12:00:00.000Z' }] },
+    upstreams: [{ name: 'api' }],
+  });
+  expect(JSON.stringify(json)).not.toContain('Ms"');
+});
+
+it('has null for a moment that has not come', () => {
+  const provider = { issuer: 'i', endpointsKnown: false, keys: 0, keysAsOfMs: null };
+  expect(JSON.parse(statusAsJson({ ...STATUS, provider })).provider.keysAsOf).toBeNull();
+});
