@@ -10,6 +10,9 @@ import { internalFault, type RenderedResponse, renderError, unauthenticated } fr
 import { flawOf, restrictionOf, type TokenFlaw } from './review.ts';
 import { serve } from './terminals/index.ts';
 
+/** An exchange that takes longer has its admission recorded apart. */
+const LASTING_MS = 1_000;
+
 /** Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. */
 export class Gateway {
   readonly #state: GatewayState;
@@ -69,6 +72,7 @@ export class Gateway {
    * `close_at_expiry`. Called now and then for each exchange under way.
    */
   review(exchange: Exchange): void {
+    this.#noteLasting(exchange);
     const { token, destination, addressKey } = exchange;
     const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
     if (restricted !== null) this.clientFault(exchange, restricted);
@@ -104,6 +108,15 @@ export class Gateway {
     const response = renderError(error);
     addTrace(response.fields, requestId);
     return response;
+  }
+
+  /** A replay of the log has to know of a stream while it runs, not when it ends. */
+  #noteLasting(exchange: Exchange): void {
+    if (exchange.lasted || exchange.ruling === null) return;
+    const nowMs = this.#state.clock.monotonicMs();
+    if (nowMs - exchange.startedAtMs < LASTING_MS) return;
+    exchange.lasted = true;
+    this.#state.listener.lasting(recordOf(exchange, nowMs));
   }
 
   /** Ends an exchange whose token is no longer valid. */

@@ -1,10 +1,11 @@
-import type {
-  ErrorSide,
-  ExchangeRecord,
-  GatewayError,
-  Outcome,
-  Protocol,
-  TokenRefusal,
+import {
+  type ErrorSide,
+  type ExchangeRecord,
+  firstValue,
+  type GatewayError,
+  type Outcome,
+  type Protocol,
+  type TokenRefusal,
 } from '../core/index.ts';
 import type { Limiting } from '../runtime/index.ts';
 import { type Exchange, type ResourceUnit, webhookOf } from './exchange/index.ts';
@@ -50,6 +51,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     sequence: exchange.sequence,
     protocol: exchange.protocol,
     method: downstream.method,
+    path: destination.path.startsWith('/') ? destination.path : null,
     route: destination.route === null ? null : destination.route.id,
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
     clientAddress: arrival.clientAddress,
@@ -66,6 +68,8 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     sentAfterMs: leg === null ? null : leg.sentAtMs - exchange.startedAtMs,
     trace: exchange.trace,
     shadowRefusals: exchange.shadowRefusals,
+    userAgent: exchange.snapshot.log.userAgent ? (firstValue(downstream.fields, 'user-agent') ?? null) : null,
+    lasted: exchange.lasted,
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
@@ -106,6 +110,7 @@ export function refusalRecord(
     sequence,
     protocol,
     method: '',
+    path: null,
     route: null,
     upstream: null,
     clientAddress: peer,
@@ -122,6 +127,8 @@ export function refusalRecord(
     sentAfterMs: null,
     trace: null,
     shadowRefusals: [],
+    userAgent: null,
+    lasted: false,
     retried: false,
     error: describe(error),
   };

@@ -1,4 +1,11 @@
-export { type Logger, type LoggingOptions, makeLogger, pseudonymOf, standardOutput } from './log/index.ts';
+export {
+  type Logger,
+  type LoggingOptions,
+  makeLogger,
+  type PathNaming,
+  pseudonymOf,
+  standardOutput,
+} from './log/index.ts';
 export type { BucketLabels, CertificateView, Ending, LabelModel, RouteLabels } from './metrics/index.ts';
 export { Observation } from './observation.ts';
 export type { DecisionCounts, Recent, RecentError, TopCaller } from './recent/index.ts';

@@ -151,6 +151,7 @@ export class Observation {
 const EXCHANGE: Methods<ExchangeListener> = {
   started: true,
   switched: true,
+  lasting: true,
   finished: true,
   untrustedForwarding: true,
 };

@@ -3,6 +3,7 @@ export type { RouteEntry, RouteMatch } from './entry.ts';
 export { GRPC, parseGrpcPattern } from './grpc-pattern.ts';
 export { findHidden } from './hidden.ts';
 export { isRoutable, ROUTABLE_METHODS } from './methods.ts';
+export { PathWords } from './path-words.ts';
 export { parseRoutePattern, type RoutePattern } from './pattern.ts';
 export { PatternError } from './pattern-error.ts';
 export { Reach } from './reach.ts';

@@ -9,6 +9,7 @@ import { type CompiledLimits, compileLimits } from './compile-limits.ts';
 import { certificateFields, compileListen } from './compile-listen.ts';
 import { compileRoute } from './compile-route.ts';
 import { compileUpstream } from './compile-upstream.ts';
+import { pathNaming } from './path-naming.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
 import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
@@ -83,7 +84,13 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       caps: capsOf(config),
       http2: http2Of(config),
       shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
-      log: { level: config.log.level, access: config.log.access, pseudonymKey },
+      log: {
+        level: config.log.level,
+        access: config.log.access,
+        pseudonymKey,
+        userAgent: config.log.fields.includes('user_agent'),
+        paths: pathNaming([...routes, ...compiledLimits.routes, ...SIGN_IN_ROUTES]),
+      },
       tracing: tracingOf(config),
       labels: compileLabels({
         listen,

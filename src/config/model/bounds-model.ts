@@ -1,3 +1,5 @@
+import type { PathNaming } from '../../observe/index.ts';
+
 export interface TimeoutsModel {
   /** From a connection's start to the end of its TLS handshake. */
   readonly tlsHandshakeMs: number;
@@ -56,4 +58,8 @@ export interface LogModel {
   readonly access: boolean;
   /** Key of the pseudonyms of callers and main values; null: a random one for this process. */
   readonly pseudonymKey: Buffer | null;
+  /** Whether access lines have the client's `User-Agent`. */
+  readonly userAgent: boolean;
+  /** What the configuration names in paths. */
+  readonly paths: PathNaming;
 }

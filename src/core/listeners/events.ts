@@ -61,6 +61,8 @@ export interface ExchangeRecord {
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
+  /** Canonical; null: it was refused before it was read. May hold secrets: never write it as it is. */
+  readonly path: string | null;
   /** The route as configured, null when none matched. */
   readonly route: string | null;
   readonly upstream: string | null;
@@ -92,6 +94,10 @@ export interface ExchangeRecord {
   readonly trace: TraceRecord | null;
   /** What would have refused it if it were not in shadow. */
   readonly shadowRefusals: readonly ShadowRefuser[];
+  /** What the client says that it is; null: nothing, or nobody wants to know. */
+  readonly userAgent: string | null;
+  /** It lasted so long that its admission was recorded apart (see `ExchangeListener.lasting`). */
+  readonly lasted: boolean;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
   /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */
@@ -112,6 +118,8 @@ export interface ExchangeListener {
    * ends.
    */
   switched(upstream: string): void;
+  /** An admitted exchange is still under way: a stream, a WebSocket, a slow one. Called once, before `finished`. */
+  lasting(record: ExchangeRecord): void;
   finished(record: ExchangeRecord): void;
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;

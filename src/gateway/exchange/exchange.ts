@@ -66,6 +66,8 @@ export class Exchange {
   ruling: Ruling | null = null;
   /** Set by `limit`: the limits in shadow that would have refused it. */
   shadowRefusals: readonly ShadowRefuser[] = NOTHING;
+  /** Its admission was recorded, since it lasts. */
+  lasted = false;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
 

@@ -44,5 +44,8 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   state.inFlight--;
   if (exchange.hasAddressPermit) state.addressPermits.giveBack(exchange.addressKey);
   state.listener.switched(route.upstream.name);
-  session.begun(recordOf(exchange, state.clock.monotonicMs()), exchange.upstreamPermit);
+  exchange.lasted = exchange.ruling !== null;
+  const record = recordOf(exchange, state.clock.monotonicMs());
+  if (exchange.lasted) state.listener.lasting(record);
+  session.begun(record, exchange.upstreamPermit);
 }

@@ -1,10 +1,15 @@
-import { type Clock, type ExchangeRecord, Memo, type TokenRefusal } from '../../core/index.ts';
+import { type Clock, type ExchangeRecord, Memo, randomKey, type TokenRefusal } from '../../core/index.ts';
+import type { PathNaming } from './path-naming.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Values remembered of each member. */
 const MAX_REMEMBERED = 20_000;
+/** Longer ones are rendered each time: clients choose the length. */
+const MAX_REMEMBERED_PATH = 256;
+const MAX_USER_AGENT = 256;
+const INSTANCE_DIGITS = 8;
 /** '', '.001' to '.999': thousandths without trailing zeros. */
 const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).slice(1));
 
@@ -17,24 +22,42 @@ export class AccessLine {
   readonly #route = member('route');
   readonly #upstream = member('upstream');
   readonly #bucket = member('bucket');
+  /** Two to a path: as HTTP, and as gRPC. */
+  readonly #httpPath = new Memo(path => this.#rewrite(path, false), MAX_REMEMBERED);
+  readonly #callPath = new Memo(path => this.#rewrite(path, true), MAX_REMEMBERED);
+  /** Tells the lines of this process from those of others, and from those before its start. */
+  readonly #instance = randomKey().toString('base64url').slice(0, INSTANCE_DIGITS);
+  #paths: PathNaming;
+  /** Of the pseudonyms' key. */
+  #keyId: string;
   #openedAtMs = Number.NaN;
-  #opening = '';
+  #time = '';
 
-  constructor(clock: Clock, pseudonyms: Pseudonyms) {
+  constructor(clock: Clock, pseudonyms: Pseudonyms, paths: PathNaming) {
     this.#clock = clock;
     this.#pseudonyms = pseudonyms;
+    this.#paths = paths;
+    this.#keyId = pseudonyms.keyId;
+  }
+
+  /** Follows the configuration: its names of paths, and the key of the pseudonyms. */
+  use(paths: PathNaming): void {
+    this.#paths = paths;
+    this.#keyId = this.#pseudonyms.keyId;
+    this.#httpPath.forget();
+    this.#callPath.forget();
+  }
+
+  /** The line of an exchange that lasts: what is known at its admission. */
+  ofAdmission(record: ExchangeRecord): string {
+    return `${this.#begin('admission', record)}}\n`;
   }
 
   /** The line, with its line feed. */
   of(record: ExchangeRecord): string {
-    let line = `${this.#open()},"requestId":${quoted(record.requestId)}`;
-    if (record.trace !== null) line += `,"traceId":"${record.trace.traceId}"`;
-    line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
-    line += `,"protocol":"${record.protocol}"`;
-    line += this.#method(record.method) + this.#route(record.route) + this.#upstream(record.upstream);
-    line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
-    line += this.#names(record);
+    let line = this.#begin('access', record);
     if (record.shadowRefusals.length > 0) line += `,"shadow":${JSON.stringify(record.shadowRefusals)}`;
+    if (record.lasted) line += ',"lasted":true';
     line += `,"status":${record.status},"outcome":"${record.outcome}"`;
     if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
     line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
@@ -46,21 +69,49 @@ export class AccessLine {
     return `${line}}\n`;
   }
 
+  /** Who wants what, and what the limits decided. */
+  #begin(type: 'access' | 'admission', record: ExchangeRecord): string {
+    let line = `${this.#open()},"type":"${type}","instance":"${this.#instance}","keyId":"${this.#keyId}"`;
+    line += `,"requestId":${quoted(record.requestId)}`;
+    if (record.trace !== null) line += `,"traceId":"${record.trace.traceId}"`;
+    line += `,"arrivedAt":${record.arrivedAtMs},"sequence":${record.sequence}`;
+    line += `,"protocol":"${record.protocol}"`;
+    line += this.#method(record.method) + this.#route(record.route) + this.#path(record);
+    line += this.#upstream(record.upstream);
+    line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
+    if (record.userAgent !== null)
+      line += `,"userAgent":${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
+    return line + this.#names(record);
+  }
+
   /** The beginning of a line, made once a millisecond. */
   #open(): string {
     const nowMs = this.#clock.epochMs();
     if (nowMs !== this.#openedAtMs) {
       this.#openedAtMs = nowMs;
-      this.#opening = `{"level":"info","time":"${new Date(nowMs).toISOString()}","type":"access"`;
+      this.#time = `{"level":"info","time":"${new Date(nowMs).toISOString()}"`;
     }
-    return this.#opening;
+    return this.#time;
+  }
+
+  #path({ path, protocol }: ExchangeRecord): string {
+    if (path === null) return '';
+    const isCall = protocol === 'grpc';
+    if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isCall);
+    return (isCall ? this.#callPath : this.#httpPath).of(path);
+  }
+
+  #rewrite(path: string, isCall: boolean): string {
+    const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.of(value));
+    return `,"path":${JSON.stringify(written)}`;
   }
 
   /** Callers and main values as pseudonyms; buckets and decisions as they are. */
   #names({ caller, decision }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
     if (decision === null) return names;
-    names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}"`;
+    names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}","decidedAt":${decision.decidedAtMs}`;
+    if (decision.draws !== 'all') names += `,"draws":"${decision.draws}"`;
     return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
   }
 }

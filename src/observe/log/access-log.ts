@@ -1,28 +1,31 @@
 import type { DestinationStream, Logger } from 'pino';
-import type { Clock, ExchangeListener, ExchangeRecord } from '../../core/index.ts';
-import { AccessLine } from './access-line.ts';
-import type { Pseudonyms } from './pseudonyms.ts';
+import type { ExchangeListener, ExchangeRecord } from '../../core/index.ts';
+import type { AccessLine } from './access-line.ts';
 
 /**
  * Writes one JSON line for each request, with what operators and a replay of the traffic need, and without tokens, codes,
- * query strings or path values.
+ * query strings or path values. One that lasts has a line of its own at its admission.
  *
  * Renders lines itself and bypasses the logger, which takes 5 microseconds a line; JSON.stringify takes 1.3, AccessLine 0.7.
  */
 export class AccessLog implements Partial<ExchangeListener> {
   /** Whether lines are written. */
   on: boolean;
+  readonly line: AccessLine;
   readonly #output: DestinationStream;
-  readonly #line: AccessLine;
 
-  constructor(output: DestinationStream, clock: Clock, pseudonyms: Pseudonyms, on: boolean) {
+  constructor(output: DestinationStream, line: AccessLine, on: boolean) {
     this.on = on;
+    this.line = line;
     this.#output = output;
-    this.#line = new AccessLine(clock, pseudonyms);
+  }
+
+  lasting(record: ExchangeRecord): void {
+    if (this.on) this.#output.write(this.line.ofAdmission(record));
   }
 
   finished(record: ExchangeRecord): void {
-    if (this.on) this.#output.write(this.#line.of(record));
+    if (this.on) this.#output.write(this.line.of(record));
   }
 }
 

@@ -7,6 +7,7 @@ export { standardOutput } from './log-output.ts';
 export { type Logger, makeLogger } from './logger.ts';
 export { Logging, type LoggingOptions } from './logging.ts';
 export { OverloadLog } from './overload-log.ts';
+export type { PathNaming } from './path-naming.ts';
 export { pseudonymOf } from './pseudonyms.ts';
 export { ReloadLog } from './reload-log.ts';
 export { StoreLog } from './store-log.ts';

@@ -1,6 +1,8 @@
 import { type Clock, randomKey } from '../../core/index.ts';
+import { AccessLine } from './access-line.ts';
 import { AccessLog } from './access-log.ts';
 import type { Logger } from './logger.ts';
+import type { PathNaming } from './path-naming.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 
 /** What is logged, and how callers are named in the log. */
@@ -10,6 +12,7 @@ export interface LoggingOptions {
   readonly access: boolean;
   /** Null: a random key of this process. */
   readonly pseudonymKey: Buffer | null;
+  readonly paths: PathNaming;
 }
 
 /** The parts of logging that follow the configuration. */
@@ -21,17 +24,19 @@ export class Logging {
   readonly #randomKey = randomKey();
 
   /** Leaves the level of `log` as it is. */
-  constructor(log: Logger, { access, pseudonymKey }: LoggingOptions, clock: Clock) {
+  constructor(log: Logger, { access, pseudonymKey, paths }: LoggingOptions, clock: Clock) {
     this.#log = log;
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? this.#randomKey);
-    this.accessLog = new AccessLog(log.destination, clock, this.pseudonyms, this.#writes(access));
+    const line = new AccessLine(clock, this.pseudonyms, paths);
+    this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
   }
 
   /** Applies new options. */
-  use({ level, access, pseudonymKey }: LoggingOptions): void {
+  use({ level, access, pseudonymKey, paths }: LoggingOptions): void {
     this.#log.level = level;
     this.accessLog.on = this.#writes(access);
     this.pseudonyms.use(pseudonymKey ?? this.#randomKey);
+    this.accessLog.line.use(paths);
   }
 
   /** Access lines have level info. */

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Memo } from '../../core/index.ts';
 
 const DIGITS = 22;
+const KEY_DIGITS = 8;
 const MAX_REMEMBERED = 20_000;
 
 /** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/operations.md tells how to compute it without Weir. */
@@ -27,6 +28,11 @@ export class Pseudonyms {
     if (key.equals(this.#key)) return;
     this.#key = key;
     this.#names.forget();
+  }
+
+  /** Names the key, so that logs tell whether they share one. */
+  get keyId(): string {
+    return createHmac('sha256', this.#key).update('\0key id').digest('base64url').slice(0, KEY_DIGITS);
   }
 
   of(value: string): string {

@@ -166,6 +166,8 @@ export class Metrics implements ExchangeListener {
     this.#webSockets.of(upstream).count++;
   }
 
+  lasting(): void {}
+
   finished(record: ExchangeRecord): void {
     const upstream = record.upstream ?? 'none';
     this.#noteEnd(record, upstream);

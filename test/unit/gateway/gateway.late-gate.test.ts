@@ -37,7 +37,13 @@ async function slowlyLimited() {
     ...{ clock: systemClock, limiting, nextRequestId: () => 'id' },
     overload: new Overload(null, systemClock, { began: () => {}, ended: () => {} }),
     unlistedProxies: new UnlistedProxies(systemClock, { unlistedProxy: () => {} }),
-    listener: { started: () => {}, switched: () => {}, finished: () => {}, untrustedForwarding: () => {} },
+    listener: {
+      started: () => {},
+      switched: () => {},
+      lasting: () => {},
+      finished: () => {},
+      untrustedForwarding: () => {},
+    },
     generation: {
       snapshot,
       identity: null,

@@ -11,7 +11,7 @@ import { header, openRaw } from '../../support/wire/index.ts';
 
 const silent = () => {};
 const listener = {
-  ...{ started: silent, switched: silent, finished: silent, untrustedForwarding: silent },
+  ...{ started: silent, switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
   ...{ decided: silent, shadowRefused: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
   ...{ decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent },

@@ -9,6 +9,12 @@ export const logSchema = z
       .prefault('info')
       .describe('The lowest level that is written.'),
     access: yesOrNo().prefault(true).describe('Whether to write one line per request.'),
+    fields: z
+      .array(z.literal('user_agent', { error: 'expected user_agent' }), {
+        error: 'expected a list such as [user_agent]',
+      })
+      .prefault([])
+      .describe('What access lines have beyond the usual: user_agent, what clients say that they are.'),
     pseudonym_key_file: pathOfFile()
       .optional()
       .describe(

@@ -2,24 +2,28 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ExchangeRecord, RpcCode } from '../../../../src/core/index.ts';
 import { AccessLine } from '../../../../src/observe/log/access-line.ts';
-import { makeLogger } from '../../../../src/observe/log/index.ts';
+import { makeLogger, type PathNaming } from '../../../../src/observe/log/index.ts';
 import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
 const pseudonyms = new Pseudonyms(Buffer.alloc(32, 1));
+/** Takes every path for one value. */
+const paths: PathNaming = { rewrite: (path, isCall, name) => `/{${name(path)}}${isCall ? '/call' : ''}` };
 
 function lineOf(record: ExchangeRecord, clock = new FrozenClock()): string {
-  return new AccessLine(clock, pseudonyms).of(record);
+  return new AccessLine(clock, pseudonyms, paths).of(record);
 }
 
 /** The same members by way of the logger. */
-function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
+function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string): string {
   const { caller, decision, error } = record;
   const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;
   let written = '';
   makeLogger('info', { write: line => (written += line) }).info({
     type: 'access',
+    instance,
+    keyId: pseudonyms.keyId,
     requestId: record.requestId,
     ...(record.trace === null ? {} : { traceId: record.trace.traceId }),
     arrivedAt: record.arrivedAtMs,
@@ -27,14 +31,22 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number): string {
     protocol: record.protocol,
     method: record.method,
     route: record.route,
+    path:
+      record.path === null
+        ? undefined
+        : paths.rewrite(record.path, record.protocol === 'grpc', value => pseudonyms.of(value)),
     upstream: record.upstream,
     client: record.clientAddress,
     class: caller.class,
+    userAgent: record.userAgent?.slice(0, 256),
     caller: caller.principal === null ? undefined : pseudonyms.of(caller.principal),
     bucket: decision?.bucket,
     decision: decision?.outcome,
+    decidedAt: decision?.decidedAtMs,
+    draws: decision === null || decision.draws === 'all' ? undefined : decision.draws,
     main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
     shadow: record.shadowRefusals.length === 0 ? undefined : record.shadowRefusals,
+    lasted: record.lasted || undefined,
     status: record.status,
     outcome: record.outcome,
     grpcStatus: record.grpcStatus ?? undefined,
@@ -71,6 +83,9 @@ const records = fc.record<ExchangeRecord>({
   sequence: fc.maxSafeNat(),
   protocol: fc.constantFrom('http1', 'h2', 'grpc', 'websocket'),
   method: text,
+  path: orNull(text),
+  userAgent: orNull(text),
+  lasted: fc.boolean(),
   route: orNull(text),
   upstream: orNull(text),
   clientAddress: text,
@@ -115,7 +130,7 @@ test('a line is, to the byte, what the logger writes of the same members', () =>
   fc.assert(
     fc.property(records, record => {
       const line = lineOf(record, clock);
-      const logged = loggedLineOf(record, clock.epochMs());
+      const logged = loggedLineOf(record, clock.epochMs(), JSON.parse(line).instance);
       expect(JSON.parse(line)).toEqual(JSON.parse(logged));
       // The logger leaves halves of astral characters as they are; written as bytes, they are lost.
       if (logged.isWellFormed()) expect(line).toBe(logged);
@@ -127,10 +142,12 @@ test('a line is, to the byte, what the logger writes of the same members', () =>
 test('an ordinary line reads so', () => {
   const line = lineOf(exchangeRecord());
   expect(JSON.parse(line)).toMatchObject({ level: 'info', type: 'access', client: '192.0.2.1' });
-  expect(line.slice(line.indexOf('"type"'))).toBe(
-    '"type":"access","requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"protocol":"http1","method":"GET",' +
-      '"route":"/things/{id}","upstream":"api","client":"192.0.2.1","class":"user",' +
-      `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted","main":"${pseudonyms.of('42')}",` +
+  expect(line.slice(line.indexOf('"requestId"'))).toBe(
+    '"requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"protocol":"http1","method":"GET",' +
+      `"route":"/things/{id}","path":"/{${pseudonyms.of('/things/42')}}",` +
+      '"upstream":"api","client":"192.0.2.1","class":"user",' +
+      `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted",` +
+      `"decidedAt":1790000000123,"main":"${pseudonyms.of('42')}",` +
       '"status":200,"outcome":"forwarded","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}\n',
   );
 });
@@ -191,9 +208,41 @@ test.each([0, 0.000_4, 0.001, 0.1, 0.999_4, 0.999_6, 1, 1.005, 12.34, 999.999_9,
 
 test('lines of one writer have the time at which each was written', () => {
   const clock = new FrozenClock();
-  const lines = new AccessLine(clock, pseudonyms);
+  const lines = new AccessLine(clock, pseudonyms, paths);
   for (const passed of [0, 0, 1, 0, 999, 60_000, -5]) {
     clock.advance(passed);
     expect(JSON.parse(lines.of(exchangeRecord())).time).toBe(new Date(clock.epochMs()).toISOString());
   }
+});
+
+test('an exchange that lasts has a line at its admission, without an end, and says so at its end', () => {
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const record = exchangeRecord({ lasted: true });
+  const [begun, ended] = [JSON.parse(lines.ofAdmission(record)), JSON.parse(lines.of(record))];
+  expect(begun).toMatchObject({ type: 'admission', decision: 'admitted', requestId: record.requestId });
+  expect(
+    Object.keys(begun).filter(name => ['status', 'outcome', 'durationMs', 'lasted'].includes(name)),
+  ).toEqual([]);
+  expect(ended).toMatchObject({ ...begun, type: 'access', lasted: true, status: 200 });
+});
+
+test('the lines of a process have one instance, and those under one key one key id', () => {
+  const [one, other] = [
+    new AccessLine(new FrozenClock(), pseudonyms, paths),
+    new AccessLine(new FrozenClock(), new Pseudonyms(Buffer.alloc(32, 2)), paths),
+  ];
+  const [first, second, foreign] = [one, one, other].map(lines => JSON.parse(lines.of(exchangeRecord())));
+  expect(first.instance).toMatch(/^[\w-]{8}$/);
+  expect(second.instance).toBe(first.instance);
+  expect(foreign.instance).not.toBe(first.instance);
+  expect(first.keyId).toMatch(/^[\w-]{8}$/);
+  expect(foreign.keyId).not.toBe(first.keyId);
+});
+
+test('a reload renames paths that were written before', () => {
+  const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
+  const pathOf = () => JSON.parse(lines.of(exchangeRecord())).path;
+  expect(pathOf()).toBe(`/{${pseudonyms.of('/things/42')}}`);
+  lines.use({ rewrite: (_, __, name) => `/things/{${name('42')}}` });
+  expect(pathOf()).toBe(`/things/{${pseudonyms.of('42')}}`);
 });

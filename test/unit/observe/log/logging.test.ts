@@ -5,6 +5,8 @@ import { exchangeRecord } from '../exchange-record.ts';
 
 type Options = LoggingOptions & { readonly level: Parameters<typeof makeLogger>[0] };
 
+const paths = { rewrite: () => '/' };
+
 function logging(options: Options) {
   const lines: string[] = [];
   const log = makeLogger(options.level, { write: line => lines.push(line) });
@@ -18,13 +20,13 @@ test.each([
   ['warn', true, false],
   ['silent', true, false],
 ] as const)('at level %s, with log.access %s, that there are access lines is %s', (level, access, there) => {
-  const options = { level, access, pseudonymKey: null };
+  const options = { level, access, pseudonymKey: null, paths };
   const atStart = logging(options);
   atStart.logging.accessLog.finished(exchangeRecord());
   expect(atStart.lines).toHaveLength(there ? 1 : 0);
 
   for (const before of ['silent', 'info'] as const) {
-    const reloaded = logging({ level: before, access: !access, pseudonymKey: null });
+    const reloaded = logging({ level: before, access: !access, pseudonymKey: null, paths });
     reloaded.logging.use(options);
     reloaded.logging.accessLog.finished(exchangeRecord());
     expect(reloaded.lines).toHaveLength(there ? 1 : 0);
@@ -32,7 +34,7 @@ test.each([
 });
 
 test('access lines stand among the others in the order in which they were written', () => {
-  const { lines, log, logging: under } = logging({ level: 'info', access: true, pseudonymKey: null });
+  const { lines, log, logging: under } = logging({ level: 'info', access: true, pseudonymKey: null, paths });
   log.info('first');
   under.accessLog.finished(exchangeRecord({ requestId: 'second' }));
   log.warn('third');
@@ -44,10 +46,10 @@ test('access lines stand among the others in the order in which they were writte
 });
 
 test('a caller has another name under another key', () => {
-  const { lines, logging: under } = logging({ level: 'info', access: true, pseudonymKey: null });
+  const { lines, logging: under } = logging({ level: 'info', access: true, pseudonymKey: null, paths });
   const other = Buffer.alloc(32, 2);
   for (const pseudonymKey of [null, other, null]) {
-    under.use({ level: 'info', access: true, pseudonymKey });
+    under.use({ level: 'info', access: true, pseudonymKey, paths });
     under.accessLog.finished(exchangeRecord());
   }
   const [first, second, third] = lines.map(line => JSON.parse(line).caller);

@@ -1,0 +1,54 @@
+import { isGrpc } from './grpc-pattern.ts';
+import type { RoutePattern } from './pattern.ts';
+import { foldSegment, withoutParameters } from './segment.ts';
+
+/** Segments that are told apart. What follows counts as one, so that a long path costs no more. */
+const MAX_SEGMENTS = 16;
+/** What needs no escape in a segment. */
+const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;
+
+/** Literals by their place in a path, as they are compared and as they are written. */
+type Words = Map<string, string>[];
+
+/**
+ * Tells what the configuration names in a path, the literals of its patterns, from what clients wrote. A word counts at its place
+ * only: a client's value that equals it there says nothing that the configuration does not.
+ */
+export class PathWords {
+  readonly #http: Words = [];
+  readonly #grpc: Words = [];
+
+  constructor(patterns: Iterable<RoutePattern>) {
+    for (const pattern of patterns) {
+      const words = isGrpc(pattern) ? this.#grpc : this.#http;
+      pattern.segments.forEach((segment, place) => {
+        words[place] ??= new Map();
+        if (segment.kind === 'literal') words[place].set(segment.folded, writtenForm(segment.folded));
+      });
+    }
+  }
+
+  /** The path with its words as they are configured, and `{name}` for each other segment. `path`: canonical. */
+  rewrite(path: string, isCall: boolean, name: (segment: string) => string): string {
+    const words = isCall ? this.#grpc : this.#http;
+    let written = '';
+    let start = 1;
+    for (let place = 0; start <= path.length; place++) {
+      const slash = place === MAX_SEGMENTS ? -1 : path.indexOf('/', start);
+      const segment = path.slice(start, slash === -1 ? path.length : slash);
+      const word = segment === '' ? '' : words[place]?.get(isCall ? segment : foldedForm(segment));
+      written += `/${word ?? `{${name(segment)}}`}`;
+      if (slash === -1) break;
+      start = slash + 1;
+    }
+    return written;
+  }
+}
+
+function foldedForm(segment: string): string {
+  return foldSegment(withoutParameters(segment)) ?? '';
+}
+
+function writtenForm(word: string): string {
+  return PLAIN.test(word) ? word : encodeURIComponent(word);
+}
