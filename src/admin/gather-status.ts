@@ -47,6 +47,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
       files: snapshot.files,
       reload: sources.reload(),
       pendingRestart: sources.restartKeys(snapshot),
+      lastChanges: record.changes,
       waiting: record.next,
       lastFailure: record.failure,
     },

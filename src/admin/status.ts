@@ -17,6 +17,8 @@ export interface GatewayStatus {
     /** gateway.yaml, then the limits files. */
     readonly files: readonly string[];
     readonly sinceMs: number;
+    /** What the last reload changed, in words, one line each: what is stricter comes first. */
+    readonly lastChanges: readonly string[];
     /** How changes are noticed: by events and polling, by polling alone, or not at all. */
     readonly reload: 'watch' | 'poll' | 'off';
     /** Changes that take effect after a restart. */

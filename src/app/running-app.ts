@@ -1,5 +1,12 @@
 import { AdminListener, gatherStatus } from '../admin/index.ts';
-import { ConfigWatcher, type FixedParts, ReloadRecord, restartKeys, type Snapshot } from '../config/index.ts';
+import {
+  ConfigWatcher,
+  changesInWords,
+  type FixedParts,
+  ReloadRecord,
+  restartKeys,
+  type Snapshot,
+} from '../config/index.ts';
 import {
   type AppliedEvent,
   type Clock,
@@ -32,6 +39,8 @@ class RunningApp implements App {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
+  /** The configuration in use, to say what the next one changes. */
+  #outline: Snapshot['outline'];
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
@@ -57,6 +66,7 @@ class RunningApp implements App {
     const { listen, caps, store, tracing } = snapshot;
     this.#fixed = { listen, caps, store, tracing };
     this.#spans = spans;
+    this.#outline = snapshot.outline;
     this.#clock = clock;
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
@@ -146,7 +156,10 @@ class RunningApp implements App {
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);
-        reloads.applied(this.#eventOf(generation.snapshot));
+        const { outline } = generation.snapshot;
+        const changes = changesInWords(outline, this.#outline);
+        this.#outline = outline;
+        reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
       },
       wait: ({ snapshot }) => reloads.waiting(snapshot),
     });

@@ -3,6 +3,7 @@ import { readVersion } from '../core/index.ts';
 import { check } from './check.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { demo } from './demo.ts';
+import { diff } from './diff.ts';
 import { ExitCode } from './exit-code.ts';
 import { explain } from './explain/index.ts';
 import { health } from './health.ts';
@@ -12,7 +13,7 @@ import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, explain, who, schema, health, demo];
+const COMMANDS: readonly Command[] = [serve, check, diff, explain, who, schema, health, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

@@ -1,3 +1,4 @@
+export { type Change, changesInWords, changesOf, changesOfLimits, isStricter } from './compare/index.ts';
 export { QUOTA_KEYS } from './compile/index.ts';
 export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
@@ -9,6 +10,7 @@ export {
   type LoadResult,
   loadConfig,
 } from './load.ts';
+export { type Loaded, loadEither } from './load-either.ts';
 export { type LimitsResult, loadLimits } from './load-limits.ts';
 export {
   type AdminListenerModel,

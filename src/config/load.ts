@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/index.ts';
 import type { RouteEntry } from '../routing/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
+import { settingsOf } from './compare/index.ts';
 import {
   compileGateway,
   readAdminToken,
@@ -13,7 +14,6 @@ import {
   SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import {
-  asMap,
   ConfigFile,
   type Diagnostic,
   type Environment,
@@ -21,8 +21,9 @@ import {
   Readings,
   withLeanHeap,
 } from './file/index.ts';
+import { holdsLimits } from './holds-limits.ts';
 import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
-import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, limitsSchema, validate } from './schema/index.ts';
+import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, validate } from './schema/index.ts';
 
 export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
@@ -121,6 +122,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     pseudonymKey,
     adminTokenHash,
     store,
+    settings: settingsOf(file, gateway),
     hash: readings.hash,
     files: names,
   };
@@ -139,13 +141,6 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
-}
-
-/** Whether this is limits.yaml, named in place of gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
-function holdsLimits(value: unknown): boolean {
-  const keys = Object.keys(asMap(value));
-  const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);
-  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(gatewaySchema.shape, key));
 }
 
 function loadedLimits(

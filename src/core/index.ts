@@ -48,6 +48,7 @@ export type {
   RedeemEvent,
   RedeemOutcome,
   ReloadListener,
+  ReplacedEvent,
   RestrictionEvent,
   RestrictionReason,
   ShadowEvent,

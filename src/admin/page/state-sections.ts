@@ -23,6 +23,7 @@ export function configurationSection({
       ['Generation', [`${now.generation}, since `, moment(now.sinceMs, atMs)]],
       ['Files', now.files.join('\n')],
       ['Hash', html`<code>${now.hash}</code>`],
+      ...(now.lastChanges.length === 0 ? [] : [['Last changes', now.lastChanges.join('\n')] satisfies Fact]),
       ['Changes are noticed', NOTICED[now.reload]],
       ...notInUse(now, atMs),
       ['Process started', moment(startedAtMs, atMs)],

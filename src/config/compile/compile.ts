@@ -1,7 +1,7 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
-import type { ForwardRoute, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
+import type { ForwardRoute, Outline, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
@@ -35,6 +35,7 @@ export interface Sources {
   /** SHA-256 of the token of the admin API; null if absent is configured. */
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
+  readonly settings: Outline['settings'];
   /** The hash of the configuration files. */
   readonly hash: string;
   /** Their names: gateway.yaml, then the limits files. */
@@ -92,6 +93,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         paths: pathNaming([...routes, ...compiledLimits.routes, ...SIGN_IN_ROUTES]),
       },
       tracing: tracingOf(config),
+      outline: { settings: sources.settings, routes, limits },
       labels: compileLabels({
         listen,
         upstreams: upstreams.keys(),

@@ -2,6 +2,8 @@ export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
 export {
+  limitsIn,
+  type ReadLimits,
   readAdminToken,
   readLimits,
   readLimitsAlone,

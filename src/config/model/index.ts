@@ -1,5 +1,5 @@
+export { formatHostPort, type HostPort } from '../host-port.ts';
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
-export { formatHostPort, type HostPort, parseHostPort } from './host-port.ts';
 export type { IdentityModel } from './identity-model.ts';
 export type {
   BucketLimits,
@@ -10,6 +10,7 @@ export type {
   StoreModel,
 } from './limits-model.ts';
 export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';
+export type { Outline, Setting } from './outline.ts';
 export type { ForwardRoute, RouteModel, SignInRoute } from './route-model.ts';
 export { callerClassesOf, drawsOnBuckets, refusesSemicolons } from './route-policies.ts';
 export type { Snapshot } from './snapshot.ts';

@@ -1,5 +1,5 @@
 import type { ServerNames, TlsOptions } from '../../tls/index.ts';
-import type { HostPort } from './host-port.ts';
+import type { HostPort } from '../host-port.ts';
 
 export interface ListenModel {
   readonly http: ListenerModel;

@@ -5,6 +5,7 @@ import type { CapsModel, Http2Model, LogModel, ShutdownModel, TimeoutsModel } fr
 import type { IdentityModel } from './identity-model.ts';
 import type { LimitsModel, StoreModel } from './limits-model.ts';
 import type { ListenModel } from './listen-model.ts';
+import type { Outline } from './outline.ts';
 import type { ForwardRoute, RouteModel } from './route-model.ts';
 import type { UpstreamModel } from './upstream-model.ts';
 
@@ -41,6 +42,8 @@ export interface Snapshot {
   /** Null: the gateway takes part in no traces. */
   readonly tracing: TracingModel | null;
   readonly labels: LabelModel;
+  /** What a later configuration is compared with, to say what it changes. */
+  readonly outline: Outline;
 }
 
 /** How the gateway takes part in traces. */

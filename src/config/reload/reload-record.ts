@@ -1,4 +1,4 @@
-import type { AppliedEvent, Clock, ConfigEvent, ReloadListener } from '../../core/index.ts';
+import type { AppliedEvent, Clock, ConfigEvent, ReloadListener, ReplacedEvent } from '../../core/index.ts';
 
 /** A configuration, and since when it is in use or waiting. */
 export interface RunningConfig extends ConfigEvent {
@@ -9,6 +9,7 @@ export interface RunningConfig extends ConfigEvent {
 export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
   #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };
+  #changes: readonly string[] = [];
   #next: RunningConfig | null = null;
   #failure: ReloadFailure | null = null;
 
@@ -18,6 +19,11 @@ export class ReloadRecord implements Partial<ReloadListener> {
 
   get running(): RunningConfig {
     return this.#running;
+  }
+
+  /** What the last reload changed, in words, one line each; empty before the first. */
+  get changes(): readonly string[] {
+    return this.#changes;
   }
 
   /** The configuration that takes effect once its identity provider has answered. */
@@ -34,8 +40,9 @@ export class ReloadRecord implements Partial<ReloadListener> {
     this.#running = this.#now(event);
   }
 
-  applied(event: AppliedEvent): void {
+  applied(event: ReplacedEvent): void {
     this.#running = this.#now(event);
+    this.#changes = event.changes;
     this.#next = null;
     this.#mend();
   }

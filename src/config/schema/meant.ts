@@ -1,5 +1,5 @@
 import { parseDurationMs } from '../../core/index.ts';
-import { parseHostPort } from '../model/index.ts';
+import { parseHostPort } from '../host-port.ts';
 import { formatSize } from './scalars/index.ts';
 
 /**

@@ -25,6 +25,6 @@ export type {
   ShadowRefuser,
 } from './limit-listener.ts';
 export type { OverloadListener } from './overload-listener.ts';
-export type { AppliedEvent, ConfigEvent, ReloadListener } from './reload-listener.ts';
+export type { AppliedEvent, ConfigEvent, ReloadListener, ReplacedEvent } from './reload-listener.ts';
 export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';
 export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

@@ -9,6 +9,12 @@ export interface AppliedEvent extends ConfigEvent {
   readonly needsRestart: readonly string[];
 }
 
+/** A configuration that replaced another. */
+export interface ReplacedEvent extends AppliedEvent {
+  /** What changed, in words, one line each: what is stricter comes first. */
+  readonly changes: readonly string[];
+}
+
 /** Hears how reloads end. Must be quick and must not throw. */
 export interface ReloadListener {
   /** The gateway starts with this configuration. */
@@ -16,7 +22,7 @@ export interface ReloadListener {
   /** A valid configuration was read, with these warnings, one line each. */
   warned(warnings: readonly string[]): void;
   /** Another configuration is in use from now on. */
-  applied(event: AppliedEvent): void;
+  applied(event: ReplacedEvent): void;
   /** Another configuration is valid but waits for the keys of its identity provider. */
   waiting(event: ConfigEvent): void;
   /** The files have errors, one line each; the current configuration stays in use. */

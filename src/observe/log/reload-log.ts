@@ -1,4 +1,4 @@
-import type { AppliedEvent, ConfigEvent, ReloadListener } from '../../core/index.ts';
+import type { ConfigEvent, ReloadListener, ReplacedEvent } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
 /** Logs reloads: one line per event, a refused file with all its errors. */
@@ -14,9 +14,9 @@ export class ReloadLog implements Partial<ReloadListener> {
       this.#log.warn({ type: 'reload', warning }, 'the configuration has a warning');
   }
 
-  applied({ generation, hash, needsRestart }: AppliedEvent): void {
+  applied({ generation, hash, needsRestart, changes }: ReplacedEvent): void {
     const line = { type: 'reload', generation, hash };
-    this.#log.info(line, 'the new configuration is in use');
+    this.#log.info({ ...line, changes }, 'the new configuration is in use');
     if (needsRestart.length > 0)
       this.#log.warn({ ...line, keys: needsRestart }, 'these changes take effect after a restart');
   }

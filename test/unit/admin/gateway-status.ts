@@ -16,6 +16,7 @@ export const STATUS: GatewayStatus = {
     files: ['gateway.yaml', 'limits.yaml'],
     sinceMs: MOMENT,
     reload: 'watch',
+    lastChanges: [],
     pendingRestart: [],
     waiting: null,
     lastFailure: null,

@@ -1,5 +1,5 @@
 export { readAdminToken } from './read-admin-token.ts';
-export { readLimits, readLimitsAlone } from './read-limits.ts';
+export { limitsIn, type ReadLimits, readLimits, readLimitsAlone } from './read-limits.ts';
 export { type ListenerTls, readListenerTls } from './read-listener-tls.ts';
 export { type ProviderConfigOptions, readProvider } from './read-provider.ts';
 export { readPseudonymKey } from './read-pseudonym-key.ts';

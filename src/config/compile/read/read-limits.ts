@@ -87,6 +87,11 @@ async function readAll(
 ): Promise<ReadLimits> {
   const files: ConfigFile[] = [];
   for (const path of paths) files.push(await ConfigFile.read(path, environment, readings, limitsSecrecy));
+  return limitsIn(files);
+}
+
+/** Validates files that were read. */
+export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
   // Validates each file alone, so that errors have its own lines.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);

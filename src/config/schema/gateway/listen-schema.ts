@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { formatHostPort, type HostPort } from '../../model/index.ts';
+import { formatHostPort, type HostPort } from '../../host-port.ts';
 import { count, mapSuchAs, pathOfFile, yesOrNo } from '../plain-values.ts';
 import { HOST_PORT_EXPECTED, HOST_PORT_OR_OFF_EXPECTED, hostPort, hostPortOrOff } from '../scalars/index.ts';
 import { adminTlsSchema, listenerTlsSchema } from './tls-schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { type HostPort, parseHostPort } from '../../model/index.ts';
+import { type HostPort, parseHostPort } from '../../host-port.ts';
 import { choice, count, pathOfFile, text } from '../plain-values.ts';
 import { duration } from '../scalars/index.ts';
 import { secret, unshown } from '../secrecy.ts';

@@ -34,6 +34,7 @@ describe('the page', () => {
         files: [nasty],
         hash: nasty,
         lastFailure: { atMs: MOMENT, errors: [nasty], mended: false },
+        lastChanges: [nasty],
         pendingRestart: [{ key: nasty, running: nasty, wanted: nasty }],
         waiting: { generation: 1, hash: nasty, sinceMs: MOMENT },
       },
@@ -64,7 +65,7 @@ describe('the page', () => {
     );
     expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain(nasty);
-    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(35);
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(36);
   });
 
   it('allows its own style and script alone, by their hashes', () => {

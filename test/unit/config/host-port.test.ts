@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatHostPort, parseHostPort } from '../../../../src/config/model/host-port.ts';
+import { formatHostPort, parseHostPort } from '../../../src/config/host-port.ts';
 
 describe('parseHostPort', () => {
   it.each([

@@ -1,0 +1,75 @@
+import {
+  type Change,
+  changesOf,
+  changesOfLimits,
+  formatDiagnostic,
+  isStricter,
+  type Loaded,
+  loadEither,
+} from '../config/index.ts';
+import { readArguments } from './arguments.ts';
+import { type Command, type CommandOutput, UsageError } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+
+export const diff: Command = {
+  name: 'diff',
+  summary: 'say what a change of limits or of the configuration means, and for whom',
+  help: `Compares two limits.yaml, or two gateway.yaml with the files they name, and says what changes for callers: bucket by
+bucket and route by route, the strictest first. A gateway that reloads logs the same words.
+
+weir diff OLD NEW [OPTIONS]
+
+  OLD NEW           files or folders of the same kind: limits.yaml, a folder of such files, gateway.yaml, or the folder that
+                    contains it; also a pipe: weir diff <(git show HEAD:limits.yaml) limits.yaml
+  --format FORMAT   text: one "effect  what: now, before" per line; json: the same as a list (text)
+  --help            show this text
+
+Effects: stricter (requests that passed may be refused), mixed (for some of them), looser, neutral.
+
+Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong command line, 78 a file has errors.
+`,
+  async run(args, terminal) {
+    const options = { format: { type: 'string', default: 'text' } } as const;
+    const { values, positionals } = readArguments(args, options, ['OLD', 'NEW']);
+    const { format } = values;
+    if (format !== 'text' && format !== 'json')
+      throw new UsageError(`--format takes text or json, not "${format}"`);
+    const [before = '', now = ''] = positionals;
+    const old = await loadEither(before, terminal.env);
+    const latest = await loadEither(now, terminal.env);
+    const changes = compare(latest, old, { now, before });
+    if (changes === null) return reportErrors(terminal, [old, latest]);
+    const stricter = isStricter(changes);
+    if (format === 'json') terminal.out(`${JSON.stringify({ stricter, changes }, null, 2)}\n`);
+    else terminal.out(changes.length === 0 ? 'nothing changes for callers\n' : asText(changes));
+    return stricter ? ExitCode.failure : ExitCode.ok;
+  },
+};
+
+/** Null: one of the two has errors. */
+function compare(
+  now: Loaded,
+  before: Loaded,
+  names: { readonly now: string; readonly before: string },
+): Change[] | null {
+  if (now.kind === 'invalid' || before.kind === 'invalid') return null;
+  if (now.kind === 'limits' && before.kind === 'limits') return changesOfLimits(now.limits, before.limits);
+  if (now.kind === 'configuration' && before.kind === 'configuration')
+    return changesOf(now.config.snapshot.outline, before.config.snapshot.outline);
+  const [limits, whole] = now.kind === 'limits' ? [names.now, names.before] : [names.before, names.now];
+  throw new UsageError(
+    `${limits} has limits alone and ${whole} is a whole configuration: compare two of a kind`,
+  );
+}
+
+function reportErrors(terminal: CommandOutput, loaded: readonly Loaded[]): number {
+  for (const each of loaded) {
+    if (each.kind !== 'invalid') continue;
+    for (const diagnostic of each.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+  }
+  return ExitCode.configuration;
+}
+
+function asText(changes: readonly Change[]): string {
+  return changes.map(({ effect, subject, text }) => `${effect.padEnd(8)}  ${subject}: ${text}\n`).join('');
+}

@@ -1,0 +1,126 @@
+import { QUOTA_KEYS } from '../compile/index.ts';
+import type { CallerClass } from '../model/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { type Effect, togetherOf, type WeighedChange } from './change.ts';
+import { compareShadow } from './compare-shadow.ts';
+import { compareQuotas, type Difference } from './compare-values.ts';
+
+const CLASSES = ['user', 'bot', 'address'] as const;
+
+/** The quotas of each class of callers, after all fallbacks; null: not limited. */
+export type ClassQuotas = Readonly<Record<CallerClass, ReturnType<typeof quotaOf>>>;
+
+/** Returns the quota of a class in a bucket, its own or the one it falls back to. */
+function quotaOf(bucket: BucketConfig | undefined, callerClass: CallerClass) {
+  const key = QUOTA_KEYS[callerClass].find(candidate => bucket?.[candidate] !== undefined);
+  return (key && bucket?.[key]) ?? null;
+}
+
+function quotasOf(bucket: BucketConfig | undefined): ClassQuotas {
+  return { user: quotaOf(bucket, 'user'), bot: quotaOf(bucket, 'bot'), address: quotaOf(bucket, 'address') };
+}
+
+/** Compares what each caller may send, in one difference for all classes that change alike. */
+export function compareClasses(now: ClassQuotas, before: ClassQuotas): Difference[] {
+  const changed = CLASSES.flatMap(callerClass => {
+    const difference = compareQuotas(now[callerClass], before[callerClass]);
+    return difference === null ? [] : [{ callerClass, difference }];
+  });
+  const alike = Map.groupBy(changed, ({ difference }) => difference.text);
+  return [...alike.values()].flatMap(group => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const names = group.map(({ callerClass }) => callerClass);
+    const who = names.length === CLASSES.length ? 'caller' : names.join(' and ');
+    return [{ ...first.difference, text: `each ${who} ${first.difference.text}` }];
+  });
+}
+
+/** Compares the quotas of two buckets: of each caller, and of all callers together. Undefined: no bucket. */
+export function compareBucketQuotas(
+  now: BucketConfig | undefined,
+  before: BucketConfig | undefined,
+): Difference[] {
+  const resource = compareQuotas(now?.resource ?? null, before?.resource ?? null);
+  return [
+    ...compareClasses(quotasOf(now), quotasOf(before)),
+    ...(resource === null ? [] : [{ ...resource, text: `all callers together ${resource.text}` }]),
+  ];
+}
+
+/** Compares the buckets that both have; new and removed ones show in the routes that use them. */
+export function compareBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+  const usesNow = usesOf(now);
+  const usesBefore = usesOf(before);
+  return Object.entries(now.buckets).flatMap(([name, bucket]) => {
+    const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
+    if (old === undefined) return [];
+    const scopes = [
+      scopeOf(bucket, usesNow.get(name) ?? 0),
+      scopeOf(old, usesBefore.get(name) ?? 0),
+    ] as const;
+    const numbers = [
+      ...compareBucketQuotas(bucket, old),
+      ...compareMain(bucket, old),
+      ...compareAlgorithm(bucket, old),
+      ...compareScope(...scopes),
+    ];
+    const differences = compareShadow(bucket, old, numbers);
+    return differences.map(difference => ({ ...difference, subject: `bucket ${name}` }));
+  });
+}
+
+/** The number of lines that use each bucket. */
+function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, number> {
+  const uses = new Map<string, number>();
+  for (const name of Object.values(routes)) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return uses;
+}
+
+function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig): Difference[] {
+  if (now === before) return [];
+  if (now === undefined)
+    return [differ('stricter', `all values of ${before} count together, before each was counted separately`)];
+  if (before === undefined)
+    return [differ('looser', `each value of ${now} is counted separately, before all counted together`)];
+  return [differ('mixed', `values of ${now} are counted separately, before those of ${before}`)];
+}
+
+const ALGORITHMS = {
+  fixed: 'fixed: all of it again when the period is over',
+  smooth: 'smooth: after a burst one request at a time',
+} as const;
+
+/** A window admits two bursts around its end and a smooth limit does not; that one admits the first request earlier. */
+function compareAlgorithm(now: BucketConfig, before: BucketConfig): Difference[] {
+  if (now.algorithm === before.algorithm) return [];
+  return [differ('mixed', `${ALGORITHMS[now.algorithm]}, before ${ALGORITHMS[before.algorithm]}`)];
+}
+
+type Scope = NonNullable<BucketConfig['scope']>;
+
+/** The scope that clients see. */
+function scopeOf({ scope }: BucketConfig, uses: number): Scope {
+  return scope ?? (uses > 1 ? 'shared' : 'user');
+}
+
+/** Only refusals of the scope `user` count as invalid requests (docs/contract.md, 4.8). */
+function compareScope(now: Scope, before: Scope): Difference[] {
+  if (now === before) return [];
+  const text = `scope ${now}, before ${before}`;
+  if (now === 'user') return [differ('stricter', `${text}: its 429s count as invalid requests`)];
+  return [differ('looser', `${text}: its 429s no longer count as invalid requests`)];
+}
+
+function differ(effect: Effect, text: string): Difference {
+  return { effect, left: 1, text };
+}
+
+/** Joins differences that have one subject and one cause. */
+export function joined(differences: readonly Difference[]): Difference {
+  return {
+    effect: togetherOf(differences.map(({ effect }) => effect)),
+    left: Math.min(1, ...differences.map(({ left }) => left)),
+    text: differences.map(({ text }) => text).join('; '),
+  };
+}

@@ -1,0 +1,72 @@
+import { formatDuration } from '../../core/index.ts';
+import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
+import type { WeighedChange } from './change.ts';
+import { type ClassQuotas, compareBuckets, compareClasses } from './compare-buckets.ts';
+import { compareLimitRoutes } from './compare-limit-routes.ts';
+import { compareShadow } from './compare-shadow.ts';
+import { compareLists, compareQuotas, compareSizes, type Difference } from './compare-values.ts';
+
+/** Compares two limits.yaml. */
+export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+  const about = (subject: string, differences: readonly (Difference | null)[]) =>
+    differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));
+  return [
+    ...about('global limit', compareGlobal(now, before)),
+    ...compareBuckets(now, before),
+    ...compareLimitRoutes(now, before),
+    ...about('invalid_requests', compareOffences(now.invalid_requests, before.invalid_requests)),
+    ...about('webhook_not_found', compareOffences(now.webhook_not_found, before.webhook_not_found)),
+    ...about('ignored_refusals', compareOffences(now.ignored_refusals, before.ignored_refusals)),
+    ...about('ignored_refusals', [compareAddresses(now, before)]),
+    ...about('never_restrict', compareLists(now.never_restrict, before.never_restrict, EXEMPTIONS)),
+    ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
+    ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
+    ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
+    ...about('bucket_hash', [compareHashes(now, before)]),
+  ];
+}
+
+const EXEMPTIONS = { added: 'no longer restricts', removed: 'may restrict again' } as const;
+
+function compareGlobal(now: LimitsConfig, before: LimitsConfig): Difference[] {
+  const numbers = compareClasses(globalOf(now), globalOf(before));
+  if (now.global === 'off' || before.global === 'off') return numbers;
+  return compareShadow(now.global, before.global, numbers);
+}
+
+function globalOf({ global }: LimitsConfig): ClassQuotas {
+  return global === 'off' ? { user: null, bot: null, address: null } : global;
+}
+
+function compareOffences(now: OffenceConfig, before: OffenceConfig): (Difference | null)[] {
+  const limits = compareQuotas(limitOf(now), limitOf(before));
+  if (now === 'off' || before === 'off') return [limits];
+  const [until, untilBefore] = [now.restrict_for, before.restrict_for];
+  const text = `restricts for ${formatDuration(until)}, before ${formatDuration(untilBefore)}`;
+  return [limits, compareSizes(untilBefore, until, text)];
+}
+
+function limitOf(offence: OffenceConfig) {
+  return offence === 'off' ? null : offence.limit;
+}
+
+function compareAddresses(
+  { ignored_refusals: now }: LimitsConfig,
+  { ignored_refusals: before }: LimitsConfig,
+): Difference | null {
+  const [restricts, restricted] = [now, before].map(rule => rule !== 'off' && rule.addresses);
+  if (restricts === restricted || now === 'off' || before === 'off') return null;
+  return restricts
+    ? { effect: 'stricter', left: 0, text: 'restricts addresses too' }
+    : { effect: 'looser', left: 1, text: 'no longer restricts addresses' };
+}
+
+function compareNumbers(now: number, before: number, format: (value: number) => string): Difference | null {
+  return compareSizes(now, before, `${format(now)}, before ${format(before)}`);
+}
+
+function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | null {
+  if (now.bucket_hash === before.bucket_hash) return null;
+  const text = `${now.bucket_hash}, before ${before.bucket_hash}: clients see other X-RateLimit-Bucket`;
+  return { effect: 'neutral', left: 1, text };
+}

@@ -1,0 +1,64 @@
+import type { Outline, Setting } from '../model/index.ts';
+import type { Effect, WeighedChange } from './change.ts';
+
+/** Numbers of which a lower one refuses earlier. */
+const MAXIMA =
+  /^(caps|timeouts)\.|^http2\.max_streams$|^upstreams\.[^.]+\.(max_(?!connection)|timeouts\.connect)/;
+/** What decides whose tokens, codes and pages are accepted: a change of any kind may turn someone away. */
+const DOORS =
+  /^access_tokens\.(audience|principal|not_before|schemes)|^identity_provider(\.issuer|\.redirect_uris|$)|^cors(\.origins|$)/;
+/** Each route tells its own. */
+const OF_ROUTES = /^upstreams\.[^.]+\.timeouts\.(?!connect)/;
+
+type Settings = Outline['settings'];
+
+/** Compares the settings of two gateway.yaml, routes and limits aside. A map that comes or goes is one change. */
+export function compareSettings(now: Settings, before: Settings): WeighedChange[] {
+  const [mapsNow, mapsBefore] = [mapsIn(now), mapsIn(before)];
+  const paths = new Set([...before.keys(), ...now.keys()].map(path => sharedPath(path, mapsNow, mapsBefore)));
+  return [...paths].flatMap(path => {
+    const [value, old] = [now.get(path), before.get(path)];
+    if ((value !== undefined && value.digest === old?.digest) || OF_ROUTES.test(path)) return [];
+    const show = (setting: Setting | undefined, maps: ReadonlySet<string>) =>
+      setting === undefined ? (maps.has(path) ? 'a map' : 'not set') : setting.shown;
+    const text = textOf(show(value, mapsNow), show(old, mapsBefore));
+    return [{ subject: path, ...effectOf(path, value, old), text }];
+  });
+}
+
+/** Lists the paths that lead to others. */
+function mapsIn(settings: Settings): ReadonlySet<string> {
+  const maps = new Set(['']);
+  for (const path of settings.keys()) {
+    for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
+      maps.add(path.slice(0, dot));
+  }
+  return maps;
+}
+
+/** Shortens a path to its first part that is not a map on both sides. */
+function sharedPath(path: string, now: ReadonlySet<string>, before: ReadonlySet<string>): string {
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
+    const above = path.slice(0, dot);
+    if (!now.has(above) || !before.has(above)) return above;
+  }
+  return path;
+}
+
+/** Null: a value that is not shown. */
+function textOf(now: string | null, before: string | null): string {
+  if (now === null && before === null) return 'another value, which is not shown';
+  return `${now ?? 'a value that is not shown'}, before ${before ?? 'one that is not shown'}`;
+}
+
+function effectOf(
+  path: string,
+  now: Setting | undefined,
+  before: Setting | undefined,
+): { readonly effect: Effect; readonly left: number } {
+  if (DOORS.test(path)) return { effect: 'mixed', left: 0 };
+  const [size, old] = [now?.size ?? null, before?.size ?? null];
+  if (!MAXIMA.test(path) || size === null || old === null || size === old)
+    return { effect: 'neutral', left: 1 };
+  return { effect: size < old ? 'stricter' : 'looser', left: size / old };
+}

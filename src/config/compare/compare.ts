@@ -1,0 +1,30 @@
+import type { Outline } from '../model/index.ts';
+import type { LimitsConfig } from '../schema/index.ts';
+import { type Change, formatChange, worstFirst } from './change.ts';
+import { compareLimits } from './compare-limits.ts';
+import { compareRoutes } from './compare-routes.ts';
+import { compareSettings } from './compare-settings.ts';
+
+/** Says what changes for callers from one limits.yaml to another, the strictest first. */
+export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change[] {
+  return worstFirst(compareLimits(now, before));
+}
+
+/** Says what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do. */
+export function changesOf(now: Outline, before: Outline): Change[] {
+  return worstFirst([
+    ...compareRoutes(now.routes, before.routes),
+    ...compareLimits(now.limits, before.limits),
+    ...compareSettings(now.settings, before.settings),
+  ]);
+}
+
+/** As many as one line of the log holds. */
+const MAX_LINES = 50;
+
+/** Formats changes, one line each: the strictest, and how many more there are. */
+export function changesInWords(now: Outline, before: Outline): string[] {
+  const lines = changesOf(now, before).map(formatChange);
+  const more = lines.length - MAX_LINES;
+  return more > 0 ? [...lines.slice(0, MAX_LINES), `and ${more} more, which "weir diff" lists`] : lines;
+}

@@ -1,0 +1,22 @@
+import type { RouteEntry } from '../../routing/index.ts';
+import type { LimitsConfig } from '../schema/index.ts';
+import type { ForwardRoute } from './route-model.ts';
+
+/** A configuration as the operator wrote it, to compare it with others. */
+export interface Outline {
+  /** The keys of gateway.yaml, without its routes, by path: `caps.requests`. */
+  readonly settings: ReadonlyMap<string, Setting>;
+  /** The routes of gateway.yaml in file order. */
+  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  /** limits.yaml with all defaults. */
+  readonly limits: LimitsConfig;
+}
+
+export interface Setting {
+  /** The value as it is written; null: it may be a secret. */
+  readonly shown: string | null;
+  /** Equal for equal values. Reveals nothing of a secret. */
+  readonly digest: string;
+  /** In the unit of its key; null: not a number. */
+  readonly size: number | null;
+}

@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
+import { changeLimits, serves } from '../support/edit-config.ts';
+import { startGateway } from '../support/gateway.ts';
+import { tempFolder } from '../support/temp.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function diff(...words: readonly string[]): Promise<Ended> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await runCommandLine(['diff', ...words], {
+    env: { OIDC_CLIENT_SECRET: 'x' },
+    out: text => void out.push(text),
+    err: text => void err.push(text),
+  });
+  return { code, out: out.join(''), err: err.join('') };
+}
+
+/** Writes texts as files of a new folder and returns their paths. */
+async function filesOf(...texts: readonly string[]): Promise<string[]> {
+  const folder = await tempFolder();
+  const paths = texts.map((_, index) => join(folder, `${index}.yaml`));
+  for (const [index, path] of paths.entries()) await writeFile(path, texts[index] ?? '');
+  return paths;
+}
+
+const limits = (user: string) => `buckets: { files: { user: ${user} } }\nroutes: { GET /files: files }\n`;
+
+describe('weir diff', () => {
+  it('says what changes in limits alone, and exits with 1 if anything gets stricter', async () => {
+    const [wide = '', tight = ''] = await filesOf(limits('10/5s'), limits('5/5s'));
+    expect(await diff(wide, tight)).toEqual({
+      code: 1,
+      out: 'stricter  bucket files: each caller 5 in 5s, before 10 in 5s\n',
+      err: '',
+    });
+    expect(await diff(tight, wide)).toEqual({
+      code: 0,
+      out: 'looser    bucket files: each caller 10 in 5s, before 5 in 5s\n',
+      err: '',
+    });
+    expect(await diff(wide, wide)).toEqual({ code: 0, out: 'nothing changes for callers\n', err: '' });
+  });
+
+  it('says the same as JSON', async () => {
+    const [wide = '', tight = ''] = await filesOf(limits('10/5s'), limits('5/5s'));
+    const { code, out } = await diff(wide, tight, '--format', 'json');
+    expect([code, JSON.parse(out)]).toEqual([
+      1,
+      {
+        stricter: true,
+        changes: [
+          { effect: 'stricter', subject: 'bucket files', text: 'each caller 5 in 5s, before 10 in 5s' },
+        ],
+      },
+    ]);
+  });
+
+  it('compares whole configurations, and takes the folder for its gateway.yaml', async () => {
+    const folder = join(await tempFolder(), 'config');
+    await cp('config', folder, { recursive: true });
+    const file = join(folder, 'gateway.yaml');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace('  requests: 10000', '  requests: 9999'));
+    expect(text).toContain('  requests: 10000');
+    expect(await diff('config', folder)).toEqual({
+      code: 1,
+      out: 'stricter  caps.requests: 9999, before 10000\n',
+      err: '',
+    });
+  });
+
+  it('takes a folder of limits', async () => {
+    const folder = join(await tempFolder(), 'limits');
+    await mkdir(folder);
+    await writeFile(join(folder, 'a.yaml'), 'buckets: { files: { user: 5/5s } }\n');
+    await writeFile(join(folder, 'b.yaml'), 'routes: { GET /files: files }\n');
+    const [wide = ''] = await filesOf(limits('10/5s'));
+    expect((await diff(wide, folder)).out).toBe(
+      'stricter  bucket files: each caller 5 in 5s, before 10 in 5s\n',
+    );
+  });
+
+  it('reads a pipe', async () => {
+    const [wide = '', tight = ''] = await filesOf(limits('10/5s'), limits('5/5s'));
+    const command = `"${process.execPath}" "${resolve('src/main.ts')}" diff <(cat "${wide}") "${tight}"`;
+    const ended = promisify(execFile)('bash', ['-c', command]);
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stdout: 'stricter  bucket files: each caller 5 in 5s, before 10 in 5s\n',
+    });
+  });
+
+  it('prints the errors of either file', async () => {
+    const [good = '', bad = ''] = await filesOf(limits('10/5s'), limits('5/5'));
+    const { code, out, err } = await diff(good, bad);
+    expect([code, out]).toEqual([78, '']);
+    expect(err).toMatch(
+      /1\.yaml:1:27: buckets\.files\.user: "5\/5" is not a quota: the period lacks its unit/,
+    );
+    expect((await diff(good, '/nowhere.yaml')).err).toMatch(/^\/nowhere\.yaml: /);
+  });
+
+  it('refuses to compare limits with a whole configuration', async () => {
+    const [file = ''] = await filesOf(limits('10/5s'));
+    const { code, err } = await diff(file, 'config');
+    expect([code, err.split('\n')[0]]).toEqual([
+      64,
+      `weir diff: ${file} has limits alone and config is a whole configuration: compare two of a kind`,
+    ]);
+    expect((await diff(file)).err).toContain('missing NEW');
+    expect((await diff(file, file, '--format', 'xml')).err).toContain('text or json, not "xml"');
+  });
+});
+
+it('a gateway that reloads says the same words in its log and on its status page', async () => {
+  const gateway = await startGateway({ upstreamPort: 1, config: { log: { level: 'info' } } });
+  await changeLimits(gateway, { global: { address: '3/1s', user: 'off', bot: 'off' } });
+  const words = ['stricter: global limit: each address 3 in 1s, before no limit'];
+  expect((await serves(gateway, 2)).configuration).toMatchObject({ lastChanges: words });
+  const line = gateway.logLines.find(text => text.includes('the new configuration is in use')) ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({ type: 'reload', changes: words });
+});

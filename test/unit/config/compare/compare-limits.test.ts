@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { formatChange, worstFirst } from '../../../../src/config/compare/change.ts';
+import { compareLimits } from '../../../../src/config/compare/compare-limits.ts';
+import { limitsSchema } from '../../../../src/config/schema/index.ts';
+
+/** What changes from one limits.yaml to the other, a line each. */
+function changes(before: object, now: object): string[] {
+  const found = compareLimits(limitsSchema.parse(now), limitsSchema.parse(before));
+  return worstFirst(found).map(formatChange);
+}
+
+const oneBucket = (bucket: object, routes: object = { 'GET /a': 'b' }) => ({
+  buckets: { b: bucket },
+  routes,
+});
+
+describe('the comparison of two limits.yaml', () => {
+  it('says nothing of what means the same', () => {
+    expect(changes({}, { global: { user: '50/1s' }, window_slack: '20ms' })).toEqual([]);
+    expect(changes(oneBucket({ user: '5/5s' }), oneBucket({ user: '5/5s', algorithm: 'fixed' }))).toEqual([]);
+    expect(changes(oneBucket({ user: '5/5s' }), oneBucket({ user: '5/5s', bot: '5/5s' }))).toEqual([]);
+  });
+
+  it.each([
+    ['10/5s', '9/5s', 'stricter: bucket b: each caller 9 in 5s, before 10 in 5s'],
+    ['10/5s', '10/10s', 'stricter: bucket b: each caller 10 in 10s, before 10 in 5s'],
+    ['10/5s', '20/10s', 'looser: bucket b: each caller 20 in 10s, before 10 in 5s'],
+    ['10/5s', '2/1s', 'stricter: bucket b: each caller 2 in 1s, before 10 in 5s'],
+    [
+      '10/5s',
+      '3/1s',
+      'mixed: bucket b: each caller 3 in 1s, before 10 in 5s (fewer at once, more over time)',
+    ],
+    [
+      '3/1s',
+      '10/5s',
+      'mixed: bucket b: each caller 10 in 5s, before 3 in 1s (more at once, fewer over time)',
+    ],
+  ])('compares %s with %s at once and over time', (before, now, text) => {
+    expect(changes(oneBucket({ user: before }), oneBucket({ user: now }))).toEqual([text]);
+  });
+
+  it('follows the fallbacks of each class', () => {
+    expect(changes(oneBucket({ user: '5/5s', bot: '9/5s' }), oneBucket({ user: '5/5s' }))).toEqual([
+      'stricter: bucket b: each bot 5 in 5s, before 9 in 5s',
+    ]);
+    expect(changes(oneBucket({ bot: '5/5s' }), oneBucket({ user: '7/5s', bot: '5/5s' }))).toEqual([
+      'stricter: bucket b: each user and address 7 in 5s, before no limit',
+    ]);
+    expect(changes({ global: { bot: 'off' } }, { global: 'off' })).toEqual([
+      'looser: global limit: each user and address no limit, before 50 in 1s',
+    ]);
+  });
+
+  it('says what counts together', () => {
+    const routes = { 'GET /a/{id}/{other}': 'b' };
+    const by = (main?: string) => oneBucket({ user: '5/5s', ...(main && { main }) }, routes);
+    expect(changes(by('id'), by())).toEqual([
+      'stricter: bucket b: all values of id count together, before each was counted separately',
+    ]);
+    expect(changes(by(), by('id'))).toEqual([
+      'looser: bucket b: each value of id is counted separately, before all counted together',
+    ]);
+    expect(changes(by('id'), by('other'))).toEqual([
+      'mixed: bucket b: values of other are counted separately, before those of id',
+    ]);
+    expect(changes(oneBucket({ user: '5/5s' }), oneBucket({ user: '5/5s', algorithm: 'smooth' }))).toEqual([
+      'mixed: bucket b: smooth: after a burst one request at a time, before fixed: all of it again when the period is over',
+    ]);
+  });
+
+  it('says what a removed line falls to, and what a new one was taken from', () => {
+    const buckets = { narrow: { user: '5/5s' }, wide: { user: '100/10s' } };
+    const both = { buckets, routes: { 'POST /v1/a': 'narrow', '/v1/**': 'wide' } };
+    const one = { buckets: { wide: buckets.wide }, routes: { '/v1/**': 'wide' } };
+    const none = { buckets: { wide: buckets.wide } };
+    const falls = 'POST /v1/a: in the bucket wide by the line "/v1/**", before in the bucket narrow';
+    expect(changes(both, one)).toEqual([
+      'stricter: bucket wide: also counts POST /v1/a',
+      `looser: ${falls}: each caller 100 in 10s, before 5 in 5s`,
+    ]);
+    expect(changes(one, both)).toEqual([
+      'stricter: POST /v1/a: in the bucket narrow, before in the bucket wide by the line "/v1/**": each caller 5 in 5s, before 100 in 10s',
+      'looser: bucket wide: no longer counts POST /v1/a',
+    ]);
+    expect(changes(one, none)).toEqual([
+      'looser: /v1/**: in no bucket, before in the bucket wide: each caller no limit, before 100 in 10s',
+    ]);
+  });
+
+  it('names the methods that move where not all of them do', () => {
+    const buckets = { wide: { user: '9/5s' }, narrow: { user: '1/5s' } };
+    const [before, now] = [{ '/a': 'wide' }, { 'GET /a': 'narrow', 'POST /a': 'wide' }];
+    expect(changes({ buckets, routes: before }, { buckets, routes: now })).toEqual([
+      'stricter: GET /a: in the bucket narrow, before in the bucket wide by the line "/a": each caller 1 in 5s, before 9 in 5s',
+      'looser: PUT /a, PATCH /a, DELETE /a: in no bucket, before in the bucket wide by the line "/a": each caller no limit, before 9 in 5s',
+      'looser: bucket wide: no longer counts GET /a',
+      'looser: bucket wide: no longer counts PUT /a, PATCH /a, DELETE /a',
+    ]);
+  });
+
+  it('knows a renamed bucket by its numbers, and a bucket without routes as harmless', () => {
+    const [b, c] = [
+      oneBucket({ user: '5/5s' }),
+      { buckets: { c: { user: '5/5s' } }, routes: { 'GET /a': 'c' } },
+    ];
+    expect(changes(b, c)).toEqual([
+      'neutral: GET /a: in the bucket c, before in the bucket b: the same numbers, counted anew',
+    ]);
+    const unused = { buckets: { b: { user: '1/1h' } } };
+    expect(changes({}, unused)).toEqual(['neutral: bucket b: new, and no line of "routes" uses it']);
+    expect(changes(unused, {})).toEqual(['neutral: bucket b: gone; no line of "routes" used it']);
+  });
+
+  it('follows gRPC calls', () => {
+    const buckets = { b: { user: '5/5s' } };
+    expect(changes({ buckets }, { buckets, routes: { 'GRPC a.B/*': 'b' } })).toEqual([
+      'stricter: GRPC a.B/*: in the bucket b, before in no bucket: each caller 5 in 5s, before no limit',
+    ]);
+  });
+
+  it('says how the scope changes when a second line shares a bucket', () => {
+    const bucket = { user: '5/5s' };
+    const two = oneBucket(bucket, { 'GET /a': 'b', 'GET /c': 'b' });
+    expect(changes(oneBucket(bucket), two)).toEqual([
+      'stricter: GET /c: in the bucket b, before in no bucket: each caller 5 in 5s, before no limit',
+      'stricter: bucket b: also counts GET /c',
+      'looser: bucket b: scope shared, before user: its 429s no longer count as invalid requests',
+    ]);
+  });
+
+  it('says when a limit begins to hold, for whom, and what is tried beside it', () => {
+    const steps = [
+      { user: '5/5s', shadow: true },
+      { user: '4/5s', shadow: true },
+      { user: '4/5s', enforce: '10%' },
+      { user: '4/5s' },
+      { user: '4/5s', shadow: { user: '2/5s', resource: '9/5s' } },
+    ];
+    const found = steps.slice(1).map((now, index) => changes(oneBucket(steps[index] ?? {}), oneBucket(now)));
+    expect(found).toEqual([
+      ['neutral: bucket b: in shadow: each caller 4 in 5s, before 5 in 5s'],
+      ['stricter: bucket b: holds for 10% of callers, before in shadow'],
+      ['stricter: bucket b: holds for all callers, before holds for 10% of callers'],
+      ['neutral: bucket b: tries each user 2 in 5s, all callers together 9 in 5s in shadow, before nothing'],
+    ]);
+    expect(changes({}, { global: { shadow: true } })).toEqual([
+      'looser: global limit: in shadow, before holds for all callers',
+    ]);
+    expect(changes({}, oneBucket({ user: '5/5s', shadow: true }))).toEqual([
+      'neutral: GET /a: in the bucket b (in shadow), before in no bucket',
+    ]);
+    expect(changes({}, oneBucket({ user: '5/5s', enforce: '10%' }))).toEqual([
+      'stricter: GET /a: in the bucket b (holds for 10% of callers), before in no bucket: each caller 5 in 5s, before no limit',
+    ]);
+  });
+
+  it('compares what restricts', () => {
+    const before = { never_restrict: ['192.0.2.0/24'], ignored_refusals: { addresses: true } };
+    const now = {
+      never_restrict: ['198.51.100.7'],
+      invalid_requests: { limit: '5/1m', restrict_for: '20m' },
+      webhook_not_found: 'off',
+      failed_verifications: '2000/1m',
+      keys_per_caller: 5000,
+      bucket_hash: 'route',
+    };
+    expect(changes(before, now)).toEqual([
+      'stricter: never_restrict: may restrict again 192.0.2.0/24',
+      'stricter: invalid_requests: 5 in 1m, before 10000 in 10m',
+      'stricter: invalid_requests: restricts for 20m, before 10m',
+      'looser: ignored_refusals: no longer restricts addresses',
+      'looser: keys_per_caller: 5000, before 4096',
+      'looser: never_restrict: no longer restricts 198.51.100.7',
+      'looser: failed_verifications: 2000 in 1m, before 1000 in 1m',
+      'looser: webhook_not_found: no limit, before 10 in 10m',
+      'neutral: bucket_hash: route, before value: clients see other X-RateLimit-Bucket',
+    ]);
+  });
+
+  it('puts the strictest first', () => {
+    const buckets = (a: string, b: string) => ({
+      buckets: { a: { user: a }, b: { user: b } },
+      routes: { '/a': 'a', '/b': 'b' },
+    });
+    const [first, second] = changes(buckets('100/5s', '100/5s'), buckets('50/5s', '1/5s'));
+    expect([first, second]).toEqual([
+      expect.stringContaining('bucket b: each caller 1 in'),
+      expect.stringContaining('bucket a: each caller 50 in'),
+    ]);
+  });
+});

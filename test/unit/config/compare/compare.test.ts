@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { changesInWords } from '../../../../src/config/index.ts';
+import { loadText } from '../../../support/config-text.ts';
+
+const UPSTREAMS = 'upstreams: { api: { url: "http://api:3000" } }';
+
+/** What changes from one gateway.yaml to the other, a line each. */
+async function changes(before: string, now: string, env: Record<string, string> = {}): Promise<string[]> {
+  const [old, latest] = [await loadText(before, env), await loadText(now, env)];
+  if (!old.ok || !latest.ok)
+    throw new Error(JSON.stringify([old, latest].map(each => !each.ok && each.diagnostics)));
+  return changesInWords(latest.snapshot.outline, old.snapshot.outline);
+}
+
+const routes = (...list: string[]) =>
+  `${UPSTREAMS}\nroutes:\n${list.map(route => `  - ${route}\n`).join('')}`;
+
+describe('the comparison of two gateway.yaml', () => {
+  it('says what a removed route falls to, and which requests nothing takes any more', async () => {
+    const wide = '{ path: /v1/**, upstream: api, authentication: none }';
+    const small = '{ path: /v1/files, methods: [POST], upstream: api, authentication: none, max_body: 1KiB }';
+    expect(await changes(routes(wide, small), routes(wide))).toEqual([
+      'looser: POST /v1/files: by the route "/v1/**"; max_body any, before 1KiB',
+    ]);
+    expect(await changes(routes(wide, small), routes(small))).toEqual([
+      'stricter: /v1/**: no route takes it any more: 404',
+    ]);
+    expect(await changes(routes(small), routes(wide, small))).toEqual([
+      'looser: /v1/**: served by api, before 404',
+    ]);
+  });
+
+  it('says how the policies of a route change', async () => {
+    const route = (policies: string) =>
+      routes(`{ path: /a, upstream: api, authentication: none, ${policies} }`);
+    expect(
+      await changes(
+        route('global_limit: exempt, semicolons: pass, timeouts: { first_byte: 30s }'),
+        route('websocket: true, min_body_rate: 1KiB/s'),
+      ),
+    ).toEqual([
+      expect.stringMatching(
+        /^mixed: \/a: the global limit applies; refuses semicolons; no longer: serves no WebSockets; websocket_idle 10m, before off; min_body_rate 1KiB\/s, before .*; first_byte 1m, before 30s$/,
+      ),
+    ]);
+  });
+
+  it('says how settings change, and which numbers refuse earlier', async () => {
+    const base = routes('{ path: /a, upstream: api, authentication: none }');
+    expect(await changes(base, `${base}caps: { requests: 10 }\nlog: { level: debug }\n`)).toEqual([
+      'stricter: caps.requests: 10, before the default',
+      'neutral: log.level: debug, before the default',
+    ]);
+    expect(await changes(base, base.replace('{ api:', '{ api: { url: "http://b" }, b:'))).toEqual([
+      'neutral: upstreams.api.url: http://b, before http://api:3000',
+      'neutral: upstreams.b: a map, before not set',
+    ]);
+  });
+
+  it('says nothing of a default that is written out', async () => {
+    const base = routes('{ path: /a, upstream: api, authentication: none }');
+    expect(await changes(base, `${base}log: { level: info }\n`)).toEqual([]);
+  });
+
+  it('never shows a secret or the value of a variable', async () => {
+    const text = (name: string) => `${routes('{ path: /a, upstream: api }')}
+identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_secret: "\${${name}}", redirect_uri: "https://app.example.com/\${${name}}" }
+access_tokens: { audience: "\${${name}}" }
+`;
+    const env = { ONE: 'first-secret-value', TWO: 'second-secret-value' };
+    const found = await changes(text('ONE'), text('TWO'), env);
+    expect(found).toContain('mixed: access_tokens.audience: another value, which is not shown');
+    expect(found).toContain('neutral: identity_provider.client_secret: another value, which is not shown');
+    expect(found.join()).not.toMatch(/secret-value/);
+  });
+
+  it('names as many changes as a line of the log holds', async () => {
+    const list = (count: number) =>
+      routes(
+        ...Array.from({ length: count }, (_, n) => `{ path: /a/${n}, upstream: api, authentication: none }`),
+      );
+    const one = await changes(list(1), list(300));
+    expect(one).toEqual([
+      'looser: /a/1, /a/2, /a/3, /a/4, /a/5, /a/6, /a/7, /a/8 and 291 more: served by api, before 404',
+    ]);
+    const caps = 'upstreams: {\n'.concat(
+      ...Array.from({ length: 60 }, (_, n) => `  u${n}: { url: "http://u${n}" },\n`),
+    );
+    const many = await changes(
+      list(1),
+      `${caps}  api: { url: "http://api:3000" } }\n${list(1).split('\n').slice(1).join('\n')}`,
+    );
+    expect(many).toHaveLength(51);
+    expect(many.at(-1)).toBe('and 10 more, which "weir diff" lists');
+  });
+});
