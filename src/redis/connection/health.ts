@@ -13,8 +13,11 @@ const PROBE_MS = 250;
 const BEAT_MS = 1_000;
 
 export interface HealthDependencies {
-  readonly connection: RedisConnection;
-  readonly replicas: Replicas;
+  readonly connection: Pick<
+    RedisConnection,
+    'prefix' | 'isCluster' | 'isReady' | 'lastError' | 'hurry' | 'onState' | 'command'
+  >;
+  readonly replicas: Pick<Replicas, 'beat' | 'count'>;
   readonly policy: FailurePolicy;
   readonly clock: Clock;
   readonly listener: StoreListener;
