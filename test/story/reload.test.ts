@@ -217,8 +217,8 @@ describe('an upstream', () => {
     });
     const { upstreams } = await serves(gateway, 2);
     expect(upstreams).toEqual([
-      { name: 'other', address: '127.0.0.1:1', connections: 0, requestsInFlight: 0 },
-      { name: 'api', address: 'draining', connections: 1, requestsInFlight: 1 },
+      { name: 'other', address: '127.0.0.1:1', connections: 0, requestsInFlight: 0, errors: null },
+      { name: 'api', address: 'draining', connections: 1, requestsInFlight: 1, errors: null },
     ]);
     finish.resolve();
     expect((await client.answer()).body.toString()).toBe('x');

@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { type Browser, runBrowser } from './browser-process.ts';
 import { ensureInstalled } from './installed.ts';
 import { tempFolder } from './temp.ts';
+
+export type { Browser, Page } from './browser-process.ts';
 
 /** Once before the tests of a file, with time for a download. */
 export function installBrowser(): void {
@@ -13,148 +13,9 @@ export function installBrowser(): void {
 /** How long `beforeAll(installBrowser, ...)` may take where the browser is not installed. */
 export const BROWSER_INSTALL_MS = 600_000;
 
-const FLAGS = [
-  '--headless=new',
-  // Chromium has no sandbox for root. It opens only pages of the test.
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-dev-shm-usage',
-  '--disable-extensions',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--no-first-run',
-  // No authority has signed the certificates of tests.
-  '--ignore-certificate-errors',
-  // The protocol of the developer tools, on file descriptors 3 and 4.
-  '--remote-debugging-pipe',
-];
-
 /** Starts a headless Chromium with a profile of its own. The end of the running test ends it. */
 export async function startBrowser(): Promise<Browser> {
-  const folder = await tempFolder();
-  const browser = spawn('chromium', [...FLAGS, `--user-data-dir=${folder}`, 'about:blank'], {
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: folder },
-  });
-  const gone = once(browser, 'exit');
-  onTestFinished(async () => {
-    browser.kill('SIGKILL');
-    await gone;
-  });
-  return new Browser(new DevTools(browser));
-}
-
-export class Browser {
-  readonly #tools: DevTools;
-
-  constructor(tools: DevTools) {
-    this.#tools = tools;
-  }
-
-  /** Opens a tab at this address and waits until it has loaded. */
-  async open(url: string): Promise<Page> {
-    const { targetId } = await this.#tools.call('Target.createTarget', { url: 'about:blank' });
-    const { sessionId } = await this.#tools.call('Target.attachToTarget', { targetId, flatten: true });
-    const page = new Page(this.#tools, String(sessionId));
-    await page.goTo(url);
-    return page;
-  }
-}
-
-/** A tab. */
-export class Page {
-  readonly #tools: DevTools;
-  readonly #session: string;
-
-  constructor(tools: DevTools, session: string) {
-    this.#tools = tools;
-    this.#session = session;
-  }
-
-  async goTo(url: string): Promise<void> {
-    await this.#tools.call('Page.enable', {}, this.#session);
-    const loaded = this.#tools.event('Page.loadEventFired', this.#session);
-    const { errorText } = await this.#tools.call('Page.navigate', { url }, this.#session);
-    if (errorText !== undefined) throw new Error(`the browser cannot open ${url}: ${errorText}`);
-    await loaded;
-  }
-
-  /**
-   * Runs the body of an async function in the page and resolves with what it returns, which has to be JSON. Rejects with the
-   * page's error.
-   *
-   * @example await page.run('return (await fetch("/")).status')
-   */
-  async run<T = unknown>(body: string): Promise<T> {
-    const { result, exceptionDetails } = await this.#tools.call(
-      'Runtime.evaluate',
-      { expression: `(async () => { ${body} })()`, awaitPromise: true, returnByValue: true },
-      this.#session,
-    );
-    if (exceptionDetails !== undefined)
-      throw new Error(`in the browser: ${JSON.stringify(exceptionDetails)}`);
-    return (result as { readonly value: T }).value;
-  }
-
-  async close(): Promise<void> {
-    await this.#tools.call('Page.close', {}, this.#session);
-  }
-}
-
-type Message = Readonly<Record<string, unknown>>;
-
-/** The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL. */
-class DevTools {
-  readonly #to: Writable;
-  readonly #calls = new Map<number, (answer: Message) => void>();
-  readonly #events = new Map<string, () => void>();
-  #unread = '';
-  #lastId = 0;
-
-  constructor({ stdio }: ChildProcess) {
-    this.#to = stdio[3] as Writable;
-    // A browser that was ended reads no more.
-    this.#to.on('error', () => {});
-    const from = stdio[4] as Readable;
-    from.setEncoding('utf8').on('data', (text: string) => this.#read(text));
-    from.on('close', () => this.#end());
-  }
-
-  /** Rejects with the browser's error. */
-  call(method: string, params: Message, sessionId?: string): Promise<Message> {
-    const id = ++this.#lastId;
-    return new Promise((resolve, reject) => {
-      this.#calls.set(id, ({ result, error }) => {
-        if (error === undefined) resolve(result as Message);
-        else reject(new Error(`${method}: ${JSON.stringify(error)}`));
-      });
-      this.#to.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-    });
-  }
-
-  /** Resolves when this event comes next. */
-  event(method: string, sessionId: string): Promise<void> {
-    return new Promise(resolve => this.#events.set(`${sessionId} ${method}`, resolve));
-  }
-
-  #read(text: string): void {
-    const messages = (this.#unread + text).split('\0');
-    this.#unread = messages.pop() ?? '';
-    for (const message of messages) this.#onMessage(JSON.parse(message) as Message);
-  }
-
-  #onMessage(message: Message): void {
-    const { id, method, sessionId } = message;
-    if (typeof id !== 'number') {
-      this.#events.get(`${sessionId} ${method}`)?.();
-      return;
-    }
-    this.#calls.get(id)?.(message);
-    this.#calls.delete(id);
-  }
-
-  #end(): void {
-    for (const answer of this.#calls.values()) answer({ error: 'the browser has ended' });
-    this.#calls.clear();
-  }
+  const { browser, end } = runBrowser(await tempFolder());
+  onTestFinished(end);
+  return browser;
 }

@@ -23,9 +23,14 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
     (one, other) =>
       other.lastHour.refused - one.lastHour.refused || other.lastHour.admitted - one.lastHour.admitted,
   );
-  const left = buckets.length - MAX_ROWS;
-  const note = left > 0 ? `${left} more rows are in /status.json.` : '';
-  return section('Buckets', listTable(BUCKET_COLUMNS, busiestFirst.slice(0, MAX_ROWS).map(bucketRow)), note);
+  const shown = busiestFirst.slice(0, MAX_ROWS);
+  const idle = shown.map(({ lastHour: { admitted, refused } }) => admitted + refused === 0);
+  const left = buckets.length - shown.length;
+  const idleNote = html`<span class="narrow">Those without a request in the last hour are shown on wider screens.</span>`;
+  const more = left > 0 ? [`${left} more rows are in /status.json.`] : [];
+  const note = idle.includes(true) ? [...more, idleNote] : more;
+  const table = listTable(BUCKET_COLUMNS, shown.map(bucketRow), at => idle[at] === true);
+  return section('Buckets', table, note);
 }
 
 function bucketRow(row: BucketStatus): HtmlPart[] {

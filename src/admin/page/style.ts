@@ -12,11 +12,13 @@ header p, .note { margin: 0; color: var(--quiet); }
 .note { margin-top: .5rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .8rem 1rem; margin-bottom: 1rem; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: break-word; }
+.facts td, .list td:last-child { overflow-wrap: anywhere; }
 thead th, .facts tr:first-child > * { border-top: 0; }
-thead th { color: var(--quiet); font-weight: 500; font-size: .85rem; overflow-wrap: normal; }
+thead th { color: var(--quiet); font-weight: 500; font-size: .85rem; }
 tbody th { font-weight: 600; }
 .facts th { width: 13rem; color: var(--quiet); font-weight: 500; }
+.narrow { display: none; }
 .number { font-variant-numeric: tabular-nums; }
 small { color: var(--quiet); font-size: .85em; }
 header p.well, .well { color: var(--well); font-weight: 600; }
@@ -28,9 +30,12 @@ code { font: .9em ui-monospace, monospace; }
   .facts td { border-top: 0; padding-bottom: .4rem; }
   .list, .list tbody, .list tr, .list th, .list td { display: block; }
   .list thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .list tr.idle { display: none; }
+  .narrow { display: block; }
   .list tr { border-top: 1px solid var(--line); padding: .4rem 0; }
   .list tr:first-child { border-top: 0; }
   .list tbody th, .list td { border: 0; padding: .1rem 0; }
+  .list th, .list td { overflow-wrap: anywhere; }
   .list td { display: flex; justify-content: space-between; gap: 1rem; }
   .list td > span { text-align: right; min-width: 0; }
   .list td::before { content: attr(data-column); color: var(--quiet); flex: none; }

@@ -118,6 +118,15 @@ describe('the page', () => {
     expect(page).toContain('40 more rows are in /status.json.');
   });
 
+  it('lets a phone leave out buckets without requests, and says so', () => {
+    const idle = { ...bucket('idle', 0), lastHour: { admitted: 0, refused: 0 } };
+    const page = pageOf({}, { buckets: [idle, bucket('busy', 0)] });
+    expect(page.match(/<tr role="row" class="idle"><th[^>]*>idle</)).toHaveLength(1);
+    expect(page.match(/class="idle"/g)).toHaveLength(1);
+    expect(page).toContain('shown on wider screens');
+    expect(pageOf({}, { buckets: [bucket('busy', 0)] })).not.toContain('shown on wider screens');
+  });
+
   it('names callers by pseudonym or address, and says where a count may be higher', () => {
     const counts = { class: 'user', bucket: 'all', count: 5, maxCount: 9, sinceMs: MOMENT, lastAtMs: MOMENT };
     const restriction = { kind: 'principal', reason: 'ignored_refusals', untilMs: MOMENT + 125_000 } as const;

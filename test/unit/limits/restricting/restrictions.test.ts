@@ -273,3 +273,14 @@ describe('a restriction shared between gateways', () => {
     expect([second.size, heard.length, heard[0]]).toEqual([3, 1, expect.stringMatching(/^no room for /)]);
   });
 });
+
+test('those in force can be listed, up to a number', () => {
+  const whom = { kind: 'address', webhook: '', reason: 'invalid_requests' } as const;
+  restrictions.restrict({ ...whom, key: '192.0.2.1' }, 1_000);
+  restrictions.restrict({ ...whom, key: '192.0.2.2' }, 5_000);
+  const keys = (max: number) => restrictions.inForce(max).map(({ key }) => key);
+  expect(keys(1)).toEqual(['192.0.2.1']);
+  expect(keys(9)).toEqual(['192.0.2.1', '192.0.2.2']);
+  clock.advance(1_000);
+  expect(keys(9)).toEqual(['192.0.2.2']);
+});
