@@ -86,6 +86,11 @@ export function principalOf(kind: CallerKind, parts: readonly string[]): string 
   return `${kind}#${hash('sha256', principal, 'hex')}`;
 }
 
+/** Tells principals from the keys of addresses. */
+export function isPrincipal(key: string): boolean {
+  return /^(?:bot|user)[:#]/.test(key);
+}
+
 /** Sends strings, numbers and booleans; leaves out everything else, which has more than one spelling. */
 function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];

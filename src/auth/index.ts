@@ -1,5 +1,5 @@
 export { VerificationBudget } from './budget.ts';
-export { type Caller, type CallerKind, principalOf } from './caller.ts';
+export { type Caller, type CallerKind, isPrincipal, principalOf } from './caller.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export { type AnonymousMark, NotBeforeMarks } from './marks.ts';
 export {

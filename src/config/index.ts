@@ -26,6 +26,7 @@ export {
   type Http2Model,
   type IdentityModel,
   type LimitsModel,
+  type Listed,
   type ListenerModel,
   type ListenModel,
   type PoolModel,

@@ -22,12 +22,23 @@ export function settle(exchange: Exchange, { limiting }: GatewayState): void {
       refund(ruling.shadowUnit, limiting);
     }
     const { route, params, isPreflight } = destination;
-    if (status === 404 && !isPreflight && route?.kind === 'forward' && route.webhook)
+    if (
+      status === 404 &&
+      !isPreflight &&
+      route?.kind === 'forward' &&
+      route.webhook &&
+      !isSpared(exchange, limiting)
+    )
       limiting.webhookNotFound.note(addressKey, webhookOf(route, params));
   }
   if (!isInvalid(exchange)) return;
   limiting.listener.invalid(status);
-  limiting.invalidRequests.note(addressKey);
+  if (!isSpared(exchange, limiting)) limiting.invalidRequests.note(addressKey);
+}
+
+/** Nothing that a caller under `never_restrict` sends counts against its address. */
+function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
+  return caller !== null && restrictions.isExempt(caller.principal);
 }
 
 function refund(unit: ResourceUnit | null, { store }: Limiting): void {

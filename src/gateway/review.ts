@@ -1,19 +1,21 @@
 import type { Caller, Verifier } from '../auth/index.ts';
 import type { Clock, GatewayError } from '../core/index.ts';
 import type { Limiting } from '../runtime/index.ts';
-import { addressRestricted, callerRestricted } from './responses/index.ts';
+import { ADDRESS_BLOCKED, addressRestricted, CALLER_BLOCKED, callerRestricted } from './responses/index.ts';
 
 // What is under way goes on only while its sender may: asked now and then, of exchanges and of what they became.
 
 /** Why a token that was valid no longer counts. */
 export type TokenFlaw = 'expired' | 'not_before';
 
-/** The restriction that a sender is under; null if absent. */
+/** The block or the restriction that a sender is under; null if absent. */
 export function restrictionOf(
   addressKey: string,
   caller: Caller | null,
-  { restrictions }: Limiting,
+  { restrictions, blocked }: Limiting,
 ): GatewayError | null {
+  if (blocked?.hasAddress(addressKey)) return ADDRESS_BLOCKED;
+  if (caller !== null && blocked?.hasCaller(caller.principal)) return CALLER_BLOCKED;
   const waitMs = restrictions.addressWaitMs(addressKey);
   if (waitMs > 0) return addressRestricted(waitMs);
   const callerWaitMs = caller === null ? 0 : restrictions.principalWaitMs(caller.principal);

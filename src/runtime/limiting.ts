@@ -1,4 +1,4 @@
-import type { NotBeforeMarks } from '../auth/index.ts';
+import { isPrincipal, type NotBeforeMarks } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import { addressOfKey } from '../http/index.ts';
@@ -14,6 +14,7 @@ import {
   WebhookNotFound,
 } from '../limits/index.ts';
 import { OffenceFeed } from '../redis/index.ts';
+import { Blocked } from './blocked.ts';
 import { announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
 
@@ -29,6 +30,8 @@ export class Limiting {
   /** Null: limits are counted in this process alone. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
+  /** Null: nobody is. */
+  blocked: Blocked | null = null;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
@@ -74,6 +77,7 @@ export class Limiting {
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
     this.restrictions.neverRestrict(key => isNeverRestricted(key, model));
+    this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
     // Numbers may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
   }
@@ -141,6 +145,7 @@ export class Limiting {
   }
 }
 
-function isNeverRestricted(key: string, { neverRestrict }: LimitsModel): boolean {
-  return neverRestrict.has(addressOfKey(key));
+/** `key`: a principal, or that of an address. */
+function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } }: LimitsModel): boolean {
+  return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
 }

@@ -15,7 +15,7 @@ export function describeRestrictions(
   address: string | null,
   { snapshot, limits }: LoadedConfig,
 ): Row[] {
-  const { invalidRequests, webhookNotFound, ignoredRefusals, neverRestrict } = snapshot.limits;
+  const { invalidRequests, webhookNotFound, ignoredRefusals, neverRestrict, blocked } = snapshot.limits;
   const rows: Row[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
@@ -24,9 +24,12 @@ export function describeRestrictions(
     const once = `after more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
     rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
   };
-  if (address !== null && neverRestrict.has(addressOfKey(address))) {
+  if (address !== null && neverRestrict.addresses.has(addressOfKey(address))) {
     const place = formatPlace(limits.placeOf(['never_restrict']));
     rows.push(['restrictions', `none: ${address} is among never_restrict (${place})`]);
+  } else if (address !== null && blocked?.addresses.has(addressOfKey(address))) {
+    const place = formatPlace(limits.placeOf(['blocked']));
+    rows.push(['restrictions', `${address} is blocked: everything from it gets 429 (${place})`]);
   } else {
     add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');
     if (route.kind === 'forward' && route.webhook)

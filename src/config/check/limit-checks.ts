@@ -1,6 +1,7 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
+import { checkCallers } from './caller-checks.ts';
 import { checkReach, type LimitLine } from './limit-reach.ts';
 
 /**
@@ -12,6 +13,7 @@ import { checkReach, type LimitLine } from './limit-reach.ts';
 export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void {
   const { global, buckets, routes } = asMap(file.value);
   checkGlobal(file, global);
+  if (gateway !== null) checkCallers(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) checkBucket(file, name, asMap(bucket));

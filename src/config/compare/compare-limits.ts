@@ -3,8 +3,9 @@ import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import type { WeighedChange } from './change.ts';
 import { type ClassQuotas, compareBuckets, compareClasses } from './compare-buckets.ts';
 import { compareLimitRoutes } from './compare-limit-routes.ts';
+import { compareBlocked, compareSpared } from './compare-listed.ts';
 import { compareShadow } from './compare-shadow.ts';
-import { compareLists, compareQuotas, compareSizes, type Difference } from './compare-values.ts';
+import { compareQuotas, compareSizes, type Difference } from './compare-values.ts';
 
 /** Compares two limits.yaml. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
@@ -18,15 +19,14 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('webhook_not_found', compareOffences(now.webhook_not_found, before.webhook_not_found)),
     ...about('ignored_refusals', compareOffences(now.ignored_refusals, before.ignored_refusals)),
     ...about('ignored_refusals', [compareAddresses(now, before)]),
-    ...about('never_restrict', compareLists(now.never_restrict, before.never_restrict, EXEMPTIONS)),
+    ...about('never_restrict', compareSpared(now.never_restrict, before.never_restrict)),
+    ...about('blocked', compareBlocked(now.blocked, before.blocked)),
     ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
     ...about('bucket_hash', [compareHashes(now, before)]),
   ];
 }
-
-const EXEMPTIONS = { added: 'no longer restricts', removed: 'may restrict again' } as const;
 
 function compareGlobal(now: LimitsConfig, before: LimitsConfig): Difference[] {
   const numbers = compareClasses(globalOf(now), globalOf(before));

@@ -1,4 +1,3 @@
-import { AddressSet } from '../../http/index.ts';
 import { type IgnoredRefusalsRule, NO_LIMITS, type OffenceRule, RecentDigests } from '../../limits/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { BucketModel, LimitRouteModel, LimitsModel } from '../model/index.ts';
@@ -8,8 +7,10 @@ import {
   type OffenceConfig,
   parseLimitRoute,
 } from '../schema/index.ts';
+import { type CallerClaims, DEFAULT_CLAIMS } from './caller-claims.ts';
 import { compileBucket } from './compile-bucket.ts';
 import { compileGlobal, ofEachClass, withGlobal } from './compile-global.ts';
+import { blockedIn, listedIn } from './compile-listed.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */
 export interface CompiledLimits {
@@ -17,8 +18,11 @@ export interface CompiledLimits {
   readonly routes: readonly RouteEntry<LimitRouteModel>[];
 }
 
-/** Compiles valid limits for the data plane. */
-export function compileLimits(config: LimitsConfig): CompiledLimits {
+/** Compiles valid limits for the data plane. `classes`: how callers are identified. */
+export function compileLimits(
+  config: LimitsConfig,
+  classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
+): CompiledLimits {
   const global = compileGlobal(config);
   const lines = Object.entries(config.routes);
   const linesOf = Map.groupBy(lines, ([, name]) => name);
@@ -39,7 +43,8 @@ export function compileLimits(config: LimitsConfig): CompiledLimits {
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
       ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
-      neverRestrict: new AddressSet(config.never_restrict),
+      neverRestrict: listedIn(config.never_restrict, classes),
+      blocked: blockedIn(config.blocked, classes),
       keysPerCaller: config.keys_per_caller,
     },
   };

@@ -3,6 +3,7 @@ import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { ForwardRoute, Outline, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import { claimsOf } from './caller-claims.ts';
 import { compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { type CompiledLimits, compileLimits } from './compile-limits.ts';
@@ -54,7 +55,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
     ]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
-  const compiledLimits = compileLimits(limits);
+  const compiledLimits = compileLimits(limits, claimsOf(config.access_tokens));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = provider === null ? null : compileIdentity(config, limits, provider);
   return {

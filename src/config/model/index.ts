@@ -7,6 +7,7 @@ export type {
   CallerClass,
   LimitRouteModel,
   LimitsModel,
+  Listed,
   StoreModel,
 } from './limits-model.ts';
 export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';

@@ -23,10 +23,18 @@ export interface LimitsModel {
   readonly invalidRequests: OffenceRule | null;
   readonly webhookNotFound: OffenceRule | null;
   readonly ignoredRefusals: IgnoredRefusalsRule | null;
-  /** Networks that are never restricted. */
-  readonly neverRestrict: AddressSet;
+  /** Who is never restricted or blocked. */
+  readonly neverRestrict: Listed;
+  /** Who is refused for as long as this configuration serves; null: nobody. */
+  readonly blocked: Listed | null;
   /** Bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
+}
+
+/** Networks, and callers by their principals. */
+export interface Listed {
+  readonly addresses: AddressSet;
+  readonly callers: ReadonlySet<string>;
 }
 
 /** A line of `routes:` in limits.yaml. */

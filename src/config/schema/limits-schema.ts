@@ -2,7 +2,16 @@ import { z } from 'zod';
 
 import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 import { choice, count, mapSuchAs, name, yesOrNo } from './plain-values.ts';
-import { duration, limitRoute, network, percentage, quota, quotaOrOff } from './scalars/index.ts';
+import {
+  blockableNetwork,
+  callerEntry,
+  duration,
+  limitRoute,
+  networkOrCaller,
+  percentage,
+  quota,
+  quotaOrOff,
+} from './scalars/index.ts';
 import { secrecyOf } from './secrecy.ts';
 
 // The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
@@ -110,9 +119,29 @@ export const limitsSchema = z.strictObject({
       'Requests of one caller that are refused again before the Retry-After of its last 429 is over. Beyond the limit the caller is restricted. Or off.',
     ),
   never_restrict: z
-    .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
+    .array(networkOrCaller(), {
+      error: 'expected a list such as [192.0.2.0/24, { client: web, subject: alice }]',
+    })
     .prefault([])
-    .describe('Networks and addresses that are never restricted. Their limits still apply.'),
+    .describe(
+      'Networks, addresses and callers (by each claim of access_tokens.principal) that are never restricted or blocked. Their limits still apply.',
+    ),
+  blocked: z
+    .strictObject(
+      {
+        addresses: z
+          .array(blockableNetwork(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
+          .prefault([])
+          .describe('Networks and addresses.'),
+        callers: z
+          .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
+          .prefault([])
+          .describe('Bots and users, by each claim of access_tokens.principal.'),
+      },
+      mapSuchAs('{ addresses: [192.0.2.7] }'),
+    )
+    .prefault({})
+    .describe('Everything from these gets 429 for as long as they are listed, as if they were restricted.'),
   failed_verifications: quotaOrOff()
     .prefault('1000/1m')
     .describe(

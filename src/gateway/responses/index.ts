@@ -25,8 +25,10 @@ export { badDeadline, callReset, deadlineExceeded, notGrpc } from './grpc-errors
 export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
 export {
+  ADDRESS_BLOCKED,
   addressRestricted,
   bucketRefused,
+  CALLER_BLOCKED,
   callerRestricted,
   globallyRefused,
   RateLimitError,

@@ -104,6 +104,23 @@ export function callerRestricted(retryAfterMs: number): RateLimitError {
   return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: true, scope: 'global' });
 }
 
+/** For those whom the operator lists under `blocked`: the longest wait that clients can keep. */
+export const ADDRESS_BLOCKED = new RateLimitError({
+  ...RESTRICTED,
+  message: 'Your address is blocked.',
+  retryAfterMs: MAX_WAIT_MS,
+  global: true,
+  scope: 'global',
+  via: false,
+});
+export const CALLER_BLOCKED = new RateLimitError({
+  ...RESTRICTED,
+  message: 'You are blocked.',
+  retryAfterMs: MAX_WAIT_MS,
+  global: true,
+  scope: 'global',
+});
+
 /** For an address that kept calling a webhook that does not exist. */
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';

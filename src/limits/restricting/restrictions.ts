@@ -49,7 +49,7 @@ export class Restrictions {
     principal: new Map(),
     webhook: new Map(),
   };
-  #isOnList: (address: string) => boolean = () => false;
+  #isOnList: (key: string) => boolean = () => false;
   /** No restriction ends before this. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
@@ -71,22 +71,22 @@ export class Restrictions {
     return this.#adopted.size;
   }
 
-  /** Sets the addresses that are never restricted, and releases those of them that are. */
-  neverRestrict(isOnList: (address: string) => boolean): void {
+  /** Sets the addresses and principals that are never restricted, and releases those of them that are. */
+  neverRestrict(isOnList: (key: string) => boolean): void {
     this.#isOnList = isOnList;
-    for (const held of [...this.#held.address.values(), ...this.#held.webhook.values()]) {
+    for (const held of Object.values(this.#held).flatMap(kind => [...kind.values()])) {
       if (isOnList(held.restriction.key)) this.#release(held);
     }
   }
 
-  /** Whether nothing that comes from this address may lead to a restriction. */
-  isExempt(address: string): boolean {
-    return this.#isOnList(address);
+  /** Whether nothing that comes from this address or principal may lead to a restriction. */
+  isExempt(key: string): boolean {
+    return this.#isOnList(key);
   }
 
   /** Restricts a client for `forMs`. Does nothing if it is on the allow list or restricted for longer. */
   restrict(whom: Restricted, forMs: number): void {
-    if (whom.kind !== 'principal' && this.isExempt(whom.key)) return;
+    if (this.isExempt(whom.key)) return;
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held !== null) this.#announce?.({ kind: whom.kind, digest: held.digest, reason: whom.reason, forMs });
   }
@@ -216,7 +216,7 @@ export class Restrictions {
     const digest = digestOfWhom(kind, key, webhook);
     const adopted = this.#adopted.get(kind, digest);
     if (adopted === undefined || isOver(adopted, this.#nowMs())) return null;
-    if (kind !== 'principal' && this.isExempt(key)) return null;
+    if (this.isExempt(key)) return null;
     this.#adopted.delete(kind, digest);
     const { reason, untilMs, slackMs } = adopted;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();

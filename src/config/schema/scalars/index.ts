@@ -9,6 +9,7 @@ export {
   network,
   upstreamUrl,
 } from './addresses.ts';
+export { blockableNetwork, callerEntry, networkOrCaller } from './callers.ts';
 export { grpcRoute, limitRoute, routePath, token } from './patterns.ts';
 export {
   duration,

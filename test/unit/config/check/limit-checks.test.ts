@@ -87,6 +87,14 @@ describe('a value of limits.yaml', () => {
       '1:35: ignored_refusals.restrict_for: expected a time from 1s to 65535s, found "999ms"',
     ],
     [
+      'blocked: { addresses: [2001:db8::7] }',
+      '1:24: blocked.addresses[0]: a client of IPv6 is known by its /64: write a network such as 2001:db8:1:2::/64',
+    ],
+    [
+      'blocked: { callers: [{ client: web, subject: 7 }] }',
+      '1:46: blocked.callers[0].subject: expected text, in quotes if it is a number, found 7',
+    ],
+    [
       'never_restrict: [home]',
       '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home": names are not looked up, write the address',
     ],
@@ -182,6 +190,34 @@ describe('a line of routes', () => {
   it('is worth a warning when more specific ones hide it', async () => {
     expect(await diagnosticsOfBucket('user: 5/5s', ['/a/**', '/a', '/a/{x}/**'])).toEqual([
       '4:3: warning: routes: no request reaches "/a/**": more specific ones (line 5, 6) take them all',
+    ]);
+  });
+});
+
+describe('a caller who is listed', () => {
+  const LISTED =
+    'blocked: { callers: [{ client: a }, { client: a, subject: b }] }\nnever_restrict: [{ subject: b }]\n';
+
+  it('is named by each of the claims that identify it', async () => {
+    expect(await diagnosticsIn(LISTED)).toEqual([
+      '2:18: never_restrict[0]: a caller is listed by the claims that identify it in gateway.yaml: { client, subject } for a user, or { client } for a bot',
+    ]);
+    const withoutBots = IDENTITY.replace(', bots: { claim: client_id }', '');
+    expect(await diagnosticsIn(LISTED, EVERYWHERE, withoutBots)).toEqual([
+      '1:22: blocked.callers[0]: a caller is listed by the claims that identify it in gateway.yaml: { client, subject } for a user',
+      '2:18: never_restrict[0]: a caller is listed by the claims that identify it in gateway.yaml: { client, subject } for a user',
+    ]);
+    const other = IDENTITY.replace('audience: any', 'audience: any, principal: [tenant, sub]');
+    expect(
+      await diagnosticsIn('blocked: { callers: [{ tenant: x, subject: b }] }\n', EVERYWHERE, other),
+    ).toEqual([]);
+  });
+
+  it('needs tokens to be known by', async () => {
+    const gateway = 'upstreams: { api: { url: "http://api:3000" } }\nlimits: limits.yaml\n';
+    const routes = ['path: /**, authentication: none'];
+    expect(await diagnosticsIn('never_restrict: [{ client: a, subject: b }]\n', routes, gateway)).toEqual([
+      '1:18: never_restrict[0]: without "access_tokens" in gateway.yaml every caller is an address: list addresses instead',
     ]);
   });
 });

@@ -155,6 +155,21 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares who is blocked or spared, and names no caller', () => {
+    const alice = { client: 'web', subject: 'alice' };
+    const bob = { client: 'web', subject: 'bob' };
+    const before = { blocked: { addresses: ['192.0.2.7'], callers: [alice] }, never_restrict: [bob] };
+    const now = {
+      blocked: { addresses: ['192.0.2.8'], callers: [bob] },
+      never_restrict: [{ ...bob }, alice],
+    };
+    expect(changes(before, now)).toEqual([
+      'stricter: blocked: blocks 192.0.2.8, 1 caller',
+      'looser: never_restrict: no longer restricts 1 caller',
+      'looser: blocked: no longer blocks 192.0.2.7, 1 caller',
+    ]);
+  });
+
   it('compares what restricts', () => {
     const before = { never_restrict: ['192.0.2.0/24'], ignored_refusals: { addresses: true } };
     const now = {

@@ -54,7 +54,7 @@ describe('limits without a file', () => {
       },
       keysPerCaller: 4_096,
     });
-    expect(limits.neverRestrict.has('127.0.0.1')).toBe(false);
+    expect(limits.neverRestrict.addresses.has('127.0.0.1')).toBe(false);
     expect(limits.routes.find('GET', '/')).toBeNull();
     expect(result.limits).toMatchObject({ routes: [] });
     expect(result.limits.placeOf(['global'])).toBeNull();
@@ -246,7 +246,7 @@ keys_per_caller: 5
       },
       keysPerCaller: 5,
     });
-    expect(model.neverRestrict.has('192.0.2.7')).toBe(true);
+    expect(model.neverRestrict.addresses.has('192.0.2.7')).toBe(true);
   });
 
   it('can each be off', async () => {
@@ -277,4 +277,17 @@ it('is another file than the one that names it', async () => {
   expect(diagnosticsOf(await loadFiles(files))).toEqual([
     'gateway.yaml:3:9: limits: this names the file itself: put limits into a file of their own',
   ]);
+});
+
+describe('callers that are listed', () => {
+  it('are known by their principals, as users and as bots', async () => {
+    const { blocked, neverRestrict } = await modelOf(
+      'blocked: { addresses: [192.0.2.7], callers: [{ subject: "a b", client: web }] }\nnever_restrict: [{ client: robot }, 10.0.0.0/8]\n',
+    );
+    expect([...(blocked?.callers ?? [])]).toEqual(['user:web a%20b']);
+    expect(blocked?.addresses.has('192.0.2.7')).toBe(true);
+    expect([...neverRestrict.callers]).toEqual(['bot:robot']);
+    expect(neverRestrict.addresses.has('10.1.2.3')).toBe(true);
+    expect((await modelOf('global: off')).blocked).toBeNull();
+  });
 });
