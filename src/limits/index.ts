@@ -26,10 +26,13 @@ export {
 export {
   type AnonymousRestriction,
   DEFAULT_MAX_EVENT_KEYS,
+  digestOfWhom,
   EventCounter,
   IgnoredRefusals,
   type IgnoredRefusalsRule,
   InvalidRequests,
+  type Lift,
+  type ListedRestriction,
   type OffenceRule,
   type OffenceTally,
   RESTRICTED_KINDS,

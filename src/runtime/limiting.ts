@@ -3,7 +3,6 @@ import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import { addressOfKey } from '../http/index.ts';
 import {
-  type AnonymousRestriction,
   DEFAULT_MAX_EVENT_KEYS,
   IgnoredRefusals,
   InvalidRequests,
@@ -15,7 +14,7 @@ import {
 } from '../limits/index.ts';
 import { OffenceFeed } from '../redis/index.ts';
 import { Blocked } from './blocked.ts';
-import { announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
+import { announceLift, announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */
@@ -124,8 +123,12 @@ export class Limiting {
   #makeRestrictions(clock: Clock, listener: LimitListener): Restrictions {
     const board = this.shared?.board;
     if (board === undefined) return new Restrictions({ clock, listener });
-    const announce = (restriction: AnonymousRestriction) => announceRestriction(board, restriction);
-    const restrictions = new Restrictions({ clock, listener, announce });
+    const restrictions = new Restrictions({
+      clock,
+      listener,
+      announce: restriction => announceRestriction(board, restriction),
+      announceLift: lift => announceLift(board, lift),
+    });
     shareRestrictions(board, restrictions);
     return restrictions;
   }

@@ -1,6 +1,7 @@
 import type { NotBeforeMarks } from '../auth/index.ts';
 import {
   type AnonymousRestriction,
+  type Lift,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restrictions,
@@ -8,6 +9,7 @@ import {
 import type { Board, Fact } from '../redis/index.ts';
 
 const RESTRICTION = 'restriction';
+const LIFT = 'lift';
 const MARK = 'mark';
 
 /** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
@@ -15,19 +17,30 @@ export function announceRestriction(board: Board, restriction: AnonymousRestrict
   board.post(factOf(restriction));
 }
 
-/** Applies restrictions that other gateways announce. */
+/** Announces a restriction that was lifted here; `shareRestrictions` handles those of other gateways. */
+export function announceLift(board: Board, lift: Lift): void {
+  board.post(factOfLift(lift));
+}
+
+/** Applies restrictions and lifts that other gateways announce. Their order does not matter. */
 export function shareRestrictions(board: Board, restrictions: Restrictions): void {
   board.join(RESTRICTION, {
-    learn({ name, forMs }) {
+    learn({ name, value: lifts, forMs }) {
       const [kindName, reasonName, digest = ''] = name.split(':');
       const kind = RESTRICTED_KINDS.find(each => each === kindName);
       const reason = RESTRICTION_REASONS.find(each => each === reasonName);
       if (kind !== undefined && reason !== undefined && digest !== '') {
-        restrictions.adopt({ kind, reason, digest, forMs });
+        restrictions.adopt({ kind, reason, digest, forMs, lifts });
       }
     },
     *everything() {
       for (const restriction of restrictions.running()) yield factOf(restriction);
+    },
+  });
+  board.join(LIFT, {
+    learn: ({ name, value, forMs }) => restrictions.adoptLift({ digest: name, count: value, forMs }),
+    *everything() {
+      for (const lift of restrictions.lifted()) yield factOfLift(lift);
     },
   });
 }
@@ -48,7 +61,11 @@ export function shareMarks(board: Board, marks: NotBeforeMarks): void {
   });
 }
 
-/** The value is always 0, so of two facts about one restriction the one that lasts longer wins. */
-function factOf({ kind, reason, digest, forMs }: AnonymousRestriction): Fact {
-  return { name: `${RESTRICTION}:${kind}:${reason}:${digest}`, value: 0, forMs };
+/** Of two facts about one restriction the one that began after more lifts wins, then the one that lasts longer. */
+function factOf({ kind, reason, digest, forMs, lifts }: AnonymousRestriction): Fact {
+  return { name: `${RESTRICTION}:${kind}:${reason}:${digest}`, value: lifts, forMs };
+}
+
+function factOfLift({ digest, count, forMs }: Lift): Fact {
+  return { name: `${LIFT}:${digest}`, value: count, forMs };
 }

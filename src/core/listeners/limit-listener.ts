@@ -11,8 +11,8 @@ export interface DecisionEvent {
   readonly nearLimit: boolean;
 }
 
-/** Why something is restricted, by its key in limits.yaml. */
-export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals';
+/** Why something is restricted, by its key in limits.yaml; `operator`: somebody added it by the admin API. */
+export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals' | 'operator';
 
 /** What would have refused a request if it were not in shadow: one of its limits. */
 export type ShadowRefuser = 'global' | 'caller' | 'resource';

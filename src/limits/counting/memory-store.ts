@@ -115,6 +115,15 @@ export class MemoryStore implements LimitStore {
     this.#resource.refund(resourceWindow, this.#moment.nowMs);
   }
 
+  /** Forgets what was drawn on one key. `main`: '' for a global limit. */
+  reset(limit: Limit, caller: string, main: string): void {
+    this.#moment.read(this.#clock);
+    this.#table.begin(this.#moment.nowMs);
+    const { space } = this.#spaces.bind(limit);
+    const row = this.#table.find(space.number, caller, main);
+    if (row >= 0) this.#table.close(row);
+  }
+
   /** Cleans a bounded number of rows. Call it a few times a second so that an idle gateway cleans up too. */
   sweep(): void {
     this.#moment.read(this.#clock);

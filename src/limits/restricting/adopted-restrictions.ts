@@ -11,6 +11,8 @@ export interface Adopted {
   /** On the monotonic clock. */
   readonly untilMs: number;
   readonly slackMs: number;
+  /** How often the client had been lifted when it began. */
+  readonly lifts: number;
 }
 
 /** Restrictions of other gateways, known by a digest until the client they are about sends a request. */
@@ -38,10 +40,23 @@ export class AdoptedRestrictions {
     return this.#kinds[kind].get(digest);
   }
 
-  /** Adds a restriction unless a longer one is known. */
+  /** Adds a restriction unless a longer one is known, or one that began after more lifts. */
   add(kind: RestrictedKind, digest: string, adopted: Adopted): void {
     const before = this.#kinds[kind].get(digest);
-    if (before === undefined || before.untilMs < adopted.untilMs) this.#kinds[kind].set(digest, adopted);
+    const isNews =
+      before === undefined ||
+      before.lifts < adopted.lifts ||
+      (before.lifts === adopted.lifts && before.untilMs < adopted.untilMs);
+    if (isNews) this.#kinds[kind].set(digest, adopted);
+  }
+
+  /** Finds a restriction whose kind is not known: the digest is of the kind as well. */
+  find(digest: string): { readonly kind: RestrictedKind; readonly adopted: Adopted } | null {
+    for (const kind of RESTRICTED_KINDS) {
+      const adopted = this.#kinds[kind].get(digest);
+      if (adopted !== undefined) return { kind, adopted };
+    }
+    return null;
   }
 
   delete(kind: RestrictedKind, digest: string): void {
@@ -50,8 +65,8 @@ export class AdoptedRestrictions {
 
   *running(nowMs: number): Generator<AnonymousRestriction> {
     for (const kind of RESTRICTED_KINDS) {
-      for (const [digest, { reason, untilMs }] of this.#kinds[kind]) {
-        if (untilMs > nowMs) yield { kind, digest, reason, forMs: untilMs - nowMs };
+      for (const [digest, { reason, untilMs, lifts }] of this.#kinds[kind]) {
+        if (untilMs > nowMs) yield { kind, digest, reason, forMs: untilMs - nowMs, lifts };
       }
     }
   }

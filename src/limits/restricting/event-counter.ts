@@ -39,4 +39,9 @@ export class EventCounter {
     const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);
     return admitted || sharedKey ? 0 : retryAfterMs;
   }
+
+  /** Forgets the events of a key. */
+  forget(key: string, part: string): void {
+    if (this.#limits.caller !== null) this.#store.reset(this.#limits.caller, key, part);
+  }
 }

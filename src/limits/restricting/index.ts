@@ -1,9 +1,12 @@
 export { DEFAULT_MAX_EVENT_KEYS, EventCounter } from './event-counter.ts';
+export { digestOfWhom } from './held-restrictions.ts';
 export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';
 export type { OffenceRule, OffenceTally } from './offence-counter.ts';
 export {
   type AnonymousRestriction,
+  type Lift,
+  type ListedRestriction,
   RESTRICTED_KINDS,
   RESTRICTION_REASONS,
   type Restricted,

@@ -13,6 +13,8 @@ export interface OffenceRule {
 /** Adds up the offences seen by several gateways. Called on the request's path: must be quick and must not throw. */
 export interface OffenceTally {
   note(offence: Restricted, rule: OffenceRule): void;
+  /** Forgets the offences of a client that was lifted. */
+  forget(offence: Restricted, rule: OffenceRule): void;
 }
 
 export interface OffenceCounterOptions extends EventCounterOptions {
@@ -36,6 +38,7 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#restrictions = restrictions;
     this.#reason = reason;
     this.#tally = options.tally ?? null;
+    restrictions.onLift(lifted => this.#forget(lifted));
   }
 
   /** Sets the rule; null switches the offence off. */
@@ -51,6 +54,12 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   /** Whether offences from this address never count. */
   protected isExempt(address: string): boolean {
     return this.#restrictions.isExempt(address);
+  }
+
+  /** A client that was lifted begins anew: its next offence must not restrict it again. */
+  #forget({ kind, key, webhook }: Restricted): void {
+    this.#counter.forget(key, webhook);
+    if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
   }
 
   /** Counts one offence. `webhook`: '' for the other kinds. */

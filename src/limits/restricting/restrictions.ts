@@ -1,33 +1,24 @@
-import { type Clock, digestOf } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
 import { AdoptedRestrictions } from './adopted-restrictions.ts';
+import {
+  digestOfWhom,
+  type HeldRestriction,
+  HeldRestrictions,
+  isOver,
+  slackOf,
+} from './held-restrictions.ts';
+import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
+  Lift,
+  ListedRestriction,
   Restricted,
   RestrictedKind,
   Restriction,
   RestrictionListener,
+  RestrictionsOptions,
 } from './restriction.ts';
 
-export interface RestrictionsOptions {
-  readonly clock: Clock;
-  readonly listener: RestrictionListener;
-  /** Called for each restriction that begins here, for other gateways to adopt. Default null: there are no others. */
-  readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
-  /** Most restrictions held; one in force is never evicted. Default 100,000. */
-  readonly maxRestrictions?: number;
-}
-
-interface Held {
-  readonly restriction: Restriction;
-  readonly digest: string;
-  /** On the monotonic clock. */
-  readonly untilMs: number;
-  readonly slackMs: number;
-}
-
-/** A restriction ends a little before the moment announced, like a window. */
-const SLACK_MS = 20;
-const MAX_SLACK = 0.02;
 /** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
 
@@ -41,29 +32,27 @@ export class Restrictions {
   readonly #listener: RestrictionListener;
   readonly #maxRestrictions: number;
   readonly #announce: ((restriction: AnonymousRestriction) => void) | null;
+  readonly #announceLift: ((lift: Lift) => void) | null;
+  readonly #held = new HeldRestrictions();
   readonly #adopted = new AdoptedRestrictions();
-  /** The restrictions held here by digest, if there are other gateways. */
-  readonly #byDigest = new Map<string, Held>();
-  readonly #held: Readonly<Record<RestrictedKind, Map<string, Held>>> = {
-    address: new Map(),
-    principal: new Map(),
-    webhook: new Map(),
-  };
+  readonly #lifts = new Lifts();
+  readonly #whenLifted: ((restriction: Restriction) => void)[] = [];
   #isOnList: (key: string) => boolean = () => false;
   /** No restriction ends before this. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
-  constructor({ clock, listener, announce = null, maxRestrictions = 100_000 }: RestrictionsOptions) {
+  constructor(options: RestrictionsOptions) {
+    const { clock, listener, announce = null, announceLift = null, maxRestrictions = 100_000 } = options;
     this.#clock = clock;
     this.#listener = listener;
     this.#maxRestrictions = maxRestrictions;
     this.#announce = announce;
+    this.#announceLift = announceLift;
   }
 
   /** Restrictions held now. */
   get size(): number {
-    const { address, principal, webhook } = this.#held;
-    return address.size + principal.size + webhook.size + this.#adopted.size;
+    return this.#held.size + this.#adopted.size;
   }
 
   /** Restrictions of other gateways whose clients have not been seen here. */
@@ -74,7 +63,7 @@ export class Restrictions {
   /** Sets the addresses and principals that are never restricted, and releases those of them that are. */
   neverRestrict(isOnList: (key: string) => boolean): void {
     this.#isOnList = isOnList;
-    for (const held of Object.values(this.#held).flatMap(kind => [...kind.values()])) {
+    for (const held of this.#held.all()) {
       if (isOnList(held.restriction.key)) this.#release(held);
     }
   }
@@ -88,15 +77,43 @@ export class Restrictions {
   restrict(whom: Restricted, forMs: number): void {
     if (this.isExempt(whom.key)) return;
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
-    if (held !== null) this.#announce?.({ kind: whom.kind, digest: held.digest, reason: whom.reason, forMs });
+    if (held === null) return;
+    const { digest, lifts } = held;
+    this.#announce?.({ kind: whom.kind, digest, reason: whom.reason, forMs, lifts });
+  }
+
+  /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
+  onLift(lifted: (restriction: Restriction) => void): void {
+    this.#whenLifted.push(lifted);
+  }
+
+  /** Lifts the restriction with this digest, at all gateways. False: there is none. */
+  lift(digest: string): boolean {
+    const untilMs = (this.#held.withDigest(digest) ?? this.#adopted.find(digest)?.adopted)?.untilMs;
+    if (untilMs === undefined) return false;
+    const lift = this.#lifts.add(digest, untilMs, this.#nowMs());
+    this.#drop(lift);
+    this.#announceLift?.(lift);
+    return true;
+  }
+
+  /** Lifts what another gateway lifted. */
+  adoptLift(lift: Lift): void {
+    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift);
+  }
+
+  /** All lifts that another gateway could contradict, as they would be announced now. */
+  lifted(): Iterable<Lift> {
+    return this.#lifts.running(this.#nowMs());
   }
 
   /** Adopts a restriction of another gateway. Never shortens one held here. */
-  adopt({ kind, digest, reason, forMs }: AnonymousRestriction): void {
+  adopt({ kind, digest, reason, forMs, lifts }: AnonymousRestriction): void {
+    if (lifts < this.#lifts.of(digest)) return;
     const untilMs = this.#nowMs() + forMs;
-    const held = this.#byDigest.get(digest);
+    const held = this.#held.withDigest(digest);
     if (held !== undefined) {
-      if (untilMs > held.untilMs + ECHO_MS) this.#prolong(held, untilMs);
+      if (untilMs > held.untilMs + ECHO_MS || lifts > held.lifts) this.#prolong(held, untilMs, lifts);
       return;
     }
     if (!this.#adopted.has(kind, digest) && !this.#hasRoom()) {
@@ -105,17 +122,14 @@ export class Restrictions {
       return;
     }
     const slackMs = slackOf(forMs);
-    this.#adopted.add(kind, digest, { reason, untilMs, slackMs });
+    this.#adopted.add(kind, digest, { reason, untilMs, slackMs, lifts });
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs - slackMs);
   }
 
   /** All restrictions in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
-    for (const { restriction, digest, untilMs } of this.#byDigest.values()) {
-      const { kind, reason } = restriction;
-      if (untilMs > nowMs) yield { kind, digest, reason, forMs: untilMs - nowMs };
-    }
+    yield* this.#held.running(nowMs);
     yield* this.#adopted.running(nowMs);
   }
 
@@ -123,13 +137,19 @@ export class Restrictions {
   inForce(max: number): Restriction[] {
     const nowMs = this.#nowMs();
     const found: Restriction[] = [];
-    for (const kind of Object.values(this.#held)) {
-      for (const held of kind.values()) {
-        if (found.length >= max) return found;
-        if (!isOver(held, nowMs)) found.push(held.restriction);
-      }
+    for (const held of this.#held.all()) {
+      if (found.length >= max) return found;
+      if (!isOver(held, nowMs)) found.push(held.restriction);
     }
     return found;
+  }
+
+  /** All restrictions in force, for operators. */
+  *list(): Generator<ListedRestriction> {
+    for (const { restriction, digest } of this.#held.all()) yield { ...restriction, digest };
+    const nowEpochMs = Math.floor(this.#clock.epochMs());
+    for (const { kind, digest, reason, forMs } of this.#adopted.running(this.#nowMs()))
+      yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
   }
 
   isRestricted({ kind, key, webhook }: Restricted): boolean {
@@ -152,22 +172,20 @@ export class Restrictions {
   /** Releases expired ones. Call it every second or so, so that the listener hears in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
+    this.#lifts.sweep(nowMs);
     if (nowMs < this.#nextEndMs) return;
     this.#nextEndMs = Number.POSITIVE_INFINITY;
-    for (const kind of Object.values(this.#held)) {
-      for (const held of kind.values()) {
-        if (isOver(held, nowMs)) this.#release(held);
-        else this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
-      }
+    for (const held of this.#held.all()) {
+      if (isOver(held, nowMs)) this.#release(held);
+      else this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
     }
     this.#nextEndMs = Math.min(this.#nextEndMs, this.#adopted.sweep(nowMs));
   }
 
   /** Null: nothing changed. */
-  #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
+  #hold(whom: Restricted, untilMs: number, forMs: number): HeldRestriction | null {
     const { kind, key, webhook } = whom;
-    const place = mapKey(key, webhook);
-    const before = this.#held[kind].get(place);
+    const before = this.#held.get(kind, key, webhook);
     if (before !== undefined && before.untilMs >= untilMs) return null;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
     const restriction = { ...whom, untilEpochMs };
@@ -175,24 +193,22 @@ export class Restrictions {
       this.#listener.noRoom(restriction);
       return null;
     }
-    const digest = before?.digest ?? (this.#announce === null ? '' : digestOfWhom(kind, key, webhook));
-    const held = { restriction, digest, untilMs, slackMs: slackOf(forMs) };
+    const digest = before?.digest ?? digestOfWhom(whom);
+    const held = { restriction, digest, untilMs, slackMs: slackOf(forMs), lifts: this.#lifts.of(digest) };
     this.#keep(held);
     this.#listener.restricted(restriction);
     return held;
   }
 
-  #keep(held: Held): void {
-    const { kind, key, webhook } = held.restriction;
-    this.#held[kind].set(mapKey(key, webhook), held);
-    if (this.#announce !== null) this.#byDigest.set(held.digest, held);
+  #keep(held: HeldRestriction): void {
+    this.#held.set(held);
     this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
   }
 
-  #prolong(held: Held, untilMs: number): void {
+  #prolong(held: HeldRestriction, untilMs: number, lifts: number): void {
     const { restriction } = held;
     const untilEpochMs = restriction.untilEpochMs + untilMs - held.untilMs;
-    this.#keep({ ...held, restriction: { ...restriction, untilEpochMs }, untilMs });
+    this.#keep({ ...held, restriction: { ...restriction, untilEpochMs }, untilMs, lifts });
   }
 
   #hasRoom(): boolean {
@@ -201,8 +217,8 @@ export class Restrictions {
   }
 
   #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
-    if (this.#held[kind].size === 0 && this.#adopted.isEmpty(kind)) return 0;
-    const held = this.#held[kind].get(mapKey(key, webhook)) ?? this.#meet(kind, key, webhook);
+    if (this.#held.isEmpty(kind) && this.#adopted.isEmpty(kind)) return 0;
+    const held = this.#held.get(kind, key, webhook) ?? this.#meet(kind, key, webhook);
     if (held === null) return 0;
     const nowMs = this.#nowMs();
     if (!isOver(held, nowMs)) return held.untilMs - nowMs;
@@ -211,45 +227,44 @@ export class Restrictions {
   }
 
   /** Turns an adopted restriction into one held here when its client sends a request. */
-  #meet(kind: RestrictedKind, key: string, webhook: string): Held | null {
+  #meet(kind: RestrictedKind, key: string, webhook: string): HeldRestriction | null {
     if (this.#adopted.isEmpty(kind)) return null;
-    const digest = digestOfWhom(kind, key, webhook);
+    const digest = digestOfWhom({ kind, key, webhook });
     const adopted = this.#adopted.get(kind, digest);
     if (adopted === undefined || isOver(adopted, this.#nowMs())) return null;
     if (this.isExempt(key)) return null;
     this.#adopted.delete(kind, digest);
-    const { reason, untilMs, slackMs } = adopted;
+    const { reason, untilMs, slackMs, lifts } = adopted;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    const held = { restriction: { kind, key, webhook, reason, untilEpochMs }, digest, untilMs, slackMs };
+    const held = {
+      restriction: { kind, key, webhook, reason, untilEpochMs },
+      digest,
+      untilMs,
+      slackMs,
+      lifts,
+    };
     this.#keep(held);
     this.#listener.restricted(held.restriction);
     return held;
   }
 
-  #release({ restriction, digest }: Held): void {
-    this.#held[restriction.kind].delete(mapKey(restriction.key, restriction.webhook));
-    this.#byDigest.delete(digest);
-    this.#listener.released(restriction);
+  /** Ends what a lift is about, unless it began later. */
+  #drop({ digest, count }: Lift): void {
+    const held = this.#held.withDigest(digest);
+    if (held !== undefined && held.lifts < count) {
+      this.#release(held);
+      for (const lifted of this.#whenLifted) lifted(held.restriction);
+    }
+    const found = this.#adopted.find(digest);
+    if (found !== null && found.adopted.lifts < count) this.#adopted.delete(found.kind, digest);
+  }
+
+  #release(held: HeldRestriction): void {
+    this.#held.delete(held);
+    this.#listener.released(held.restriction);
   }
 
   #nowMs(): number {
     return Math.floor(this.#clock.monotonicMs());
   }
-}
-
-function digestOfWhom(kind: RestrictedKind, key: string, webhook: string): string {
-  return digestOf(`${kind} ${key} ${webhook}`);
-}
-
-function slackOf(forMs: number): number {
-  return Math.min(SLACK_MS, forMs * MAX_SLACK);
-}
-
-function isOver(held: { readonly untilMs: number; readonly slackMs: number }, nowMs: number): boolean {
-  return nowMs >= held.untilMs - held.slackMs;
-}
-
-/** Unambiguous, because no address contains a space. */
-function mapKey(key: string, webhook: string): string {
-  return webhook === '' ? key : `${key} ${webhook}`;
 }

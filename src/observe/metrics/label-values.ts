@@ -132,6 +132,7 @@ const KINDS_OF: Readonly<Record<RestrictionReason, readonly RestrictionEvent['ki
   invalid_requests: ['address'],
   webhook_not_found: ['webhook'],
   ignored_refusals: ['address', 'principal'],
+  operator: ['address', 'principal'],
 };
 
 export const RESTRICTIONS = Object.entries(KINDS_OF).flatMap(([reason, kinds]) =>

@@ -1,6 +1,6 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { type Clock, digestOf } from '../../core/index.ts';
-import type { OffenceRule, OffenceTally, Restricted } from '../../limits/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { digestOfWhom, type OffenceRule, type OffenceTally, type Restricted } from '../../limits/index.ts';
 import { defineScript, RedisError, type RedisScript } from '../connection/index.ts';
 
 /** What the feed needs of a connection. */
@@ -60,12 +60,20 @@ export class OffenceFeed implements OffenceTally {
   }
 
   note(offence: Restricted, rule: OffenceRule): void {
-    const key = `${offence.reason} ${offence.key} ${offence.webhook}`;
+    const key = keyOf(offence);
     const nowMs = this.#dependencies.clock.monotonicMs();
     const pending = this.#pending.get(key);
     if (pending !== undefined && nowMs - pending.sinceMs < rule.quota.periodMs) pending.events++;
     else if (pending === undefined && this.#pending.size >= MAX_PENDING) this.#left++;
     else this.#pending.set(key, { offence, rule, sinceMs: nowMs, events: 1 });
+  }
+
+  forget(offence: Restricted, rule: OffenceRule): void {
+    this.#pending.delete(keyOf(offence));
+    if (!this.#dependencies.health.isShared) return;
+    this.#limiterOf(offence, rule)
+      .delete(digestOfWhom(offence))
+      .catch((error: unknown) => this.#dependencies.health.mention(failureOf(error)));
   }
 
   start(): void {
@@ -105,7 +113,7 @@ export class OffenceFeed implements OffenceTally {
 
   #putBack(pending: Pending): void {
     const { offence } = pending;
-    const key = `${offence.reason} ${offence.key} ${offence.webhook}`;
+    const key = keyOf(offence);
     const newer = this.#pending.get(key);
     this.#pending.set(key, { ...pending, events: pending.events + (newer?.events ?? 0) });
   }
@@ -114,11 +122,11 @@ export class OffenceFeed implements OffenceTally {
     const { offence, rule, events } = pending;
     const { health, exceeded } = this.#dependencies;
     try {
-      const key = digestOf(`${offence.kind} ${offence.key} ${offence.webhook}`);
+      const key = digestOfWhom(offence);
       const { consumedPoints } = await this.#limiterOf(offence, rule).penalty(key, events);
       if (consumedPoints > rule.quota.units) exceeded(offence, rule);
     } catch (error) {
-      const failure = error instanceof RedisError ? error : new RedisError('error', String(error));
+      const failure = failureOf(error);
       health.mention(failure);
       // Not after a timeout, when Redis may have counted it.
       if (failure.failure === 'disconnected') this.#putBack(pending);
@@ -142,8 +150,18 @@ export class OffenceFeed implements OffenceTally {
   }
 }
 
+function keyOf({ reason, key, webhook }: Restricted): string {
+  return `${reason} ${key} ${webhook}`;
+}
+
+function failureOf(error: unknown): RedisError {
+  return error instanceof RedisError ? error : new RedisError('error', String(error));
+}
+
+const DELETE = defineScript("return redis.call('DEL', KEYS[1])");
+
 /**
- * The two functions of ioredis that a limiter needs, on top of our connection, so that its budget, script hashes and errors
+ * The three functions of ioredis that a limiter needs, on top of our connection, so that its budget, script hashes and errors
  * apply to these commands too.
  */
 function clientOf(connection: FeedConnection) {
@@ -155,6 +173,9 @@ function clientOf(connection: FeedConnection) {
     rlflxIncr([key = '', ...args]: readonly string[]): Promise<unknown> {
       if (script === null) throw new Error('the limiter has defined no script');
       return connection.script(script, [key], ...args);
+    },
+    del(key: string): Promise<unknown> {
+      return connection.script(DELETE, [key]);
     },
   };
 }

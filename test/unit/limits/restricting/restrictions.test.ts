@@ -198,6 +198,7 @@ describe('a restriction shared between gateways', () => {
         digest: expect.stringMatching(/^[\w-]{22}$/),
         reason: 'invalid_requests',
         forMs: forTenSeconds,
+        lifts: 0,
       },
     ]);
   });

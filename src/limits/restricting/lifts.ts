@@ -1,0 +1,60 @@
+import type { Lift } from './restriction.ts';
+
+interface Remembered {
+  readonly count: number;
+  readonly untilMs: number;
+}
+
+/** Lifts remembered at once; beyond that the oldest are forgotten. */
+const MAX_LIFTS = 100_000;
+/** Gateways do not agree on the end of a restriction to the millisecond. */
+const LONGER_MS = 60_000;
+
+/**
+ * Remembers which restrictions were lifted for as long as another gateway could still tell of them: one that was away, or a
+ * Redis that is filled anew.
+ */
+export class Lifts {
+  readonly #lifts = new Map<string, Remembered>();
+
+  /** How often a client was lifted. */
+  of(digest: string): number {
+    return this.#lifts.get(digest)?.count ?? 0;
+  }
+
+  /** Lifts a restriction that would last until then. */
+  add(digest: string, untilMs: number, nowMs: number): Lift {
+    const before = this.#lifts.get(digest);
+    const lift = {
+      count: (before?.count ?? 0) + 1,
+      untilMs: Math.max(untilMs, before?.untilMs ?? 0) + LONGER_MS,
+    };
+    this.#remember(digest, lift);
+    return { digest, count: lift.count, forMs: lift.untilMs - nowMs };
+  }
+
+  /** Learns of a lift elsewhere. False: it is known. */
+  learn({ digest, count, forMs }: Lift, nowMs: number): boolean {
+    if (count <= this.of(digest)) return false;
+    this.#remember(digest, { count, untilMs: nowMs + forMs });
+    return true;
+  }
+
+  /** All lifts, as they would be announced now. */
+  *running(nowMs: number): Generator<Lift> {
+    for (const [digest, { count, untilMs }] of this.#lifts)
+      if (untilMs > nowMs) yield { digest, count, forMs: untilMs - nowMs };
+  }
+
+  /** Drops those that no gateway can contradict any more. */
+  sweep(nowMs: number): void {
+    for (const [digest, { untilMs }] of this.#lifts) if (untilMs <= nowMs) this.#lifts.delete(digest);
+  }
+
+  #remember(digest: string, lift: Remembered): void {
+    this.#lifts.delete(digest);
+    const [oldest] = this.#lifts.keys();
+    if (oldest !== undefined && this.#lifts.size >= MAX_LIFTS) this.#lifts.delete(oldest);
+    this.#lifts.set(digest, lift);
+  }
+}

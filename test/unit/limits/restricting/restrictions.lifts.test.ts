@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  type AnonymousRestriction,
+  InvalidRequests,
+  type Lift,
+  type Restriction,
+  Restrictions,
+} from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+const ADDRESS = '192.0.2.1';
+const TEN_SECONDS = 10_000;
+
+let clock: FrozenClock;
+/** What a board would carry, in the order in which it was posted. */
+let posted: { readonly restriction?: AnonymousRestriction; readonly lift?: Lift }[];
+
+beforeEach(() => {
+  clock = new FrozenClock();
+  posted = [];
+});
+
+class Gateway extends Restrictions {
+  readonly released: Restriction[];
+
+  constructor() {
+    const released: Restriction[] = [];
+    super({
+      clock,
+      listener: { restricted: () => {}, released: each => released.push(each), noRoom: () => {} },
+      announce: restriction => posted.push({ restriction }),
+      announceLift: lift => posted.push({ lift }),
+    });
+    this.released = released;
+  }
+
+  hear(facts: typeof posted): void {
+    for (const { restriction, lift } of facts) {
+      if (restriction !== undefined) this.adopt(restriction);
+      if (lift !== undefined) this.adoptLift(lift);
+    }
+  }
+
+  /** What it would tell a Redis that has lost everything. */
+  knows(): typeof posted {
+    return [
+      ...[...this.running()].map(restriction => ({ restriction })),
+      ...[...this.lifted()].map(lift => ({ lift })),
+    ];
+  }
+}
+
+function restrict(gateway: Gateway, forMs = TEN_SECONDS): void {
+  gateway.restrict({ kind: 'address', key: ADDRESS, webhook: '', reason: 'invalid_requests' }, forMs);
+}
+
+function digestIn(gateway: Gateway): string {
+  return [...gateway.list()][0]?.digest ?? '';
+}
+
+describe('a restriction that is lifted', () => {
+  test('is over at once, and its listener hears', () => {
+    const gateway = new Gateway();
+    restrict(gateway);
+    expect(gateway.lift(digestIn(gateway))).toBe(true);
+    expect([gateway.addressWaitMs(ADDRESS), gateway.size]).toEqual([0, 0]);
+    expect(gateway.released).toEqual([expect.objectContaining({ key: ADDRESS })]);
+    expect(gateway.lift('unknown')).toBe(false);
+  });
+
+  test('is over at all gateways, whether they have seen its client or not', () => {
+    const [first, met, unmet] = [new Gateway(), new Gateway(), new Gateway()];
+    restrict(first);
+    met.hear(posted);
+    unmet.hear(posted);
+    expect(met.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    // One that knows the restriction by its digest alone lifts it as well.
+    expect([...unmet.list()]).toEqual([
+      expect.objectContaining({
+        key: null,
+        digest: digestIn(first),
+        untilEpochMs: Math.floor(clock.epochMs()) + TEN_SECONDS,
+      }),
+    ]);
+    unmet.lift(digestIn(unmet));
+    for (const gateway of [first, met]) gateway.hear(posted);
+    expect([first, met, unmet].map(each => [each.addressWaitMs(ADDRESS), each.size])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
+  test('is not told again by a gateway that was away, in whatever order the facts arrive', () => {
+    const [first, away] = [new Gateway(), new Gateway()];
+    restrict(first);
+    away.hear(posted);
+    const old = away.knows();
+    first.lift(digestIn(first));
+    first.hear(old);
+    expect(first.addressWaitMs(ADDRESS)).toBe(0);
+    away.hear(first.knows());
+    expect(away.addressWaitMs(ADDRESS)).toBe(0);
+    const started = new Gateway();
+    started.hear([...posted, ...old].reverse());
+    expect(started.addressWaitMs(ADDRESS)).toBe(0);
+  });
+
+  test('may begin again: what begins after the lift holds everywhere, also if it is shorter', () => {
+    const [first, second] = [new Gateway(), new Gateway()];
+    restrict(first);
+    first.lift(digestIn(first));
+    restrict(first, 5_000);
+    const [before, lifted, after] = posted;
+    for (const order of [
+      [before, lifted, after],
+      [after, before, lifted],
+      [lifted, after, before],
+    ]) {
+      const gateway = new Gateway();
+      gateway.hear(order.filter(fact => fact !== undefined));
+      expect(gateway.addressWaitMs(ADDRESS)).toBe(5_000);
+    }
+    second.hear(posted);
+    second.lift(digestIn(second));
+    first.hear(posted);
+    expect(first.addressWaitMs(ADDRESS)).toBe(0);
+  });
+
+  test('is remembered until no gateway can hold it any more, and no longer', () => {
+    const gateway = new Gateway();
+    restrict(gateway);
+    gateway.lift(digestIn(gateway));
+    clock.advance(TEN_SECONDS);
+    expect([...gateway.lifted()]).toHaveLength(1);
+    clock.advance(60_000);
+    gateway.sweep();
+    expect([...gateway.lifted()]).toEqual([]);
+  });
+
+  test('leaves its client with a clean record: the next offence is its first', () => {
+    const gateway = new Gateway();
+    const forgotten: string[] = [];
+    const tally = { note: () => {}, forget: ({ key }: { readonly key: string }) => void forgotten.push(key) };
+    const invalid = new InvalidRequests(gateway, { clock, tally });
+    invalid.use({ quota: { units: 2, periodMs: 60_000 }, restrictForMs: TEN_SECONDS });
+    for (let i = 0; i < 3; i++) invalid.note(ADDRESS);
+    expect(gateway.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    gateway.lift(digestIn(gateway));
+    invalid.note(ADDRESS);
+    invalid.note(ADDRESS);
+    expect([gateway.addressWaitMs(ADDRESS), forgotten]).toEqual([0, [ADDRESS]]);
+    invalid.note(ADDRESS);
+    expect(gateway.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+  });
+});
