@@ -6,6 +6,7 @@ import type { AdminListenerModel, HostPort } from '../config/index.ts';
 import { randomKey } from '../core/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
+import { AdminApi, type ApiSources } from './api/index.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import { PAGE_POLICY, statusAsPage } from './page/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
@@ -18,6 +19,8 @@ export interface AdminView {
   notReady(): string | null;
   /** What runs, what waits, what is refused and what failed. */
   status(showCallers: boolean): GatewayStatus;
+  /** What the API shows and changes. */
+  readonly api: ApiSources;
 }
 
 /**
@@ -28,11 +31,13 @@ export interface AdminView {
  * - `GET /metrics`: the Prometheus text format
  * - `GET /status`: a page, or JSON if `Accept` asks for it
  * - `GET /status.json`: JSON
+ * - `/api/...`: the API that `GET /openapi.json` describes
  */
 export class AdminListener {
   readonly #server: Server;
   readonly #view: AdminView;
   readonly #access: AdminAccess;
+  readonly #api: AdminApi;
   /** Serves HTTP on a socket. */
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
@@ -44,6 +49,7 @@ export class AdminListener {
   constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminAccessDependencies) {
     this.#view = view;
     this.#access = new AdminAccess(dependencies);
+    this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
@@ -104,6 +110,7 @@ export class AdminListener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (await this.#api.answer(request, response)) return;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
       return;

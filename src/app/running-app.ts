@@ -229,6 +229,11 @@ class RunningApp implements App {
       metrics: () => this.#observation.scrape(),
       notReady,
       status: (showCallers: boolean) => gatherStatus(sources, showCallers),
+      api: {
+        restrictions: this.#limiting.restrictions,
+        identity: () => this.#generations.current.snapshot.identity,
+        pseudonymOf: (key: string) => this.#observation.pseudonymOf(key),
+      },
     };
     const dependencies = { clock: this.#clock, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>

@@ -24,6 +24,7 @@ export { forgetListeners } from './forget-listeners.ts';
 export { holdSession } from './hold-session.ts';
 export type {
   AdminApiListener,
+  AdminChange,
   AdminRefusal,
   AppliedEvent,
   AuthListener,

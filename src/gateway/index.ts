@@ -9,6 +9,7 @@ export {
   notGrpc,
   overloaded,
   type RenderedResponse,
+  renderError,
   versionNotSupported,
 } from './responses/index.ts';
 export { UnlistedProxies } from './unlisted-proxies.ts';

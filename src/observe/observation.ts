@@ -186,7 +186,7 @@ const LIMITS: Methods<LimitListener> = {
 
 const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
 
-const ADMIN: Methods<AdminApiListener> = { refused: true };
+const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true };
 
 const OVERLOAD: Methods<OverloadListener> = { began: true, ended: true };
 

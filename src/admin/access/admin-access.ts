@@ -88,7 +88,7 @@ export class AdminAccess {
 }
 
 /** The address of the other side; '' once the connection is gone. */
-function peerOf({ socket }: AdminRequest): string {
+export function peerOf({ socket }: AdminRequest): string {
   return normalizeAddress(socket.remoteAddress ?? '') ?? '';
 }
 

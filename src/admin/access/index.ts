@@ -1,2 +1,2 @@
-export { type Access, AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
+export { type Access, AdminAccess, type AdminAccessDependencies, peerOf } from './admin-access.ts';
 export type { AdminRequest } from './foreign-page.ts';

@@ -9,8 +9,18 @@ export type AdminRefusal =
   /** A page of another origin sent it, or a name led it here that is not of this machine. */
   | 'foreign_origin';
 
+/** Something that an operator changed by the admin API. */
+export interface AdminChange {
+  readonly what: 'restriction_added' | 'restriction_lifted' | 'counters_reset';
+  /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here. */
+  readonly client: string | null;
+  /** Where the change came from: the address of the peer. */
+  readonly by: string;
+}
+
 /** Hears what the admin API refuses and changes. Must be quick and must not throw. */
 export interface AdminApiListener {
   /** `address`: of the peer. */
   refused(refusal: AdminRefusal, address: string): void;
+  changed(change: AdminChange): void;
 }

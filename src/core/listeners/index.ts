@@ -1,4 +1,4 @@
-export type { AdminApiListener, AdminRefusal } from './admin-api-listener.ts';
+export type { AdminApiListener, AdminChange, AdminRefusal } from './admin-api-listener.ts';
 export type { AuthListener, FlawedKey, InvalidReason, SignatureAlgorithm } from './auth-listener.ts';
 export type {
   ConnectionListener,

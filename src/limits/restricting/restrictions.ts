@@ -146,10 +146,22 @@ export class Restrictions {
 
   /** All restrictions in force, for operators. */
   *list(): Generator<ListedRestriction> {
-    for (const { restriction, digest } of this.#held.all()) yield { ...restriction, digest };
-    const nowEpochMs = Math.floor(this.#clock.epochMs());
-    for (const { kind, digest, reason, forMs } of this.#adopted.running(this.#nowMs()))
+    const [nowMs, nowEpochMs] = [this.#nowMs(), Math.floor(this.#clock.epochMs())];
+    for (const held of this.#held.all())
+      if (!isOver(held, nowMs)) yield { ...held.restriction, digest: held.digest };
+    for (const { kind, digest, reason, forMs } of this.#adopted.running(nowMs))
       yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
+  }
+
+  /** One of them, or null. */
+  withDigest(digest: string): ListedRestriction | null {
+    const held = this.#held.withDigest(digest);
+    if (held !== undefined) return { ...held.restriction, digest };
+    const found = this.#adopted.find(digest);
+    if (found === null) return null;
+    const { reason, untilMs } = found.adopted;
+    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
+    return { kind: found.kind, digest, reason, untilEpochMs, key: null };
   }
 
   isRestricted({ kind, key, webhook }: Restricted): boolean {

@@ -1,4 +1,4 @@
-import type { AdminApiListener, AdminRefusal, Clock } from '../../core/index.ts';
+import type { AdminApiListener, AdminChange, AdminRefusal, Clock } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
 /** Anyone who reaches the port can cause these lines: each reason is logged once per interval, with the number of requests. */
@@ -10,6 +10,12 @@ const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
   foreign_origin: 'the admin API was used by a page of another origin',
 };
 
+const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
+  restriction_added: 'an operator restricted a client by the admin API',
+  restriction_lifted: 'an operator lifted a restriction by the admin API',
+  counters_reset: 'an operator reset the counters of a client by the admin API',
+};
+
 /** Requests refused for one reason. */
 interface Series {
   /** Last logged, by the monotonic clock. */
@@ -18,7 +24,7 @@ interface Series {
   requests: number;
 }
 
-/** Logs who was refused by the admin API. */
+/** Logs who changed something by the admin API, and who was refused. */
 export class AdminLog implements AdminApiListener {
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -27,6 +33,10 @@ export class AdminLog implements AdminApiListener {
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
     this.#clock = clock;
+  }
+
+  changed({ what, client, by }: AdminChange): void {
+    this.#log.warn({ type: 'admin', change: what, client, address: by }, CHANGES[what]);
   }
 
   refused(refusal: AdminRefusal, address: string): void {

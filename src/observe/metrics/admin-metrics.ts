@@ -1,10 +1,11 @@
 import { Counter, type Registry } from 'prom-client';
-import type { AdminApiListener, AdminRefusal } from '../../core/index.ts';
-import { ADMIN_REFUSALS } from './label-values.ts';
+import type { AdminApiListener, AdminChange, AdminRefusal } from '../../core/index.ts';
+import { ADMIN_CHANGES, ADMIN_REFUSALS } from './label-values.ts';
 
-/** Counts what the admin API refuses. */
+/** Counts what the admin API refuses and changes. */
 export class AdminMetrics implements AdminApiListener {
   readonly #refused: Counter<'reason'>;
+  readonly #changes: Counter<'change'>;
 
   constructor(registry: Registry) {
     this.#refused = new Counter({
@@ -13,7 +14,18 @@ export class AdminMetrics implements AdminApiListener {
       labelNames: ['reason'],
       registers: [registry],
     });
+    this.#changes = new Counter({
+      name: 'weir_admin_changes_total',
+      help: 'Changes by the admin API: restriction_added, restriction_lifted or counters_reset.',
+      labelNames: ['change'],
+      registers: [registry],
+    });
+    for (const change of ADMIN_CHANGES) this.#changes.inc({ change }, 0);
     for (const reason of ADMIN_REFUSALS) this.#refused.inc({ reason }, 0);
+  }
+
+  changed({ what }: AdminChange): void {
+    this.#changes.inc({ change: what });
   }
 
   refused(reason: AdminRefusal): void {

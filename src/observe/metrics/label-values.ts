@@ -1,4 +1,5 @@
 import type {
+  AdminChange,
   AdminRefusal,
   Cap,
   DecidedBy,
@@ -138,6 +139,12 @@ const KINDS_OF: Readonly<Record<RestrictionReason, readonly RestrictionEvent['ki
 export const RESTRICTIONS = Object.entries(KINDS_OF).flatMap(([reason, kinds]) =>
   kinds.map(kind => ({ kind, reason })),
 );
+
+export const ADMIN_CHANGES = every<AdminChange['what']>({
+  restriction_added: true,
+  restriction_lifted: true,
+  counters_reset: true,
+});
 
 export const ADMIN_REFUSALS = every<AdminRefusal>({
   wrong_token: true,

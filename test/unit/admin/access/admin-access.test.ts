@@ -10,7 +10,10 @@ const WRONG = { authorization: `Bearer ${'w'.repeat(32)}` };
 function newAccess({ bound = '0.0.0.0', token = TOKEN as string | null } = {}) {
   const clock = { nowMs: 0, epochMs: () => 0, monotonicMs: () => clock.nowMs };
   const refusals: string[] = [];
-  const listener = { refused: (why: string, address: string) => void refusals.push(`${why} ${address}`) };
+  const listener = {
+    refused: (why: string, address: string) => void refusals.push(`${why} ${address}`),
+    changed: () => {},
+  };
   const access = new AdminAccess({ clock, listener });
   access.use(token === null ? null : createHash('sha256').update(token).digest());
   access.bound(bound);

@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AdminApiListener, GatewayError } from '../../core/index.ts';
+import { renderError } from '../../gateway/index.ts';
+import { type AdminAccess, peerOf } from '../access/index.ts';
+import { notFound, wrongMethod } from './api-errors.ts';
+import { openApiDocument } from './openapi.ts';
+import type { Operation, Reply } from './operation.ts';
+import { readBody } from './read-body.ts';
+import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
+
+/** What the API shows and changes. */
+export type ApiSources = RestrictionSources;
+
+/** A path, of which the last segment may be a parameter, and its operations. */
+interface Resource {
+  readonly path: RegExp;
+  readonly operations: readonly Operation[];
+}
+
+const OPEN_API = '/openapi.json';
+
+/** Serves `/api/...` and its description. */
+export class AdminApi {
+  readonly #access: AdminAccess;
+  readonly #listener: AdminApiListener;
+  readonly #resources: readonly Resource[];
+
+  constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
+    this.#access = access;
+    this.#listener = listener;
+    this.#resources = resourcesOf(sources);
+  }
+
+  /** False: the path is not one of the API. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '') ?? [];
+    if (path !== OPEN_API && path !== '/api' && !path.startsWith('/api/')) return false;
+    const reply = await this.#replyTo(request, path, query);
+    if (reply instanceof GatewayError) sendError(response, reply);
+    else sendReply(response, reply);
+    return true;
+  }
+
+  async #replyTo(request: IncomingMessage, path: string, query: string): Promise<Reply | GatewayError> {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (path === OPEN_API)
+      return method === 'GET' ? { status: 200, body: openApiDocument(), change: null } : wrongMethod(['GET']);
+    const { resource, id } = this.#find(path);
+    const operation = resource?.operations.find(each => each.method === method);
+    // Without the right to it, nobody learns what there is.
+    const access =
+      operation?.changes === true ? this.#access.toChange(request) : this.#access.toRead(request);
+    if (access.kind === 'refused') return access.error;
+    if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
+    if (operation === undefined) return wrongMethod(resource.operations.map(each => each.method));
+    const body = method === 'POST' ? await readBody(request) : { ok: true as const, value: undefined };
+    if (!body.ok) return body.error;
+    const reply = await operation.run({ id, query: new URLSearchParams(query), body: body.value });
+    if (!(reply instanceof GatewayError) && reply.change !== null)
+      this.#listener.changed({ ...reply.change, by: peerOf(request) });
+    return reply;
+  }
+
+  #find(path: string): { readonly resource: Resource | undefined; readonly id: string } {
+    for (const resource of this.#resources) {
+      const match = resource.path.exec(path);
+      if (match !== null) return { resource, id: match[1] ?? '' };
+    }
+    return { resource: undefined, id: '' };
+  }
+}
+
+function resourcesOf(sources: ApiSources): readonly Resource[] {
+  const restrictions = new RestrictionsApi(sources);
+  return [
+    {
+      path: /^\/api\/restrictions$/,
+      operations: [
+        { method: 'GET', changes: false, run: call => restrictions.list(call) },
+        { method: 'POST', changes: true, run: call => restrictions.add(call) },
+      ],
+    },
+    {
+      path: /^\/api\/restrictions\/([\w-]{1,64})$/,
+      operations: [{ method: 'DELETE', changes: true, run: call => restrictions.lift(call) }],
+    },
+  ];
+}
+
+function sendReply(response: ServerResponse, { status, body }: Reply): void {
+  const text = status === 204 ? '' : `${JSON.stringify(body, null, 2)}\n`;
+  response.writeHead(status, {
+    ...PRIVATE,
+    ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+  });
+  response.end(text);
+}
+
+function sendError(response: ServerResponse, error: GatewayError): void {
+  const { status, fields, body, close } = renderError(error);
+  for (const [name, value] of Object.entries(PRIVATE)) response.setHeader(name, value);
+  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
+  if (close) response.setHeader('Connection', 'close');
+  response.writeHead(status);
+  response.end(body);
+}
+
+/** Nothing is stored, guessed to be a page, or loaded by a page of another origin. */
+const PRIVATE = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;

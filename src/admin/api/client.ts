@@ -1,0 +1,49 @@
+import { isIP } from 'node:net';
+import { principalOf } from '../../auth/index.ts';
+import type { IdentityModel } from '../../config/index.ts';
+import type { GatewayError } from '../../core/index.ts';
+import { addressKey, normalizeAddress } from '../../http/index.ts';
+import { badRequest } from './api-errors.ts';
+import type { Who } from './shapes.ts';
+
+/** A client of the gateway, by the key that it is counted under. */
+export interface Client {
+  readonly kind: 'address' | 'user' | 'bot';
+  readonly key: string;
+}
+
+/** Finds the one client that a request is about. */
+export function clientOf(
+  { address, client, subject, claims, as }: Who,
+  identity: IdentityModel | null,
+): Client | GatewayError {
+  const given = new Map(Object.entries(claims ?? {}));
+  if (client !== undefined) given.set('azp', client);
+  if (subject !== undefined) given.set('sub', subject);
+  if (address !== undefined)
+    return given.size === 0 && as === undefined
+      ? clientAt(address)
+      : badRequest('Give an address or the claims of a caller, not both.');
+  if (identity === null)
+    return badRequest('There is no identity_provider, so every client is an address: give address.');
+  return callerWith(given, as ?? 'user', identity);
+}
+
+function clientAt(text: string): Client | GatewayError {
+  const address = isIP(text) === 0 ? null : normalizeAddress(text);
+  if (address === null) return badRequest('address is not an IP address.');
+  return { kind: 'address', key: addressKey(address) };
+}
+
+function callerWith(
+  given: ReadonlyMap<string, string>,
+  kind: 'user' | 'bot',
+  { accessTokens }: IdentityModel,
+): Client | GatewayError {
+  const names = kind === 'user' ? accessTokens.principal : accessTokens.bots?.principal;
+  if (names === undefined) return badRequest('access_tokens has no rule for bots: a bot counts as a user.');
+  if (given.size !== names.length || !names.every(name => given.has(name)))
+    return badRequest(`Give an address, or exactly these claims of a ${kind}: ${names.join(', ')}.`);
+  const parts = names.map(name => given.get(name) ?? '');
+  return { kind, key: principalOf(kind, parts) };
+}

@@ -1,0 +1,1 @@
+export { AdminApi, type ApiSources } from './admin-api.ts';

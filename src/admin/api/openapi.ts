@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { readVersion } from '../../core/index.ts';
+import { ANONYMOUS_PATHS } from './openapi-anonymous.ts';
+import { errors, json, type PathItems } from './openapi-parts.ts';
+import {
+  errorSchema,
+  listSchema,
+  newRestrictionSchema,
+  restrictionSchema,
+  restrictionsSchema,
+} from './shapes.ts';
+
+/** Makes the description of the API, in the form of OpenAPI 3.1. */
+export function openApiDocument(): object {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Weir',
+      version: readVersion(),
+      description: 'The admin API of the gateway, and its two anonymous endpoints. See docs/admin-api.md.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The admin listener, listen.admin.' }],
+    security: [{ token: [] }],
+    paths: { ...ADMIN_PATHS, ...ANONYMOUS_PATHS },
+    components: {
+      schemas: schemas(),
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token of listen.admin.token_file. Reading on loopback needs none.',
+        },
+      },
+    },
+  };
+}
+
+const ADMIN_PATHS: PathItems = {
+  '/api/restrictions': {
+    get: {
+      operationId: 'listRestrictions',
+      summary: 'Lists the restrictions in force, all or those of one client.',
+      parameters: parametersOf(listSchema),
+      responses: { 200: json('The restrictions.', 'Restrictions'), ...errors(400, 401, 403, 429) },
+    },
+    post: {
+      operationId: 'addRestriction',
+      summary: 'Refuses everything from a client for a while, at all gateways. One that lasts longer stays.',
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/NewRestriction' } } },
+      },
+      responses: {
+        201: json('The restriction now in force.', 'Restriction'),
+        ...errors(400, 401, 403, 409, 413, 415, 429),
+      },
+    },
+  },
+  '/api/restrictions/{id}': {
+    delete: {
+      operationId: 'liftRestriction',
+      summary: 'Lifts a restriction, at all gateways. The client begins with a clean record.',
+      parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+      responses: { 204: { description: 'It is lifted.' }, ...errors(401, 403, 404, 429) },
+    },
+  },
+};
+
+/** A parameter in the query for each key of a schema. */
+function parametersOf(schema: z.ZodType): object[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
+  return Object.entries(properties).map(([name, part]) => {
+    const { description, ...rest } = typeof part === 'object' ? part : {};
+    const isMap = rest.type === 'object';
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description !== undefined && { description }),
+      ...(isMap && { style: 'deepObject', explode: true }),
+      schema: rest,
+    };
+  });
+}
+
+function schemas(): object {
+  const registry = z.registry<{ id: string }>();
+  registry.add(errorSchema, { id: 'Error' });
+  registry.add(restrictionSchema, { id: 'Restriction' });
+  registry.add(restrictionsSchema, { id: 'Restrictions' });
+  registry.add(newRestrictionSchema, { id: 'NewRestriction' });
+  const made = z.toJSONSchema(registry, { uri: id => `#/components/schemas/${id}`, io: 'input' });
+  return Object.fromEntries(
+    Object.entries(made.schemas).map(([id, { $id, $schema, ...schema }]) => [id, schema]),
+  );
+}

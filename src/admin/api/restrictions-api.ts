@@ -1,0 +1,91 @@
+import type { IdentityModel } from '../../config/index.ts';
+import { GatewayError, parseDurationMs } from '../../core/index.ts';
+import { digestOfWhom, type ListedRestriction, type Restrictions } from '../../limits/index.ts';
+import { badRequest, conflict, notFound } from './api-errors.ts';
+import { type Client, clientOf } from './client.ts';
+import { type Call, queryObject, type Reply, readBy } from './operation.ts';
+import { listSchema, newRestrictionSchema, type RestrictionShape } from './shapes.ts';
+
+export interface RestrictionSources {
+  readonly restrictions: Restrictions;
+  identity(): IdentityModel | null;
+  /** The name of a caller in the log. */
+  pseudonymOf(key: string): string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Lists, adds and lifts restrictions. */
+export class RestrictionsApi {
+  readonly #sources: RestrictionSources;
+
+  constructor(sources: RestrictionSources) {
+    this.#sources = sources;
+  }
+
+  list({ query }: Call): Reply | GatewayError {
+    const read = readBy(listSchema, queryObject(query));
+    if (!read.ok) return read.error;
+    const { limit, ...who } = read.value;
+    const client = Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
+    if (client instanceof GatewayError) return client;
+    const digest = client === null ? null : digestOfClient(client);
+    const found: RestrictionShape[] = [];
+    let total = 0;
+    for (const each of this.#sources.restrictions.list()) {
+      // An address on a webhook is found by its address as well.
+      if (client !== null && each.digest !== digest && each.key !== client.key) continue;
+      if (total++ < limit) found.push(this.#shapeOf(each));
+    }
+    return { status: 200, body: { total, restrictions: found }, change: null };
+  }
+
+  add({ body }: Call): Reply | GatewayError {
+    const read = readBy(newRestrictionSchema, body);
+    if (!read.ok) return read.error;
+    const { for: duration, ...who } = read.value;
+    const forMs = parseDurationMs(duration);
+    if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
+      return badRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
+    const client = clientOf(who, this.#sources.identity());
+    if (client instanceof GatewayError) return client;
+    const { restrictions } = this.#sources;
+    const kind = client.kind === 'address' ? 'address' : 'principal';
+    restrictions.restrict({ kind, key: client.key, webhook: '', reason: 'operator' }, forMs);
+    const added = restrictions.withDigest(digestOfClient(client));
+    if (added === null)
+      return conflict(
+        'It was not restricted: never_restrict lists it, or the table of restrictions is full.',
+      );
+    const shape = this.#shapeOf(added);
+    return { status: 201, body: shape, change: { what: 'restriction_added', client: nameIn(shape) } };
+  }
+
+  lift({ id }: Call): Reply | GatewayError {
+    const { restrictions } = this.#sources;
+    const listed = restrictions.withDigest(id);
+    if (listed === null || !restrictions.lift(id)) return notFound('There is no restriction with this id.');
+    const client = nameIn(this.#shapeOf(listed));
+    return { status: 204, body: null, change: { what: 'restriction_lifted', client } };
+  }
+
+  #shapeOf({ kind, digest, reason, untilEpochMs, key }: ListedRestriction): RestrictionShape {
+    const isCaller = kind === 'principal';
+    return {
+      id: digest,
+      kind,
+      reason,
+      until: new Date(untilEpochMs).toISOString(),
+      address: isCaller ? null : key,
+      caller: key !== null && isCaller ? this.#sources.pseudonymOf(key) : null,
+    };
+  }
+}
+
+function digestOfClient({ kind, key }: Client): string {
+  return digestOfWhom({ kind: kind === 'address' ? 'address' : 'principal', key, webhook: '' });
+}
+
+function nameIn({ address, caller }: RestrictionShape): string | null {
+  return address ?? caller;
+}
