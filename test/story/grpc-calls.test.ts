@@ -373,7 +373,9 @@ describe('a gRPC call that is given up', () => {
       ]);
     }
     // None of them is the caller's fault, whatever its name.
-    expect(accessLines(gateway).map(({ status }) => status)).toEqual(RESETS.flatMap(() => [502, 200]));
+    await expect
+      .poll(() => accessLines(gateway).map(({ status }) => status))
+      .toEqual(RESETS.flatMap(() => [502, 200]));
     expect(await gateway.counted('weir_invalid_requests_total')).toEqual(new Map());
   });
 

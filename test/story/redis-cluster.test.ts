@@ -74,7 +74,7 @@ test('a cluster that loses two nodes makes no request fail, and is used again wh
   await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
   for (const server of cluster.servers) server.thaw();
   // The nodes themselves take a while until they agree that all are there.
-  await redisDecides(gateway, 10_000);
+  await redisDecides(gateway);
   await load.stop();
   expect(load.statuses).toEqual([200]);
 });

@@ -19,7 +19,8 @@ export class Curl {
   /** Starts it with these arguments; it writes what it gets at once. The end of the running test ends it. */
   constructor(...parameters: string[]) {
     this.#process = spawn('curl', ['-sS', '-N', ...parameters], { stdio: ['pipe', 'pipe', 'pipe'] });
-    this.#gone = once(this.#process, 'exit');
+    // By then all its output is here, unlike at `exit`.
+    this.#gone = once(this.#process, 'close');
     // It may end before it has read its input.
     this.#process.stdin.on('error', () => {});
     for (const from of [this.#process.stdout, this.#process.stderr])

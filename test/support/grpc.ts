@@ -103,7 +103,10 @@ export async function ended(call: ClientDuplexStream<Buffer, Buffer>): Promise<C
   call.on('data', bytes => messages.push(bytes));
   // The status says the same.
   call.on('error', () => {});
+  const end = new Promise(resolve => call.on('end', resolve));
   const status = await new Promise<StatusObject>(resolve => call.on('status', resolve));
+  // The last messages may still be in the stream.
+  await end;
   return { messages, head, status };
 }
 

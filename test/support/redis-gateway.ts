@@ -52,8 +52,8 @@ export async function startRedisGatewayProcess(settings: RedisGatewaySettings): 
   return gateway;
 }
 
-export function redisDecides(gateway: TestGateway, withinMs = 5_000): Promise<void> {
-  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1, withinMs);
+export function redisDecides(gateway: TestGateway): Promise<void> {
+  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1, 30_000);
 }
 
 export async function storeIsUp(gateway: TestGateway): Promise<number> {
