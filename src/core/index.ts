@@ -39,6 +39,7 @@ export type {
   ExchangeRecord,
   FlawedKey,
   HandshakeOutcome,
+  HeldOutcome,
   Http2Fault,
   InvalidReason,
   LimitListener,

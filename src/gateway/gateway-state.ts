@@ -1,5 +1,6 @@
 import { type Clock, type ExchangeListener, hexSource } from '../core/index.ts';
 import type { Generation, Limiting, Overload } from '../runtime/index.ts';
+import { HeldRequests } from './held-requests.ts';
 import { Permits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
@@ -26,6 +27,7 @@ export class GatewayState {
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
   readonly restrictionResponses = new RestrictionResponses();
+  readonly held: HeldRequests;
   readonly drawHex = hexSource();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new UpstreamPermits();
@@ -39,6 +41,7 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
+    this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome));
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
   }

@@ -88,6 +88,7 @@ export class Gateway {
     const { response } = exchange;
     response.isOver = true;
     if (exchange.deadline !== null) clearTimeout(exchange.deadline);
+    exchange.leaveLine?.();
     if (!delivered) {
       if (response.outcome !== 'truncated') response.outcome = 'abandoned';
       exchange.upstreamLeg?.abandoned();

@@ -178,6 +178,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
 const LIMITS: Methods<LimitListener> = {
   decided: true,
   shadowRefused: true,
+  held: true,
   invalid: true,
   restricted: true,
   released: true,

@@ -6,7 +6,7 @@ import { type LimitedGateway, startLimited } from '../support/limits.ts';
  * A client library of this header family, unmodified: it queues by bucket, paces itself by Remaining and Reset-After, keeps
  * to a number of requests a second in all, and waits as a 429 says.
  */
-function clientOf({ gateway }: LimitedGateway, token: string): REST {
+function clientOf({ gateway }: LimitedGateway, token: string, globalRequestsPerSecond = 25): REST {
   const rest = new REST({
     api: `http://127.0.0.1:${gateway.port}`,
     version: '1',
@@ -15,7 +15,7 @@ function clientOf({ gateway }: LimitedGateway, token: string): REST {
     offset: 0,
     // The library's seconds begin when it sends, the gateway's when a request arrives. Where a busy machine holds requests
     // up for longer than the slack, two of the library's seconds meet in one of the gateway's.
-    globalRequestsPerSecond: 25,
+    globalRequestsPerSecond,
   }).setToken(token);
   onTestFinished(() => {
     rest.clearHashSweeper();
@@ -103,4 +103,21 @@ describe('@discordjs/rest', () => {
     expect(performance.now() - begun).toBeGreaterThan(1_900);
     expect((await responsesOf(front)).refused).toBe(1);
   });
+
+  // It counts more a second than the gateway admits, as it does for a moment where its second and the gateway's do not meet.
+  test('floods the global limit, and with patience meets none of the 429s that it meets without', async () => {
+    expect(await floodedWith({})).toBeGreaterThan(0);
+    expect(await floodedWith({ patience: '1s' })).toBe(0);
+  });
 });
+
+/** How many 429s the library meets when it sends the requests of two seconds at once. */
+async function floodedWith(more: { readonly patience?: string }): Promise<number> {
+  const front = await startLimited({ global: { user: '50/1s' }, ...more }, json);
+  const rest = clientOf(front, front.issuer.token(), 100);
+  await Promise.all(
+    Array.from({ length: 100 }, (_, i) => rest.get(`/channels/${10n ** 17n + BigInt(i)}/messages`)),
+  );
+  expect(front.upstream.requests).toHaveLength(100);
+  return (await responsesOf(front)).refused;
+}

@@ -55,7 +55,7 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
     return `${label}: ${text}`;
   });
   return named.filter(fact =>
-    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|upstream 4)/.test(fact),
+    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|patience|upstream 4)/.test(fact),
   );
 }
 
@@ -80,6 +80,15 @@ describe('weir explain, of limits', () => {
       'failed tokens: 1000 in 1m per address; then 429 for most of its unknown tokens until the period is over (the default)',
       'CORS: the gateway answers preflights; allowed origins: https://app.example.com, https://other.example.com',
     ]);
+  });
+
+  it('says that requests are held where there is patience, and nothing where there is none', async () => {
+    const of = async (limits: string) =>
+      (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.startsWith('patience'));
+    expect(await of('global: off\npatience: 50ms\n')).toEqual([
+      'patience: held instead of refused where the wait is at most 50ms (limits.yaml:2)',
+    ]);
+    expect(await of('global: off\n')).toEqual([]);
   });
 
   it('shows where the global limit of each class is written', async () => {

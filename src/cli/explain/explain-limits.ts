@@ -43,7 +43,14 @@ export function describeLimits(request: LimitedRequest, { snapshot, limits }: Lo
     ...callers.flatMap(callerClass => describeClass(callerClass, context)),
     ...withoutToken(route, as, context),
     ...(line === undefined ? [] : describeResource(line, main?.value ?? '', limits)),
+    ...describePatience(model, limits),
   ];
+}
+
+function describePatience({ patienceMs }: LimitsModel, limits: LoadedLimits): Row[] {
+  if (patienceMs === null) return [];
+  const how = `held instead of refused where the wait is at most ${formatDuration(patienceMs)}`;
+  return [['patience', `${how} (${formatPlace(limits.placeOf(['patience']))})`]];
 }
 
 /** Says why the request is refused for every caller, because its bucket cannot be determined; null: it can be. */

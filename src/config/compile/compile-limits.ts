@@ -45,6 +45,7 @@ export function compileLimits(
       ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
       neverRestrict: listedIn(config.never_restrict, classes),
       blocked: blockedIn(config.blocked, classes),
+      patienceMs: config.patience,
       keysPerCaller: config.keys_per_caller,
     },
   };

@@ -27,6 +27,8 @@ export interface LimitsModel {
   readonly neverRestrict: Listed;
   /** Who is refused for as long as this configuration serves; null: nobody. */
   readonly blocked: Listed | null;
+  /** Requests whose wait is not longer are held until it is over; null: off. */
+  readonly patienceMs: number | null;
   /** Bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
 }

@@ -6,6 +6,7 @@ import {
   blockableNetwork,
   callerEntry,
   duration,
+  durationOrOff,
   limitRoute,
   networkOrCaller,
   percentage,
@@ -170,6 +171,11 @@ export const limitsSchema = z.strictObject({
     .prefault('20ms')
     .describe(
       'How long before its reset an exhausted window lets requests draw on the next one, for clients whose clock is slightly ahead; at most 2% of its period.',
+    ),
+  patience: durationOrOff({ max: '1s' })
+    .prefault('off')
+    .describe(
+      'A request that would be refused with a wait of at most this is held and then decided anew, for clients that pace themselves within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
     ),
   bucket_hash: choice(['value', 'route'])
     .prefault('value')

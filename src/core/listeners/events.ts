@@ -88,6 +88,8 @@ export interface ExchangeRecord {
   readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; null if none were asked. */
   readonly decision: DecisionRecord | null;
+  /** How long limits held it, for which it would have been refused otherwise; 0: not at all. */
+  readonly heldMs: number;
   /** From the request's head until it was sent upstream; null: it was not. */
   readonly sentAfterMs: number | null;
   /** Null: the gateway takes part in no traces. */

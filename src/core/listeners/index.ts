@@ -18,6 +18,7 @@ export type {
 } from './events.ts';
 export type {
   DecisionEvent,
+  HeldOutcome,
   LimitListener,
   RestrictionEvent,
   RestrictionReason,

@@ -34,11 +34,18 @@ export interface RestrictionEvent {
   readonly untilEpochMs: number;
 }
 
+/**
+ * How holding a request ended: decided anew, or its client went away. `no_room`: it was decided at once because too many are held.
+ */
+export type HeldOutcome = 'admitted' | 'refused' | 'abandoned' | 'no_room';
+
 /** Hears what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
   /** Called once for each that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
+  /** A request was held until a limit had room again, or was to be. */
+  held(outcome: HeldOutcome): void;
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;

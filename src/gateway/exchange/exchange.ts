@@ -68,6 +68,10 @@ export class Exchange {
   shadowRefusals: readonly ShadowRefuser[] = NOTHING;
   /** Its admission was recorded, since it lasts. */
   lasted = false;
+  /** Set by `limit` while it is held: takes it out of the line. */
+  leaveLine: (() => void) | null = null;
+  /** Set by `limit`: how long it was held. */
+  heldMs = 0;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
 
@@ -134,6 +138,7 @@ export class Exchange {
 
   /** Ends the exchange with an error, and aborts its upstream request. */
   cancel(error: GatewayError): void {
+    this.leaveLine?.();
     this.upstreamLeg?.abandoned();
     this.upstreamPermit?.giveBack();
     this.answerError(error);

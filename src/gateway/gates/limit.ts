@@ -10,12 +10,18 @@ import {
   storeUnreachable,
 } from '../responses/index.ts';
 import { claimOf } from './claim.ts';
+import { decidePatiently } from './decide-patiently.ts';
 import type { GateResult } from './gate.ts';
 
 /** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
   if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
+  const { patienceMs } = exchange.snapshot.limits;
+  if (patienceMs !== null && exchange.noRoom === null)
+    return decidePatiently(exchange, claim, state, patienceMs, decision =>
+      conclude(exchange, claim, decision, state),
+    );
   const { store } = state.limiting;
   const decision =
     exchange.noRoom === null

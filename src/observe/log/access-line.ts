@@ -63,6 +63,7 @@ export class AccessLine {
     line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
     line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
+    if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
     if (record.retried) line += ',"retried":true';
     if (record.tokenRefused !== null) line += refusalMembers(record.tokenRefused);
     if (record.error !== null) line += errorMembers(record.error);

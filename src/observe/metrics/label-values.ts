@@ -5,6 +5,7 @@ import type {
   DecidedBy,
   DiscoveryEvent,
   HandshakeOutcome,
+  HeldOutcome,
   Http2Fault,
   InvalidReason,
   ProxyHeaderFault,
@@ -20,6 +21,13 @@ import type {
 function every<Value extends string>(values: Readonly<Record<Value, true>>): readonly Value[] {
   return Object.keys(values) as Value[];
 }
+
+export const HELD_OUTCOMES = every<HeldOutcome>({
+  admitted: true,
+  refused: true,
+  abandoned: true,
+  no_room: true,
+});
 
 export const PROXY_HEADER_FAULTS = every<ProxyHeaderFault>({
   untrusted_peer: true,

@@ -1,7 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { DecisionEvent, LimitListener, RestrictionEvent, ShadowEvent } from '../../core/index.ts';
+import type {
+  DecisionEvent,
+  HeldOutcome,
+  LimitListener,
+  RestrictionEvent,
+  ShadowEvent,
+} from '../../core/index.ts';
 import type { LabelModel } from './label-model.ts';
-import { RESTRICTED_KINDS, RESTRICTIONS } from './label-values.ts';
+import { HELD_OUTCOMES, RESTRICTED_KINDS, RESTRICTIONS } from './label-values.ts';
 import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
@@ -29,6 +35,12 @@ const SHADOW_REFUSED = {
   name: 'weir_shadow_refused_total',
   help: 'Requests served that a limit in shadow would have refused, by bucket ("none" without one), caller class and limit.',
   labelNames: ['bucket', 'class', 'limit'],
+} as const;
+
+const HELD = {
+  name: 'weir_limit_held_total',
+  help: 'Requests held for "patience", by what became of them; no_room: decided at once because too many were held.',
+  labelNames: ['outcome'],
 } as const;
 
 const INVALID = {
@@ -64,6 +76,7 @@ export class LimitMetrics implements LimitListener {
   readonly #registry: Registry;
   readonly #nearLimit: Tally;
   readonly #shadowRefused: Tally;
+  readonly #held: Counter<'outcome'>;
   readonly #invalid: Tally;
   readonly #restrictions: Counter<'kind' | 'reason'>;
   readonly #restricted: Gauge<'kind'>;
@@ -75,10 +88,12 @@ export class LimitMetrics implements LimitListener {
     this.decisions = tallyCounter({ ...DECISIONS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
     this.#shadowRefused = tallyCounter({ ...SHADOW_REFUSED, registers });
+    this.#held = new Counter({ ...HELD, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
     this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
     this.#restricted = new Gauge({ ...RESTRICTED, registers });
     this.#noRoom = new Counter({ ...NO_ROOM, registers });
+    for (const outcome of HELD_OUTCOMES) this.#held.inc({ outcome }, 0);
     for (const status of INVALID_STATUSES) this.#invalid.of(status);
     for (const labels of RESTRICTIONS) this.#restrictions.inc(labels, 0);
     for (const kind of RESTRICTED_KINDS) {
@@ -147,6 +162,10 @@ export class LimitMetrics implements LimitListener {
       .of(bucket ?? 'none')
       .of(callerClass)
       .of(by).count++;
+  }
+
+  held(outcome: HeldOutcome): void {
+    this.#held.inc({ outcome });
   }
 
   invalid(status: number): void {

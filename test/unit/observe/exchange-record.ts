@@ -28,6 +28,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
       draws: 'all',
       decidedAtMs: 1_790_000_000_123,
     },
+    heldMs: 0,
     sentAfterMs: 0.5,
     trace: null,
     shadowRefusals: [],

@@ -54,6 +54,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     bytesSent: record.bytesSent,
     durationMs: rounded(record.durationMs),
     upstreamMs: record.upstreamMs === null ? null : rounded(record.upstreamMs),
+    waitedMs: record.heldMs > 0 ? rounded(record.heldMs) : undefined,
     retried: record.retried || undefined,
     tokenRefused: record.tokenRefused?.reason,
     claim: record.tokenRefused?.claim ?? undefined,
@@ -109,6 +110,7 @@ const records = fc.record<ExchangeRecord>({
       decidedAtMs: fc.maxSafeNat(),
     }),
   ),
+  heldMs: ms,
   sentAfterMs: orNull(ms),
   trace: orNull(
     fc.constant({ traceId: 'a1', parentId: null, spanId: 'b2', upstreamSpanId: 'c3', sampled: true }),
@@ -150,6 +152,11 @@ test('an ordinary line reads so', () => {
       `"decidedAt":1790000000123,"main":"${pseudonyms.of('42')}",` +
       '"status":200,"outcome":"forwarded","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}\n',
   );
+});
+
+test('a request that was held says for how long, and no other does', () => {
+  expect(JSON.parse(lineOf(exchangeRecord({ heldMs: 31.25 }))).waitedMs).toBe(31.25);
+  expect(JSON.parse(lineOf(exchangeRecord()))).not.toHaveProperty('waitedMs');
 });
 
 test('a refused token is logged with its reason and the claim that it lacks', () => {

@@ -1,0 +1,175 @@
+import type { Clock, HeldOutcome } from '../core/index.ts';
+import type { Decision } from '../limits/index.ts';
+import type { Claim } from '../runtime/index.ts';
+import { lineKey, lineKeys } from './line-keys.ts';
+import { Permits } from './permits.ts';
+
+/** Most requests held at once: of one caller, and in all. Each is an exchange in flight, some kilobytes. */
+const MAX_HELD_PER_CALLER = 100;
+const MAX_HELD = 1_000;
+/** Timers fire late, or a moment early. */
+const GRACE_MS = 5;
+
+/** What to do with one request. */
+export interface Holding {
+  readonly claim: Claim;
+  /** The longest that it may be held, in all. */
+  readonly patienceMs: number;
+  readonly decide: () => Decision | Promise<Decision>;
+}
+
+/** A request that waits for room in a counter. */
+interface Held extends Holding {
+  readonly sinceMs: number;
+  readonly over: (decision: Decision | null) => void;
+  readonly failed: (fault: unknown) => void;
+  line: Line | null;
+}
+
+/** Requests that wait for the same counter, in order of arrival. */
+interface Line {
+  readonly key: string;
+  readonly waiting: Held[];
+  /** The quota: no more than that can be admitted when the counter has room again. */
+  readonly units: number;
+  timer: NodeJS.Timeout | null;
+}
+
+/** What became of holding a request: `Result` is what its conclusion returned, null if its client went away. */
+export interface Hold<Result> {
+  readonly result: Promise<Result | null>;
+  /** Takes it out of its line. */
+  leave(): void;
+}
+
+/**
+ * Holds requests that a limit would refuse with a short wait, and decides about them anew when the wait is over: first come, first
+ * served for each counter. Bounded for each caller, for each counter by its quota, and in all.
+ */
+export class HeldRequests {
+  readonly #clock: Clock;
+  readonly #ended: (outcome: HeldOutcome) => void;
+  readonly #lines = new Map<string, Line>();
+  readonly #perCaller = new Permits();
+  #count = 0;
+
+  constructor(clock: Clock, ended: (outcome: HeldOutcome) => void) {
+    this.#clock = clock;
+    this.#ended = ended;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Holds the request behind others that wait for one of its counters. Null: nobody does, or there is no room. */
+  behindOthers<Result>(holding: Holding, conclude: (decision: Decision) => Result): Hold<Result> | null {
+    if (this.#count === 0) return null;
+    for (const key of lineKeys(holding.claim)) {
+      const line = this.#lines.get(key);
+      if (line !== undefined) return this.#hold(holding, line, conclude);
+    }
+    return null;
+  }
+
+  /** Holds a request that was just refused, if its wait is short enough. Null: it is not, or there is no room. */
+  afterRefusal<Result>(
+    holding: Holding,
+    decision: Decision,
+    conclude: (decision: Decision) => Result,
+  ): Hold<Result> | null {
+    if (!isWorthwhile(decision, holding.patienceMs)) return null;
+    const hold = this.#hold(holding, this.#lineFor(holding.claim, decision), conclude);
+    if (hold === null) this.#ended('no_room');
+    return hold;
+  }
+
+  #hold<Result>(holding: Holding, line: Line, conclude: (decision: Decision) => Result): Hold<Result> | null {
+    const { caller } = holding.claim;
+    const isFull = this.#count >= MAX_HELD || line.waiting.length >= line.units;
+    if (isFull || !this.#perCaller.take(caller, MAX_HELD_PER_CALLER)) return null;
+    this.#count++;
+    const { promise: result, resolve, reject } = Promise.withResolvers<Result | null>();
+    const held: Held = {
+      ...holding,
+      sinceMs: this.#clock.monotonicMs(),
+      // A store may overwrite its decision at the next call, so conclude at once.
+      over: decision => resolve(decision === null ? null : conclude(decision)),
+      failed: reject,
+      line,
+    };
+    line.waiting.push(held);
+    return { result, leave: () => this.#release(held, null, 'abandoned') };
+  }
+
+  /** The line of the counter that refused. */
+  #lineFor(claim: Claim, { role, limit, retryAfterMs }: Decision): Line {
+    const key = lineKey(claim, role ?? 'global');
+    const known = this.#lines.get(key);
+    if (known !== undefined) return known;
+    const line: Line = { key, waiting: [], units: limit, timer: null };
+    this.#lines.set(key, line);
+    this.#wakeIn(line, retryAfterMs);
+    return line;
+  }
+
+  #wakeIn(line: Line, waitMs: number): void {
+    line.timer = setTimeout(() => {
+      line.timer = null;
+      this.#serve(line).catch(fault => this.#fail(line, fault));
+    }, waitMs).unref();
+  }
+
+  /** Decides about those in the line, one after another, until one has to wait on. */
+  async #serve(line: Line): Promise<void> {
+    for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
+      const asked = first.decide();
+      const decision = asked instanceof Promise ? await asked : asked;
+      // Its client went away while the store decided.
+      if (first.line !== line) continue;
+      const leftMs = first.patienceMs + GRACE_MS - (this.#clock.monotonicMs() - first.sinceMs);
+      if (!isWorthwhile(decision, leftMs)) {
+        this.#release(first, decision, decision.admitted ? 'admitted' : 'refused');
+        continue;
+      }
+      const next = this.#lineFor(first.claim, decision);
+      if (next === line) {
+        this.#wakeIn(line, decision.retryAfterMs);
+        return;
+      }
+      line.waiting.shift();
+      first.line = next;
+      next.waiting.push(first);
+    }
+    this.#lines.delete(line.key);
+  }
+
+  #release(held: Held, decision: Decision | null, outcome: HeldOutcome): void {
+    const { line } = held;
+    if (line === null) return;
+    line.waiting.splice(line.waiting.indexOf(held), 1);
+    held.line = null;
+    this.#count--;
+    this.#perCaller.giveBack(held.claim.caller);
+    this.#ended(outcome);
+    try {
+      held.over(decision);
+    } catch (fault) {
+      held.failed(fault);
+    }
+  }
+
+  /** A store never throws; should one, nobody may wait for it. */
+  #fail(line: Line, fault: unknown): void {
+    this.#lines.delete(line.key);
+    for (const held of [...line.waiting]) {
+      held.failed(fault);
+      this.#release(held, null, 'refused');
+    }
+  }
+}
+
+/** Refused, by a limit, and with a short wait. */
+function isWorthwhile({ admitted, role, retryAfterMs }: Decision, patienceMs: number): boolean {
+  return !admitted && role !== null && retryAfterMs <= patienceMs;
+}

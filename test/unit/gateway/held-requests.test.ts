@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
+import type { Decision, LimitSet } from '../../../src/limits/index.ts';
+import type { Claim } from '../../../src/runtime/index.ts';
+import { limit, limits, newStore } from '../limits/stores.ts';
+
+const clock = { epochMs: () => Date.now(), monotonicMs: () => performance.now() };
+const PATIENCE_MS = 50;
+const GLOBAL = limits({ global: limit('2/1s', { role: 'global', bucket: '' }) });
+
+function claimOf(set: LimitSet, caller = 'alice'): Claim {
+  return { set, caller, bucket: null, callerClass: 'user', main: '', draws: 'all' };
+}
+
+/** Requests to one store, as the gate handles them: each writes its name and what became of it into `log`. */
+class Door {
+  readonly log: string[] = [];
+  readonly ended: string[] = [];
+  readonly held = new HeldRequests(clock, outcome => this.ended.push(outcome));
+  readonly store = newStore(clock as never);
+  /** As a shared store does: the decision arrives later. */
+  later = false;
+
+  ask(name: string, claim = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
+    const decide = () => {
+      const decision = this.store.decide(claim.set, claim.caller, claim.main);
+      return this.later ? Promise.resolve({ ...decision }) : decision;
+    };
+    const conclude = ({ admitted }: Decision) => void this.log.push(`${name} ${admitted ? 'in' : 'out'}`);
+    const holding = { claim, patienceMs, decide };
+    const behind = this.held.behindOthers(holding, conclude);
+    if (behind !== null) return behind;
+    const decision = this.store.decide(claim.set, claim.caller, claim.main);
+    const hold = this.held.afterRefusal(holding, decision, conclude);
+    if (hold === null) conclude(decision);
+    return hold;
+  }
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe.each([
+  ['a store that decides at once', false],
+  ['a store that decides later', true],
+])('with %s', (_, later) => {
+  test('a request with a short wait is held and admitted, one with a long wait is refused at once', async () => {
+    const door = new Door();
+    door.later = later;
+    for (const name of ['a', 'b', 'c']) door.ask(name);
+    expect(door.log).toEqual(['a in', 'b in', 'c out']);
+    await pass(960);
+    door.ask('d');
+    expect(door.log).toHaveLength(3);
+    expect(door.held.count).toBe(1);
+    await pass(45);
+    expect(door.log.slice(3)).toEqual(['d in']);
+    expect(door.ended).toEqual(['admitted']);
+    expect(door.held.count).toBe(0);
+  });
+
+  test('those that are held are served in order, also before one that comes when there is room again', async () => {
+    const door = new Door();
+    door.later = later;
+    const claim = claimOf(limits({ caller: limit('3/1s') }));
+    for (const name of ['a', 'b', 'c']) door.ask(name, claim);
+    await pass(960);
+    for (const name of ['d', 'e']) door.ask(name, claim);
+    // The window opens a little earlier than announced.
+    await pass(30);
+    door.ask('f', claim);
+    await pass(20);
+    expect(door.log.slice(3)).toEqual(['d in', 'e in', 'f in']);
+  });
+
+  test('a client that goes away leaves its line, draws nothing and frees its place', async () => {
+    const door = new Door();
+    door.later = later;
+    for (const name of ['a', 'b']) door.ask(name);
+    await pass(970);
+    const [gone] = [door.ask('c'), door.ask('d')];
+    gone?.leave();
+    expect(await gone?.result).toBeNull();
+    door.ask('e');
+    await pass(40);
+    expect(door.log.slice(2)).toEqual(['d in', 'e in']);
+    expect(door.ended).toEqual(['abandoned', 'admitted', 'admitted']);
+  });
+});
+
+test('what its patience does not cover is refused: others took the room', async () => {
+  const door = new Door();
+  const shared = limits({ resource: limit('1/1s', { role: 'resource' }) });
+  door.ask('a', claimOf(shared));
+  await pass(970);
+  door.ask('b', claimOf(shared, 'bob'));
+  // Another gateway, say, has drawn on it.
+  await pass(25);
+  door.store.decide(shared, 'carol', '');
+  await pass(20);
+  expect(door.log).toEqual(['a in', 'b out']);
+  expect(door.ended).toEqual(['refused']);
+});
+
+test('one whose other limit refuses then waits for that one, and blocks nobody', async () => {
+  const door = new Door();
+  const global = limit('2/1s', { role: 'global', bucket: '' });
+  const both = claimOf(limits({ global, caller: limit('1/1s') }));
+  const plain = claimOf(limits({ global }));
+  door.ask('a', plain);
+  await pass(10);
+  door.ask('b', both);
+  await pass(970);
+  // Its global limit opens in 20 ms, its bucket in 30.
+  door.ask('c', both);
+  door.ask('d', plain);
+  await pass(25);
+  expect(door.log.slice(2)).toEqual(['d in']);
+  await pass(20);
+  expect(door.log.slice(2)).toEqual(['d in', 'c in']);
+});
+
+test('no more are held than the quota could admit', async () => {
+  const door = new Door();
+  for (const name of ['a', 'b']) door.ask(name);
+  await pass(970);
+  for (const name of ['c', 'd', 'e']) door.ask(name);
+  expect(door.log.slice(2)).toEqual(['e out']);
+  expect(door.ended).toEqual(['no_room']);
+});
+
+test('one caller has at most 100 held, all together 1,000', async () => {
+  const door = new Door();
+  const wide = claimOf(limits({ caller: limit('200/1s') }));
+  for (let i = 0; i < 200; i++) door.ask('a', wide);
+  await pass(970);
+  for (let i = 0; i < 150; i++) door.ask('b', wide);
+  expect(door.held.count).toBe(100);
+  await pass(1_000);
+  for (let i = 0; i < 2_000; i++) {
+    door.ask('c', claimOf(GLOBAL, `c${i >> 1}`));
+  }
+  await pass(970);
+  for (let i = 0; i < 2_000; i++) door.ask('d', claimOf(GLOBAL, `c${i >> 1}`));
+  expect(door.held.count).toBe(1_000);
+  await pass(100);
+  expect(door.held.count).toBe(0);
+});
+
+test('a conclusion that fails fails its request alone', async () => {
+  const held = new HeldRequests(clock, () => {});
+  const store = newStore(clock as never);
+  const holding = {
+    claim: claimOf(GLOBAL),
+    patienceMs: PATIENCE_MS,
+    decide: () => store.decide(GLOBAL, 'alice', ''),
+  };
+  for (let i = 0; i < 2; i++) holding.decide();
+  await pass(970);
+  const refused = holding.decide();
+  const broken = held.afterRefusal(holding, refused, () => {
+    throw new Error('a fault');
+  });
+  const sound = held.behindOthers(holding, ({ admitted }) => admitted);
+  const failed = expect(broken?.result).rejects.toThrow('a fault');
+  await pass(40);
+  await failed;
+  expect(await sound?.result).toBe(true);
+});
