@@ -9,7 +9,7 @@ export interface OpenLoopPlan {
   readonly seconds: number;
   /** Not counted: requests that were due in the first seconds. */
   readonly warmUpSeconds: number;
-  /** Connections that the clients have together. */
+  /** The most connections that the clients have together; they open them as they need them. */
   readonly connections: number;
   /** A client waits so long for a response, from the moment its request was due; then it closes its connection. */
   readonly patienceMs: number;
@@ -26,7 +26,7 @@ export interface OpenLoopResult {
   readonly late: number;
   /** Connections broken by the server, or refused. */
   readonly broken: number;
-  /** Not sent, since all connections were taken: its client gives up at once. */
+  /** Not sent, since all connections were taken. */
   readonly unsent: number;
   /** Milliseconds, of the good ones. */
   readonly p50: number;
@@ -48,11 +48,10 @@ interface Tally {
 
 /**
  * Sends requests at a constant rate, whether or not earlier ones were answered: users do not wait for each other. Connections are
- * used in turns. `slip` tells whether the generator kept up: where it was late for long, the figures are its own.
+ * opened as they are needed and used in turns, each for another user. `slip` tells whether the generator kept up: where it was late for long, the figures are its own.
  */
 export async function openLoop(plan: OpenLoopPlan): Promise<OpenLoopResult> {
   const clients = new Clients(plan);
-  await clients.open();
   const startMs = performance.now();
   const endMs = startMs + plan.seconds * 1_000;
   let sent = 0;
@@ -95,33 +94,23 @@ interface Client {
   number: number;
 }
 
-/** The clients' connections: idle ones in the order in which they became so, and the requests under way in the order of theirs. */
+/** The clients' connections, and the requests under way in their order. */
 class Clients {
   readonly tally: Tally = { due: 0, good: 0, refused: 0, late: 0, broken: 0, unsent: 0, slip: 0, waits: [] };
   readonly #plan: OpenLoopPlan;
-  #idle: Client[] = [];
-  #nextIdle = 0;
+  readonly #idle: Client[] = [];
   #waiting: { client: Client; number: number }[] = [];
   #nextWaiting = 0;
   #numbers = 0;
-  #closed = false;
+  #open = 0;
 
   constructor(plan: OpenLoopPlan) {
     this.#plan = plan;
   }
 
-  async open(): Promise<void> {
-    for (let n = 0; n < this.#plan.connections; n++) {
-      this.#connect();
-      if (n % 50 === 49) await new Promise(resolve => setTimeout(resolve, 5));
-    }
-    for (let tries = 0; this.#idle.length < this.#plan.connections && tries < 500; tries++)
-      await new Promise(resolve => setTimeout(resolve, 20));
-  }
-
   send(dueAtMs: number, counts: boolean): void {
     if (counts) this.tally.due++;
-    const client = this.#takeIdle();
+    const client = this.#takeIdle() ?? this.#connect();
     if (client === null) {
       if (counts) this.tally.unsent++;
       return;
@@ -147,31 +136,26 @@ class Clients {
     this.#nextWaiting = 0;
   }
 
+  /** What is still waiting is late. */
   close(): void {
-    this.#closed = true;
-    for (const { client } of this.#waiting) client.socket.destroy();
-    for (const client of this.#idle.slice(this.#nextIdle)) client.socket.destroy();
+    this.giveUp(Number.POSITIVE_INFINITY);
+    for (const client of this.#idle) client.socket.destroy();
   }
 
   #takeIdle(): Client | null {
-    for (;;) {
-      const client = this.#idle[this.#nextIdle];
-      if (client === undefined) return null;
-      this.#nextIdle++;
-      if (this.#nextIdle > 10_000) {
-        this.#idle = this.#idle.slice(this.#nextIdle);
-        this.#nextIdle = 0;
-      }
-      if (!client.socket.destroyed) return client;
-    }
+    let client = this.#idle.shift();
+    while (client?.socket.destroyed) client = this.#idle.shift();
+    return client ?? null;
   }
 
-  #connect(): void {
+  /** Null: there are enough. What is written before it is connected waits. */
+  #connect(): Client | null {
+    if (this.#open === this.#plan.connections) return null;
+    this.#open++;
     const socket = connect({ port: this.#plan.port, host: '127.0.0.1', noDelay: true });
     const client: Client = { socket, dueAtMs: 0, counts: false, number: 0 };
     let unread = '';
     socket.setEncoding('latin1');
-    socket.once('connect', () => this.#idle.push(client));
     socket.on('data', (text: string) => {
       unread = unread === '' ? text : unread + text;
       if (!isWhole(unread)) return;
@@ -185,9 +169,10 @@ class Clients {
     socket.on('error', () => {});
     socket.on('end', () => socket.destroy());
     socket.on('close', () => {
+      this.#open--;
       this.#end(client, 'broken');
-      if (!this.#closed) this.#connect();
     });
+    return client;
   }
 
   #end(client: Client, how: 'good' | 'refused' | 'late' | 'broken'): void {

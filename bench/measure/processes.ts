@@ -25,7 +25,7 @@ export function peakMebibytes(pid: number): number {
 }
 
 /** The process itself and its descendants. */
-function family(pid: number): number[] {
+export function family(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;

@@ -30,18 +30,22 @@ function markdownOf(report: Report): string {
 }
 
 /** Load generator, gateway and upstream alone keep two processors busy; any more load is from something else. */
-function busyness({ results }: Report, cores: number): string {
-  const all = results.flatMap(({ loadAverages }) => loadAverages);
-  const highest = Math.max(...all);
+function busyness({ date, results }: Report, cores: number): string {
+  // Those measured later tell their own.
+  const all = results.filter(result => !(result.date > date)).flatMap(({ loadAverages }) => loadAverages);
   const verdict =
-    highest > cores * 2
+    Math.max(...all) > cores * 2
       ? '**The machine was not quiet**: others used its processors meanwhile, so read the spread before the median.'
       : 'The machine was quiet.';
-  return `${verdict} Load average before the rounds: ${Math.min(...all).toFixed(1)} to ${highest.toFixed(1)}.`;
+  return `${verdict} Load average before the rounds: ${rangeText(all)}.`;
+}
+
+function rangeText(all: readonly number[]): string {
+  return `${Math.min(...all).toFixed(1)} to ${Math.max(...all).toFixed(1)}`;
 }
 
 function sectionOf(
-  { id, date, title, meaning, how, columns, rows, aims, notes }: Result,
+  { id, date, title, meaning, how, columns, rows, aims, notes, loadAverages }: Result,
   report: Report,
 ): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -55,7 +59,11 @@ function sectionOf(
     '',
   ];
   const later =
-    date > report.date ? [`Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC.`] : [];
+    date > report.date
+      ? [
+          `Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC, load average ${rangeText(loadAverages)}.`,
+        ]
+      : [];
   const leftOut = rows.filter(({ note }) => note !== '').map(({ name, note }) => `${name}: ${note}.`);
   return [
     `### ${title}`,

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { family } from '../measure/processes.ts';
 import type { Part } from './part.ts';
 
 /** The kernel hands out a group's time once in each period. */
@@ -31,7 +32,9 @@ export function processorShare(share: number): ProcessorShare | null {
     return null;
   }
   return {
-    hold: ({ pid }) => writeFileSync(join(group, 'cgroup.procs'), `${pid}`),
+    hold: ({ pid }) => {
+      for (const member of family(pid)) writeFileSync(join(group, 'cgroup.procs'), `${member}`);
+    },
     end: () => rmdirSync(group),
   };
 }

@@ -12,6 +12,12 @@ import type { ListenerState } from './listener-state.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';
 import type { TlsTermination } from './tls/index.ts';
 
+/**
+ * Connections that wait to be accepted; the kernel drops what comes beyond, and the clients try again. A longer queue outlasts the
+ * patience of clients under overload: then each connection that is accepted has already been given up (docs/design.md).
+ */
+const BACKLOG = 511;
+
 export interface ListenerDependencies {
   readonly state: ListenerState;
   /** Those of all listeners together. */
@@ -69,7 +75,7 @@ export class Listener {
     const { host, port } = this.#address;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: 4096 }, () => resolve());
+      this.#server.listen({ host, port, backlog: BACKLOG }, () => resolve());
     });
     // From here on, an error means that one connection could not be accepted, and must not end the process.
     this.#server.on('error', () => {});

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
@@ -66,4 +67,20 @@ test('with event_loop_delay off no delay counts', async () => {
   await feed();
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   expect(overloadLevels(gateway)).toEqual([]);
+});
+
+test('at most 512 connections wait while a process accepts none: the kernel drops the others', async () => {
+  const { gateway } = await front();
+  gateway.signal('SIGSTOP');
+  let connected = 0;
+  const sockets = Array.from({ length: 800 }, () =>
+    connect(gateway.port, '127.0.0.1', () => connected++).on('error', () => {}),
+  );
+  await waitFor('the queue is full', () => connected >= 512);
+  // A handshake on loopback takes no time, and a dropped one is repeated after a second.
+  await sleep(300);
+  for (const socket of sockets) socket.destroy();
+  gateway.signal('SIGCONT');
+  expect(connected).toBe(512);
+  expect((await gateway.ask(head('GET /a'))).status).toBe(200);
 });
