@@ -11,7 +11,7 @@ const DIST = join(ROOT, 'dist');
 
 await compile();
 await makeExecutable(join(DIST, 'main.js'));
-for (const name of ['gateway', 'limits']) await writeSchema(name);
+for (const name of ['gateway', 'limits', 'test']) await writeSchema(name);
 // COPYFILE_EXCL: a copy left there is the working tree's manifest, and package.json is not. Do not overwrite it.
 await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
 const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));

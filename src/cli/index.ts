@@ -9,11 +9,12 @@ import { explain } from './explain/index.ts';
 import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
+import { test } from './test.ts';
 import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, diff, explain, who, schema, health, demo];
+const COMMANDS: readonly Command[] = [serve, check, diff, test, explain, who, schema, health, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

@@ -1,9 +1,9 @@
-import { didYouMean, gatewayJsonSchema, limitsJsonSchema } from '../config/index.ts';
+import { didYouMean, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from '../config/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
-const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema } as const;
+const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema, test: testJsonSchema } as const;
 
 export const schema: Command = {
   name: 'schema',
@@ -15,7 +15,7 @@ a file, and name that file at the top of the configuration:
 
 weir schema [FILE]
 
-  FILE      gateway or limits (gateway)
+  FILE      gateway, limits, or test for a file of "weir test" (gateway)
   --help    show this text
 
 Exit code: 0, or 64 for a wrong command line.

@@ -12,6 +12,7 @@ export {
 } from './load.ts';
 export { type Loaded, loadEither } from './load-either.ts';
 export { type LimitsResult, loadLimits } from './load-limits.ts';
+export { loadTest } from './load-test.ts';
 export {
   type AdminListenerModel,
   type BucketLimits,
@@ -48,4 +49,11 @@ export {
   type RestartKey,
   restartKeys,
 } from './reload/index.ts';
-export { formatSize, gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './schema/index.ts';
+export {
+  formatSize,
+  gatewayJsonSchema,
+  type JsonSchema,
+  limitsJsonSchema,
+  type TestedRequest,
+  testJsonSchema,
+} from './schema/index.ts';

@@ -104,7 +104,7 @@ describe('weir', () => {
   it.each([['--help'], ['-h']])('lists its commands for %s', async flag => {
     const { code, out, err } = await weir([flag]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    for (const command of ['serve', 'check', 'diff', 'explain', 'who', 'schema', 'health', 'demo']) {
+    for (const command of ['serve', 'check', 'diff', 'test', 'explain', 'who', 'schema', 'health', 'demo']) {
       expect(out).toMatch(new RegExp(`^ {2}${command} `, 'm'));
     }
   });
@@ -114,7 +114,7 @@ describe('weir', () => {
     expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
   });
 
-  it.each([['serve'], ['check'], ['diff'], ['explain'], ['who'], ['schema'], ['health'], ['demo']])(
+  it.each([['serve'], ['check'], ['diff'], ['test'], ['explain'], ['who'], ['schema'], ['health'], ['demo']])(
     'says how %s is used',
     async command => {
       const help = await weir([command, '--help']);
@@ -126,7 +126,7 @@ describe('weir', () => {
   );
 
   it.each<[string[], string]>([
-    [[], 'weir: missing command: use serve, check, diff, explain, who, schema, health, demo'],
+    [[], 'weir: missing command: use serve, check, diff, test, explain, who, schema, health, demo'],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],

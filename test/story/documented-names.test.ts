@@ -32,7 +32,10 @@ const OF_OTHERS = [
 
 describe('the keys of the configuration', () => {
   it.each(FOR_USERS)('that $name names exist', async document => {
-    const schemas = [...(await Promise.all(['gateway', 'limits'].map(schemaOf))), ...schemasBeside(document)];
+    const schemas = [
+      ...(await Promise.all(['gateway', 'limits', 'test'].map(schemaOf))),
+      ...schemasBeside(document),
+    ];
     const paths = schemas.flatMap(keyPaths).map(path => `.${path}.`);
     const words = new Set([
       ...schemas.flatMap(valueWords),

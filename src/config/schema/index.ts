@@ -11,7 +11,7 @@ export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
 export { listenerTlsSchema } from './gateway/tls-schema.ts';
 export type { UpstreamConfig } from './gateway/upstreams-schema.ts';
-export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from './json-schema.ts';
+export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
 export { parseLimitRoute } from './limit-route.ts';
 export {
   type BucketConfig,
@@ -23,4 +23,5 @@ export {
 } from './limits-schema.ts';
 export { formatSize, network } from './scalars/index.ts';
 export { secretInFile, secretPaths } from './secrecy.ts';
+export { type TestConfig, type TestedRequest, testSchema, testSecrecy } from './test-schema.ts';
 export { validate } from './validate.ts';

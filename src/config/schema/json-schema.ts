@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { gatewaySchema } from './gateway/gateway-schema.ts';
 import { limitsSchema } from './limits-schema.ts';
+import { testSchema } from './test-schema.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -17,6 +18,11 @@ export function gatewayJsonSchema(): JsonSchema {
 /** Makes the JSON Schema of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
   return draft7('limits', limitsSchema);
+}
+
+/** Makes the JSON Schema of the files of `weir test`. */
+export function testJsonSchema(): JsonSchema {
+  return draft7('test', testSchema);
 }
 
 /** Names the schema after the file beside the configuration in which editors find it. */

@@ -1,0 +1,46 @@
+import { type Diagnostic, formatDiagnostic, loadTest } from '../config/index.ts';
+import { runTest } from '../simulation/index.ts';
+import { readArguments } from './arguments.ts';
+import type { Command } from './command.ts';
+import { ExitCode } from './exit-code.ts';
+
+export const test: Command = {
+  name: 'test',
+  summary: 'test limits: what becomes of which requests',
+  help: `Runs tests of limits.yaml: requests at times and what is expected of each, decided in virtual time by the engine that serves.
+Tests buckets and the global limit of requests that reach them; restrictions and the routes of gateway.yaml play no part.
+
+weir test FILE...
+
+  FILE      a file of tests, such as config/limits.test.yaml; "weir schema test" describes its keys
+  --help    show this text
+
+Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file has errors.
+`,
+  async run(args, terminal) {
+    const { positionals } = readArguments(args, {}, ['FILE', ...args.slice(1).map(() => '[FILE]')]);
+    const counts = { passed: 0, failed: 0 };
+    for (const path of positionals) {
+      const loaded = await loadTest(path, terminal.env);
+      if (!loaded.ok) {
+        for (const diagnostic of loaded.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+        return ExitCode.configuration;
+      }
+      for (const [index, { name, requests }] of loaded.tests.entries()) {
+        const failures = runTest(loaded.limits, requests);
+        counts[failures.length === 0 ? 'passed' : 'failed']++;
+        const errors = failures.map(({ path: at, message }) =>
+          loaded.errorAt(['tests', index, 'requests', ...at], message),
+        );
+        if (errors.length > 0) terminal.out(`FAILED: ${name}\n${linesOf(errors)}`);
+      }
+    }
+    const { passed, failed } = counts;
+    terminal.out(failed === 0 ? `${passed} passed\n` : `${failed} failed, ${passed} passed\n`);
+    return failed === 0 ? ExitCode.ok : ExitCode.failure;
+  },
+};
+
+function linesOf(errors: readonly Diagnostic[]): string {
+  return errors.map(error => `${formatDiagnostic(error)}\n`).join('');
+}
