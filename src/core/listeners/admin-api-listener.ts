@@ -11,7 +11,7 @@ export type AdminRefusal =
 
 /** Something that an operator changed by the admin API. */
 export interface AdminChange {
-  readonly what: 'restriction_added' | 'restriction_lifted' | 'counters_reset';
+  readonly what: 'restriction_added' | 'restriction_lifted';
   /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here. */
   readonly client: string | null;
   /** Where the change came from: the address of the peer. */

@@ -13,7 +13,6 @@ const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
 const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
   restriction_added: 'an operator restricted a client by the admin API',
   restriction_lifted: 'an operator lifted a restriction by the admin API',
-  counters_reset: 'an operator reset the counters of a client by the admin API',
 };
 
 /** Requests refused for one reason. */
