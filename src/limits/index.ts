@@ -42,5 +42,6 @@ export {
   type RestrictionListener,
   type RestrictionReason,
   Restrictions,
+  ShadowRestrictions,
   WebhookNotFound,
 } from './restricting/index.ts';

@@ -179,6 +179,7 @@ const LIMITS: Methods<LimitListener> = {
   decided: true,
   shadowRefused: true,
   held: true,
+  shadowRestricted: true,
   invalid: true,
   restricted: true,
   released: true,

@@ -9,6 +9,7 @@ import {
   type LimitStore,
   MemoryStore,
   Restrictions,
+  ShadowRestrictions,
   type StoreCounts,
   WebhookNotFound,
 } from '../limits/index.ts';
@@ -31,6 +32,8 @@ export class Limiting {
   readonly restrictions: Restrictions;
   /** Null: nobody is. */
   blocked: Blocked | null = null;
+  /** Whom the rules in shadow would restrict. */
+  readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
@@ -62,7 +65,12 @@ export class Limiting {
     this.restrictions = this.#makeRestrictions(clock, listener);
     this.#feed = this.#makeFeed(clock);
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
-    const counting = { clock, tally: this.#feed, maxKeys };
+    this.shadowRestrictions = new ShadowRestrictions({
+      clock,
+      began: ({ kind, reason, key }, forMs) =>
+        listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
+    });
+    const counting = { clock, tally: this.#feed, maxKeys, shadow: this.shadowRestrictions };
     this.invalidRequests = new InvalidRequests(this.restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);
@@ -110,6 +118,7 @@ export class Limiting {
     this.#sweeper = setInterval(() => {
       this.memory.sweep();
       this.restrictions.sweep();
+      this.shadowRestrictions.sweep();
     }, SWEEP_MS);
     this.#sweeper.unref();
   }
@@ -140,9 +149,10 @@ export class Limiting {
       connection,
       health,
       clock,
-      exceeded: (offence, { restrictForMs }) => {
+      exceeded: (offence, { restrictForMs, shadow }) => {
+        if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
         // If it is restricted already, the first gateway has set the end.
-        if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
+        else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
       },
     });
   }

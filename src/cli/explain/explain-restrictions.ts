@@ -19,10 +19,11 @@ export function describeRestrictions(
   const rows: Row[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
-    const { quota, restrictForMs } = rule;
+    const { quota, restrictForMs, shadow = false } = rule;
     const place = formatPlace(limits.placeOf([key]));
     const once = `after more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
-    rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
+    const isTried = shadow ? ', in shadow: it restricts nobody' : '';
+    rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once}${isTried} (${place})`]);
   };
   if (address !== null && neverRestrict.addresses.has(addressOfKey(address))) {
     const place = formatPlace(limits.placeOf(['never_restrict']));

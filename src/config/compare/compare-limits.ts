@@ -40,14 +40,15 @@ function globalOf({ global }: LimitsConfig): ClassQuotas {
 
 function compareOffences(now: OffenceConfig, before: OffenceConfig): (Difference | null)[] {
   const limits = compareQuotas(limitOf(now), limitOf(before));
-  if (now === 'off' || before === 'off') return [limits];
+  // A rule in shadow restricts nobody, as if it were off.
+  if (now === 'off' || before === 'off' || now.shadow || before.shadow) return [limits];
   const [until, untilBefore] = [now.restrict_for, before.restrict_for];
   const text = `restricts for ${formatDuration(until)}, before ${formatDuration(untilBefore)}`;
   return [limits, compareSizes(untilBefore, until, text)];
 }
 
 function limitOf(offence: OffenceConfig) {
-  return offence === 'off' ? null : offence.limit;
+  return offence === 'off' || offence.shadow ? null : offence.limit;
 }
 
 function compareAddresses(

@@ -105,20 +105,21 @@ function answered(...statuses: readonly string[]): Ending[] {
 
 function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLabels[] {
   const classes = classesOf(identity);
+  const rules = rulesInShadow(limits);
   const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
   const ofBuckets = [...buckets].flatMap(bucket =>
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
       outcomes: ['admitted', ...rolesIn(bucket.sets[callerClass])],
-      inShadow: shadowRolesIn(bucket, callerClass),
+      inShadow: [...shadowRolesIn(bucket, callerClass), ...rules],
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
     outcomes: ['admitted', ...rolesIn(limits.global[callerClass])],
-    inShadow: rolesIn(limits.global[callerClass].shadow),
+    inShadow: [...rolesIn(limits.global[callerClass].shadow), ...rules],
   }));
   return [...ofBuckets, ...withoutBucket];
 }
@@ -126,6 +127,15 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
 function classesOf(identity: LabelSources['identity']): readonly CallerClass[] {
   if (identity === null) return ['address'];
   return identity.hasBots ? ['bot', 'user', 'address'] : ['user', 'address'];
+}
+
+function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: LimitsModel): string[] {
+  const rules = {
+    invalid_requests: invalidRequests,
+    webhook_not_found: webhookNotFound,
+    ignored_refusals: ignoredRefusals,
+  };
+  return Object.entries(rules).flatMap(([reason, rule]) => (rule?.shadow === true ? [reason] : []));
 }
 
 const ROLES = ['global', 'caller', 'resource'] as const;

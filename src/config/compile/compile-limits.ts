@@ -65,10 +65,12 @@ function compileRoute(
 }
 
 function offenceRule(config: OffenceConfig): OffenceRule | null {
-  return config === 'off' ? null : { quota: config.limit, restrictForMs: config.restrict_for };
+  if (config === 'off') return null;
+  return { quota: config.limit, restrictForMs: config.restrict_for, shadow: config.shadow };
 }
 
 function ignoredRefusalsRule(config: LimitsConfig['ignored_refusals']): IgnoredRefusalsRule | null {
   if (config === 'off') return null;
-  return { quota: config.limit, restrictForMs: config.restrict_for, addresses: config.addresses };
+  const { limit, restrict_for: restrictForMs, shadow, addresses } = config;
+  return { quota: limit, restrictForMs, shadow, addresses };
 }

@@ -14,8 +14,8 @@ export interface DecisionEvent {
 /** Why something is restricted, by its key in limits.yaml; `operator`: somebody added it by the admin API. */
 export type RestrictionReason = 'invalid_requests' | 'webhook_not_found' | 'ignored_refusals' | 'operator';
 
-/** What would have refused a request if it were not in shadow: one of its limits. */
-export type ShadowRefuser = 'global' | 'caller' | 'resource';
+/** What would have refused a request if it were not in shadow: one of its limits, or a restriction. */
+export type ShadowRefuser = 'global' | 'caller' | 'resource' | RestrictionReason;
 
 /** A request went on that something in shadow would have refused. */
 export interface ShadowEvent {
@@ -46,6 +46,8 @@ export interface LimitListener {
   shadowRefused(event: ShadowEvent): void;
   /** A request was held until a limit had room again, or was to be. */
   held(outcome: HeldOutcome): void;
+  /** A restriction would have begun if its rule were not in shadow. */
+  shadowRestricted(event: RestrictionEvent): void;
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;

@@ -1,6 +1,6 @@
 import { type Decision, type Limit, OTHER_PARTS, type ShadowDecision } from '../../limits/index.ts';
 import type { Claim } from '../../runtime/index.ts';
-import type { Exchange, ResourceUnit } from '../exchange/index.ts';
+import { type Exchange, type ResourceUnit, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badRequest,
@@ -42,7 +42,8 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted) noteRefusal(exchange, claim, decision, state);
-  if (decision.shadow.refused.length > 0) noteShadow(exchange, claim, decision.shadow, state);
+  if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
+    noteShadow(exchange, claim, decision.shadow, state);
   const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);
   const shadowUnit =
     claim.set.shadow && unitOf(claim.set.shadow.resource, main, decision.shadow.resourceWindow);
@@ -70,16 +71,21 @@ function unitOf(limit: Limit | null, main: string, window: number): ResourceUnit
   return limit === null || window === 0 ? null : { limit, main, window };
 }
 
-/** Notes which limits in shadow would have refused the request. */
+/** Notes which limits and restrictions in shadow would have refused the request. */
 function noteShadow(
   exchange: Exchange,
   { bucket, callerClass }: Claim,
   { refused }: ShadowDecision,
   { limiting }: GatewayState,
 ): void {
-  exchange.shadowRefusals = refused;
+  const { route, params } = exchange.destination;
+  const webhook = route?.kind === 'forward' && route.webhook ? webhookOf(route, params) : '';
+  const principal = exchange.caller === null ? null : exchange.caller.principal;
+  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.addressKey, principal, webhook);
+  exchange.shadowRefusals = [...refused, ...reasons];
   const name = bucket === null ? null : bucket.name;
-  for (const by of refused) limiting.listener.shadowRefused({ bucket: name, callerClass, by });
+  for (const by of exchange.shadowRefusals)
+    limiting.listener.shadowRefused({ bucket: name, callerClass, by });
 }
 
 /** Notes refusals that the caller may ignore: not those that others caused, nor those of a browser's preflight. */

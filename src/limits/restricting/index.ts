@@ -15,4 +15,5 @@ export {
   type RestrictionReason,
 } from './restriction.ts';
 export { Restrictions } from './restrictions.ts';
+export { ShadowRestrictions } from './shadow-restrictions.ts';
 export { WebhookNotFound } from './webhook-not-found.ts';

@@ -2,12 +2,15 @@ import type { Quota } from '../counting/index.ts';
 import { EventCounter, type EventCounterOptions } from './event-counter.ts';
 import type { Restricted, RestrictedKind, RestrictionReason } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
+import type { ShadowRestrictions } from './shadow-restrictions.ts';
 
 /** How many offences are tolerated, and for how long the next one restricts. */
 export interface OffenceRule {
   /** Tolerates this many; the next one in the same window restricts. */
   readonly quota: Quota;
   readonly restrictForMs: number;
+  /** In shadow: the next one is only noted. Default false. */
+  readonly shadow?: boolean;
 }
 
 /** Adds up the offences seen by several gateways. Called on the request's path: must be quick and must not throw. */
@@ -20,6 +23,8 @@ export interface OffenceTally {
 export interface OffenceCounterOptions extends EventCounterOptions {
   /** Default null: this process counts alone. */
   readonly tally?: OffenceTally | null;
+  /** Where rules in shadow note who would be restricted. Default null: no rule is. */
+  readonly shadow?: ShadowRestrictions | null;
 }
 
 /**
@@ -31,6 +36,7 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #restrictions: Restrictions;
   readonly #reason: RestrictionReason;
   readonly #tally: OffenceTally | null;
+  readonly #shadow: ShadowRestrictions | null;
   #rule: Rule | null = null;
 
   constructor(restrictions: Restrictions, reason: RestrictionReason, options: OffenceCounterOptions) {
@@ -39,11 +45,13 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#reason = reason;
     this.#tally = options.tally ?? null;
     restrictions.onLift(lifted => this.#forget(lifted));
+    this.#shadow = options.shadow ?? null;
   }
 
   /** Sets the rule; null switches the offence off. */
   use(rule: Rule | null): void {
     this.#rule = rule;
+    if (rule?.shadow !== true) this.#shadow?.end(this.#reason);
     this.#counter.use(rule?.quota ?? null);
   }
 
@@ -68,6 +76,8 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     if (rule === null) return;
     const offence = { kind, key, webhook, reason: this.#reason };
     this.#tally?.note(offence, rule);
-    if (this.#counter.count(key, webhook) > 0) this.#restrictions.restrict(offence, rule.restrictForMs);
+    if (this.#counter.count(key, webhook) === 0) return;
+    if (rule.shadow === true) this.#shadow?.restrict(offence, rule.restrictForMs);
+    else this.#restrictions.restrict(offence, rule.restrictForMs);
   }
 }

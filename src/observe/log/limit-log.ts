@@ -16,6 +16,10 @@ export class LimitLog implements Partial<LimitListener> {
     this.#log.warn(this.#line(event), 'restricted');
   }
 
+  shadowRestricted(event: RestrictionEvent): void {
+    this.#log.warn({ ...this.#line(event), shadow: true }, 'would be restricted, but the rule is in shadow');
+  }
+
   released(event: RestrictionEvent): void {
     this.#log.info(this.#line(event), 'restriction released');
   }

@@ -33,7 +33,7 @@ const NEAR_LIMIT = {
 
 const SHADOW_REFUSED = {
   name: 'weir_shadow_refused_total',
-  help: 'Requests served that a limit in shadow would have refused, by bucket ("none" without one), caller class and limit.',
+  help: 'Requests served that a limit or restriction in shadow would have refused, by bucket ("none" without one), caller class and what it is.',
   labelNames: ['bucket', 'class', 'limit'],
 } as const;
 
@@ -54,6 +54,12 @@ const INVALID_STATUSES = ['401', '403', '429'];
 const RESTRICTIONS_STARTED = {
   name: 'weir_restrictions_total',
   help: 'Restrictions started, by kind (address, principal, webhook) and reason.',
+  labelNames: ['kind', 'reason'],
+} as const;
+
+const SHADOW_RESTRICTIONS = {
+  name: 'weir_shadow_restrictions_total',
+  help: 'Restrictions that rules in shadow would have started, by kind and reason.',
   labelNames: ['kind', 'reason'],
 } as const;
 
@@ -79,6 +85,7 @@ export class LimitMetrics implements LimitListener {
   readonly #held: Counter<'outcome'>;
   readonly #invalid: Tally;
   readonly #restrictions: Counter<'kind' | 'reason'>;
+  readonly #shadowRestrictions: Counter<'kind' | 'reason'>;
   readonly #restricted: Gauge<'kind'>;
   readonly #noRoom: Counter<'kind'>;
 
@@ -91,11 +98,15 @@ export class LimitMetrics implements LimitListener {
     this.#held = new Counter({ ...HELD, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
     this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
+    this.#shadowRestrictions = new Counter({ ...SHADOW_RESTRICTIONS, registers });
     this.#restricted = new Gauge({ ...RESTRICTED, registers });
     this.#noRoom = new Counter({ ...NO_ROOM, registers });
     for (const outcome of HELD_OUTCOMES) this.#held.inc({ outcome }, 0);
     for (const status of INVALID_STATUSES) this.#invalid.of(status);
-    for (const labels of RESTRICTIONS) this.#restrictions.inc(labels, 0);
+    for (const labels of RESTRICTIONS) {
+      this.#restrictions.inc(labels, 0);
+      if (labels.reason !== 'operator') this.#shadowRestrictions.inc(labels, 0);
+    }
     for (const kind of RESTRICTED_KINDS) {
       this.#restricted.inc({ kind }, 0);
       this.#noRoom.inc({ kind }, 0);
@@ -166,6 +177,10 @@ export class LimitMetrics implements LimitListener {
 
   held(outcome: HeldOutcome): void {
     this.#held.inc({ outcome });
+  }
+
+  shadowRestricted({ kind, reason }: RestrictionEvent): void {
+    this.#shadowRestrictions.inc({ kind, reason });
   }
 
   invalid(status: number): void {

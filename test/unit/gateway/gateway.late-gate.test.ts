@@ -14,7 +14,8 @@ import { writeGatewayConfig } from '../../support/gateway.ts';
 
 const silent = () => {};
 const silentLimits = {
-  ...{ decided: silent, held: silent, shadowRefused: silent, invalid: silent },
+  ...{ decided: silent, held: silent, shadowRefused: silent },
+  ...{ shadowRestricted: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
 };
 const silentStore = { decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent };

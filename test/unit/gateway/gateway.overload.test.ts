@@ -12,7 +12,8 @@ import { header, openRaw } from '../../support/wire/index.ts';
 const silent = () => {};
 const listener = {
   ...{ started: silent, switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
-  ...{ decided: silent, held: silent, shadowRefused: silent, invalid: silent },
+  ...{ decided: silent, held: silent, shadowRefused: silent },
+  ...{ shadowRestricted: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
   ...{ decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent },
   ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },

@@ -7,7 +7,8 @@ import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const quiet = () => {};
 const listener = {
-  ...{ decided: quiet, held: quiet, shadowRefused: quiet, invalid: quiet },
+  ...{ decided: quiet, held: quiet, shadowRefused: quiet },
+  ...{ shadowRestricted: quiet, invalid: quiet },
   ...{ restricted: quiet, released: quiet, noRoom: quiet },
 };
 const storeListener = { decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, beat: quiet };

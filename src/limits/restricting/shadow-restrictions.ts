@@ -1,0 +1,84 @@
+import type { Clock } from '../../core/index.ts';
+import { RESTRICTION_REASONS, type Restricted, type RestrictionReason } from './restriction.ts';
+
+export interface ShadowRestrictionsOptions {
+  readonly clock: Clock;
+  /** Called once for each restriction that would begin. */
+  readonly began: (whom: Restricted, forMs: number) => void;
+  /** Most held for each reason. Default 100,000. */
+  readonly maxPerReason?: number;
+}
+
+/** Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. */
+export class ShadowRestrictions {
+  readonly #options: ShadowRestrictionsOptions;
+  /** When each would end, on the monotonic clock. */
+  readonly #held = new Map<RestrictionReason, Map<string, number>>(
+    RESTRICTION_REASONS.map(reason => [reason, new Map()]),
+  );
+
+  #isEmpty = true;
+
+  constructor(options: ShadowRestrictionsOptions) {
+    this.#options = options;
+  }
+
+  /** Asked by every request. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Does nothing while one is running: as if it held, its end is set once. */
+  restrict(whom: Restricted, forMs: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const held = this.#of(whom.reason);
+    const key = keyOf(whom.key, whom.webhook);
+    if ((held.get(key) ?? 0) > nowMs) return;
+    const { maxPerReason = 100_000, began } = this.#options;
+    if (held.size >= maxPerReason) this.sweep();
+    if (held.size >= maxPerReason) return;
+    held.set(key, nowMs + forMs);
+    this.#isEmpty = false;
+    began(whom, forMs);
+  }
+
+  /** The reasons for which a request would be refused. `webhook`: '' if it is to none. */
+  reasonsFor(address: string, principal: string | null, webhook: string): RestrictionReason[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return RESTRICTION_REASONS.filter(reason => {
+      const held = this.#of(reason);
+      if (held.size === 0) return false;
+      const isHeld = (key: string) => (held.get(key) ?? 0) > nowMs;
+      if (reason === 'webhook_not_found') return webhook !== '' && isHeld(keyOf(address, webhook));
+      return isHeld(address) || (principal !== null && isHeld(principal));
+    });
+  }
+
+  /** Forgets those of a rule that is no longer in shadow. */
+  end(reason: RestrictionReason): void {
+    this.#of(reason).clear();
+    this.#look();
+  }
+
+  /** Drops expired ones. */
+  sweep(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const held of this.#held.values()) {
+      for (const [key, untilMs] of held) if (untilMs <= nowMs) held.delete(key);
+    }
+    this.#look();
+  }
+
+  #look(): void {
+    this.#isEmpty = [...this.#held.values()].every(held => held.size === 0);
+  }
+
+  #of(reason: RestrictionReason): Map<string, number> {
+    return this.#held.get(reason) ?? new Map();
+  }
+}
+
+/** Unambiguous: no address contains a space, and no principal goes with a webhook. */
+function keyOf(key: string, webhook: string): string {
+  return webhook === '' ? key : `${key} ${webhook}`;
+}

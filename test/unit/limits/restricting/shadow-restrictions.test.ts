@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Restricted } from '../../../../src/limits/index.ts';
+import { InvalidRequests, Restrictions, ShadowRestrictions } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+
+const A = '192.0.2.1';
+const invalid: Restricted = { kind: 'address', key: A, webhook: '', reason: 'invalid_requests' };
+
+let clock: FrozenClock;
+let begun: Restricted[];
+let shadow: ShadowRestrictions;
+beforeEach(() => {
+  clock = new FrozenClock();
+  begun = [];
+  shadow = new ShadowRestrictions({ clock, began: whom => begun.push(whom), maxPerReason: 2 });
+});
+
+describe('restrictions in shadow', () => {
+  test('last as long as they would, and their end is set once', () => {
+    shadow.restrict(invalid, 1_000);
+    clock.advance(600);
+    shadow.restrict(invalid, 1_000);
+    expect(begun).toEqual([invalid]);
+    expect(shadow.reasonsFor(A, null, '')).toEqual(['invalid_requests']);
+    clock.advance(400);
+    expect(shadow.reasonsFor(A, null, '')).toEqual([]);
+    shadow.restrict(invalid, 1_000);
+    expect(begun).toHaveLength(2);
+  });
+
+  test('are about an address, a principal, or one webhook', () => {
+    shadow.restrict({ ...invalid, kind: 'webhook', webhook: 'h1', reason: 'webhook_not_found' }, 1_000);
+    shadow.restrict({ ...invalid, kind: 'principal', key: 'user:a', reason: 'ignored_refusals' }, 1_000);
+    expect(shadow.reasonsFor(A, null, '')).toEqual([]);
+    expect(shadow.reasonsFor(A, null, 'h2')).toEqual([]);
+    expect(shadow.reasonsFor(A, 'user:a', 'h1')).toEqual(['webhook_not_found', 'ignored_refusals']);
+    expect(shadow.reasonsFor('192.0.2.2', 'user:b', 'h1')).toEqual([]);
+  });
+
+  test('are bounded, and leave nothing behind', () => {
+    for (const key of ['1', '2', '3']) shadow.restrict({ ...invalid, key }, 1_000);
+    expect(begun).toHaveLength(2);
+    clock.advance(1_000);
+    expect(shadow.isEmpty).toBe(false);
+    shadow.sweep();
+    expect(shadow.isEmpty).toBe(true);
+    shadow.restrict({ ...invalid, key: '3' }, 1_000);
+    expect(begun).toHaveLength(3);
+  });
+});
+
+test('a rule that moves out of shadow keeps what it counted, and the next offence restricts', () => {
+  const quiet = () => {};
+  const listener = { restricted: quiet, released: quiet, noRoom: quiet };
+  const restrictions = new Restrictions({ clock, listener });
+  const offences = new InvalidRequests(restrictions, { clock, shadow });
+  const rule = { quota: { units: 2, periodMs: 60_000 }, restrictForMs: 5_000 };
+  offences.use({ ...rule, shadow: true });
+  for (let i = 0; i < 3; i++) offences.note(A);
+  expect(shadow.reasonsFor(A, null, '')).toEqual(['invalid_requests']);
+  expect(restrictions.size).toBe(0);
+  offences.use({ ...rule, shadow: false });
+  expect(shadow.isEmpty).toBe(true);
+  expect(restrictions.size).toBe(0);
+  offences.note(A);
+  expect(restrictions.addressWaitMs(A)).toBe(5_000);
+});
