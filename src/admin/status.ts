@@ -90,6 +90,8 @@ export interface LimitStatus {
   /** `10/5s`. */
   readonly quota: string;
   readonly algorithm: 'window' | 'smooth';
+  /** The share of callers that it refuses; 0: it is in shadow. */
+  readonly enforcedPercent: number;
 }
 
 export interface UpstreamStatus {

@@ -93,7 +93,7 @@ export class Observation {
     this.#limitMetrics = new LimitMetrics(registry);
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
     this.#labels = labels;
-    this.recent = new Recent(clock, this.#limitMetrics.decisions, () => this.#labels.upstreams);
+    this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = fanOut(EXCHANGE, [

@@ -6,8 +6,13 @@ import { head } from '../support/requests.ts';
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },
-  buckets: { things: { user: '2/60s', main: 'id' }, open: { address: '3/60s' } },
-  routes: { '/things/{id}': 'things', '/open/**': 'open' },
+  buckets: {
+    things: { user: '2/60s', main: 'id' },
+    open: { address: '3/60s' },
+    tried: { user: '1/60s', shadow: true },
+    rolled: { user: '9/60s', enforce: '10%' },
+  },
+  routes: { '/things/{id}': 'things', '/open/**': 'open', '/tried': 'tried', '/rolled': 'rolled' },
   invalid_requests: { limit: '4/60s', restrict_for: '60s' },
 };
 const HOSTILE = '<img src=x onerror=document.title=1>';
@@ -35,13 +40,13 @@ describe('/status.json', () => {
       expect.stringMatching(/gateway\.yaml$/),
       expect.stringMatching(/limits\.yaml$/),
     ]);
-    const counts = { admitted: 2, refused: 2 };
+    const counts = { admitted: 2, refused: 2, shadowRefused: 0 };
     expect(status.buckets).toContainEqual({
       bucket: 'things',
       class: 'user',
       limits: [
-        { limit: 'caller', quota: '2/1m', algorithm: 'window' },
-        { limit: 'global', quota: '10000/1s', algorithm: 'window' },
+        { limit: 'caller', quota: '2/1m', algorithm: 'window', enforcedPercent: 100 },
+        { limit: 'global', quota: '10000/1s', algorithm: 'window', enforcedPercent: 100 },
       ],
       lastMinute: counts,
       lastHour: counts,
@@ -60,6 +65,23 @@ describe('/status.json', () => {
     expect(page).toContain(refusedMost[0].caller);
     for (const text of [page, JSON.stringify(status)]) expect(text).not.toContain('onerror');
   });
+});
+
+test('/status.json tells limits in shadow, and those that hold for a share of callers, from the others', async () => {
+  const front = await start();
+  await askTimes(front, 3, 'GET /tried', front.issuer.bearer());
+  const { buckets } = await statusOf(front);
+  const ofUsers = (name: string) =>
+    buckets.find((row: { bucket: string; class: string }) => row.bucket === name && row.class === 'user');
+  const enforced = (name: string) =>
+    ofUsers(name).limits.map(({ limit, enforcedPercent }: Record<string, unknown>) => [
+      limit,
+      enforcedPercent,
+    ]);
+  const global = ['global', 100];
+  expect(enforced('tried')).toEqual([global, ['caller', 0]]);
+  expect(enforced('rolled')).toEqual([['caller', 10], global]);
+  expect(ofUsers('tried').lastMinute).toEqual({ admitted: 3, refused: 0, shadowRefused: 2 });
 });
 
 describe('/status in a browser', () => {

@@ -6,7 +6,8 @@ import { onTestFinished } from 'vitest';
 /** A new empty folder that goes when the running test ends. */
 export async function tempFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // Retries: a process that was ended may still have children that write.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 

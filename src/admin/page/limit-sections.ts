@@ -1,4 +1,11 @@
-import type { BucketStatus, CallerName, CallerStatus, CallersStatus, GatewayStatus } from '../status.ts';
+import type {
+  BucketStatus,
+  CallerName,
+  CallerStatus,
+  CallersStatus,
+  GatewayStatus,
+  LimitStatus,
+} from '../status.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 import { moment } from './moments.ts';
 import { listTable, section } from './tables.ts';
@@ -17,6 +24,8 @@ const BUCKET_COLUMNS = [
   'Callers near limit',
 ];
 
+const SHADOW_COLUMN = 'Would be refused (shadow), last hour';
+
 /** Buckets with the most refusals first, then those with the most requests. */
 export function bucketSection({ buckets }: GatewayStatus): Html {
   const busiestFirst = buckets.toSorted(
@@ -29,7 +38,12 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
   const idleNote = html`<span class="narrow">Those without a request in the last hour are shown on wider screens.</span>`;
   const more = left > 0 ? [`${left} more rows are in /status.json.`] : [];
   const note = idle.includes(true) ? [...more, idleNote] : more;
-  const table = listTable(BUCKET_COLUMNS, shown.map(bucketRow), at => idle[at] === true);
+  const hasShadow = buckets.some(({ limits }) => limits.some(({ enforcedPercent }) => enforcedPercent < 100));
+  const columns = hasShadow ? [...BUCKET_COLUMNS, SHADOW_COLUMN] : BUCKET_COLUMNS;
+  const rows = shown.map(row =>
+    hasShadow ? [...bucketRow(row), row.lastHour.shadowRefused] : bucketRow(row),
+  );
+  const table = listTable(columns, rows, at => idle[at] === true);
   return section('Buckets', table, note);
 }
 
@@ -37,13 +51,18 @@ function bucketRow(row: BucketStatus): HtmlPart[] {
   return [
     row.bucket,
     row.class,
-    row.limits.length === 0 ? 'none' : row.limits.map(({ limit, quota }) => `${limit} ${quota}`).join(', '),
+    row.limits.length === 0 ? 'none' : row.limits.map(limitInWords).join(', '),
     row.lastMinute.admitted,
     counted(row.lastMinute.refused),
     row.lastHour.admitted,
     counted(row.lastHour.refused),
     row.callersNearLimit,
   ];
+}
+
+function limitInWords({ limit, quota, enforcedPercent }: LimitStatus): string {
+  if (enforcedPercent === 100) return `${limit} ${quota}`;
+  return `${limit} ${quota} (${enforcedPercent === 0 ? 'shadow' : `for ${enforcedPercent} % of callers`})`;
 }
 
 /** Stands out unless it is 0. */

@@ -79,9 +79,10 @@ const NO_ROOM = {
 export class LimitMetrics implements LimitListener {
   /** By bucket, class and outcome. */
   readonly decisions: Tally;
+  /** Requests that limits in shadow would have refused: by bucket, class and limit. */
+  readonly inShadow: Tally;
   readonly #registry: Registry;
   readonly #nearLimit: Tally;
-  readonly #shadowRefused: Tally;
   readonly #held: Counter<'outcome'>;
   readonly #invalid: Tally;
   readonly #restrictions: Counter<'kind' | 'reason'>;
@@ -94,8 +95,8 @@ export class LimitMetrics implements LimitListener {
     this.#registry = registry;
     this.decisions = tallyCounter({ ...DECISIONS, registers });
     this.#nearLimit = tallyCounter({ ...NEAR_LIMIT, registers });
-    this.#shadowRefused = tallyCounter({ ...SHADOW_REFUSED, registers });
     this.#held = new Counter({ ...HELD, registers });
+    this.inShadow = tallyCounter({ ...SHADOW_REFUSED, registers });
     this.#invalid = tallyCounter({ ...INVALID, registers });
     this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
     this.#shadowRestrictions = new Counter({ ...SHADOW_RESTRICTIONS, registers });
@@ -120,7 +121,7 @@ export class LimitMetrics implements LimitListener {
     );
     prepareSeries(this.decisions, decisions, 0);
     prepareSeries(
-      this.#shadowRefused,
+      this.inShadow,
       buckets.flatMap(({ bucket, callerClass, inShadow }) => inShadow.map(by => [bucket, callerClass, by])),
       0,
     );
@@ -169,7 +170,7 @@ export class LimitMetrics implements LimitListener {
   }
 
   shadowRefused({ bucket, callerClass, by }: ShadowEvent): void {
-    this.#shadowRefused
+    this.inShadow
       .of(bucket ?? 'none')
       .of(callerClass)
       .of(by).count++;

@@ -1,10 +1,19 @@
 import type { Tally } from '../metrics/index.ts';
 import { SlidingCount } from './sliding-count.ts';
 
-/** Requests that limits admitted and refused. */
+/** What the metrics count of limits. */
+export interface LimitTallies {
+  /** By bucket, class and outcome. */
+  readonly decisions: Tally;
+  /** By bucket, class and the limit in shadow that would have refused. */
+  readonly inShadow: Tally;
+}
+
+/** Requests that limits admitted and refused, and how often a limit in shadow would have refused one. */
 export interface DecisionCounts {
   readonly admitted: number;
   readonly refused: number;
+  readonly shadowRefused: number;
 }
 
 /** What limits decided lately about a bucket's callers of one class. */
@@ -13,70 +22,75 @@ export interface RecentBucket {
   readonly lastHour: DecisionCounts;
 }
 
-interface Row {
-  readonly admitted: SlidingCount;
-  readonly refused: SlidingCount;
-}
+type Row = Readonly<Record<keyof DecisionCounts, SlidingCount>>;
 
 /**
  * Tells what limits decided in the last minute and hour. The metrics count anyway, so requests cost nothing more: this looks at
  * those counts every few seconds. Holds a row for each bucket and class that had a request, as many as the configuration has.
  */
 export class RecentDecisions {
-  /** By bucket, class and outcome. */
-  readonly #decisions: Tally;
+  readonly #tallies: LimitTallies;
   readonly #rows = new Map<Tally, Row>();
 
-  constructor(decisions: Tally) {
-    this.#decisions = decisions;
+  constructor(tallies: LimitTallies) {
+    this.#tallies = tallies;
   }
 
   advance(): void {
     const known = new Set<Tally>();
-    for (const { parts } of this.#decisions.parts.values()) {
-      for (const ofClass of parts.values()) {
-        known.add(ofClass);
-        this.#advance(ofClass);
+    for (const [bucket, { parts }] of this.#tallies.decisions.parts) {
+      for (const [callerClass, tally] of parts) {
+        known.add(tally);
+        this.#advance(tally, this.#totals(bucket, callerClass));
       }
     }
     // A reload removed their buckets.
     for (const tally of this.#rows.keys()) if (!known.has(tally)) this.#rows.delete(tally);
   }
 
-  #advance(tally: Tally): void {
-    const { admitted, refused } = totalsOf(tally);
-    if (admitted + refused === 0) return;
-    const row = this.#rows.get(tally) ?? { admitted: new SlidingCount(), refused: new SlidingCount() };
+  #advance(tally: Tally, totals: DecisionCounts): void {
+    if (totals.admitted + totals.refused === 0) return;
+    const row = this.#rows.get(tally) ?? newRow();
     this.#rows.set(tally, row);
-    row.admitted.advance(admitted);
-    row.refused.advance(refused);
+    row.admitted.advance(totals.admitted);
+    row.refused.advance(totals.refused);
+    row.shadowRefused.advance(totals.shadowRefused);
   }
 
   /** `bucket`: "none" for requests without one. */
   of(bucket: string, callerClass: string): RecentBucket {
-    const tally = this.#decisions.parts.get(bucket)?.parts.get(callerClass);
-    const totals = tally === undefined ? { admitted: 0, refused: 0 } : totalsOf(tally);
+    const totals = this.#totals(bucket, callerClass);
+    const tally = this.#tallies.decisions.parts.get(bucket)?.parts.get(callerClass);
     const row = tally && this.#rows.get(tally);
     if (row === undefined) return { lastMinute: totals, lastHour: totals };
     return {
-      lastMinute: {
-        admitted: row.admitted.lastMinute(totals.admitted),
-        refused: row.refused.lastMinute(totals.refused),
-      },
-      lastHour: {
-        admitted: row.admitted.lastHour(totals.admitted),
-        refused: row.refused.lastHour(totals.refused),
-      },
+      lastMinute: eachOf(name => row[name].lastMinute(totals[name])),
+      lastHour: eachOf(name => row[name].lastHour(totals[name])),
+    };
+  }
+
+  #totals(bucket: string, callerClass: string): DecisionCounts {
+    const { decisions, inShadow } = this.#tallies;
+    const outcomes = decisions.parts.get(bucket)?.parts.get(callerClass);
+    const admitted = outcomes?.parts.get('admitted')?.count ?? 0;
+    return {
+      admitted,
+      refused: sumOf(outcomes) - admitted,
+      shadowRefused: sumOf(inShadow.parts.get(bucket)?.parts.get(callerClass)),
     };
   }
 }
 
-function totalsOf({ parts }: Tally): DecisionCounts {
-  let admitted = 0;
-  let refused = 0;
-  for (const [outcome, { count }] of parts) {
-    if (outcome === 'admitted') admitted += count;
-    else refused += count;
-  }
-  return { admitted, refused };
+function newRow(): Row {
+  return { admitted: new SlidingCount(), refused: new SlidingCount(), shadowRefused: new SlidingCount() };
+}
+
+function eachOf(count: (name: keyof DecisionCounts) => number): DecisionCounts {
+  return { admitted: count('admitted'), refused: count('refused'), shadowRefused: count('shadowRefused') };
+}
+
+function sumOf(tally: Tally | undefined): number {
+  let sum = 0;
+  if (tally !== undefined) for (const { count } of tally.parts.values()) sum += count;
+  return sum;
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/index.ts';
-import type { Tally } from '../metrics/index.ts';
 import { RecentCallers } from './recent-callers.ts';
-import { RecentDecisions } from './recent-decisions.ts';
+import { type LimitTallies, RecentDecisions } from './recent-decisions.ts';
 import { RecentErrors } from './recent-errors.ts';
 import { TICK_MS } from './sliding-count.ts';
 
@@ -13,12 +12,9 @@ export class Recent {
   readonly #upstreams: () => Iterable<string>;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param decisions what the metrics count, by bucket, class and outcome
-   * @param upstreams the names of those configured
-   */
-  constructor(clock: Clock, decisions: Tally, upstreams: () => Iterable<string>) {
-    this.decisions = new RecentDecisions(decisions);
+  /** @param upstreams the names of those configured */
+  constructor(clock: Clock, tallies: LimitTallies, upstreams: () => Iterable<string>) {
+    this.decisions = new RecentDecisions(tallies);
     this.callers = new RecentCallers(clock);
     this.errors = new RecentErrors(clock);
     this.#upstreams = upstreams;

@@ -18,9 +18,9 @@ const rowOf = (page: string, heading: string) =>
 const bucket = (name: string, refused: number): BucketStatus => ({
   bucket: name,
   class: 'user',
-  limits: [{ limit: 'caller', quota: '10/5s', algorithm: 'window' }],
-  lastMinute: { admitted: 1, refused: 0 },
-  lastHour: { admitted: 70, refused },
+  limits: [{ limit: 'caller', quota: '10/5s', algorithm: 'window', enforcedPercent: 100 }],
+  lastMinute: { admitted: 1, refused: 0, shadowRefused: 6 },
+  lastHour: { admitted: 70, refused, shadowRefused: 6 },
   callersNearLimit: 3,
 });
 
@@ -48,7 +48,7 @@ describe('the page', () => {
           {
             ...bucket(nasty, 1),
             class: nasty,
-            limits: [{ limit: 'caller', quota: nasty, algorithm: 'smooth' }],
+            limits: [{ limit: 'caller', quota: nasty, algorithm: 'smooth', enforcedPercent: 100 }],
           },
         ],
         callers: {
@@ -118,8 +118,22 @@ describe('the page', () => {
     expect(page).toContain('40 more rows are in /status.json.');
   });
 
+  it('says which limits are in shadow or hold for some callers, and what they would have refused', () => {
+    const limit = { limit: 'caller', algorithm: 'window' } as const;
+    const limits = [
+      { ...limit, quota: '20/5s', enforcedPercent: 10 },
+      { ...limit, quota: '10/5s', enforcedPercent: 0 },
+    ];
+    const page = pageOf({}, { buckets: [{ ...bucket('tried', 0), limits }] });
+    expect(rowOf(page, 'tried')).toBe(
+      '|tried|user|caller 20/5s (for 10 % of callers), caller 10/5s (shadow)|1|0|70|0|3|6|',
+    );
+    expect(page).toContain('Would be refused (shadow), last hour');
+    expect(pageOf({}, { buckets: [bucket('held', 0)] })).not.toContain('shadow');
+  });
+
   it('lets a phone leave out buckets without requests, and says so', () => {
-    const idle = { ...bucket('idle', 0), lastHour: { admitted: 0, refused: 0 } };
+    const idle = { ...bucket('idle', 0), lastHour: { admitted: 0, refused: 0, shadowRefused: 6 } };
     const page = pageOf({}, { buckets: [idle, bucket('busy', 0)] });
     expect(page.match(/<tr role="row" class="idle"><th[^>]*>idle</)).toHaveLength(1);
     expect(page.match(/class="idle"/g)).toHaveLength(1);

@@ -10,25 +10,28 @@ const NOW = stillClock.epochMs();
 function made() {
   const decisions = new Tally();
   const upstreams = new Set(['api']);
-  return { decisions, upstreams, recent: new Recent(stillClock, decisions, () => upstreams) };
+  const inShadow = new Tally();
+  const recent = new Recent(stillClock, { decisions, inShadow }, () => upstreams);
+  return { decisions, inShadow, upstreams, recent };
 }
 
 describe('decisions', () => {
   it('are admitted and refused ones of a bucket and class, whichever limit refused', () => {
-    const { decisions, recent } = made();
+    const { decisions, inShadow, recent } = made();
+    inShadow.of('all').of('user').of('caller').count = 4;
     const ofClass = decisions.of('all').of('user');
     ofClass.of('admitted').count = 5;
     ofClass.of('caller').count = 2;
     ofClass.of('global').count = 1;
-    const counts = { admitted: 5, refused: 3 };
+    const counts = { admitted: 5, refused: 3, shadowRefused: 4 };
     expect(recent.decisions.of('all', 'user')).toEqual({ lastMinute: counts, lastHour: counts });
     for (let tick = 0; tick < 20; tick++) recent.advance();
     ofClass.of('admitted').count++;
     expect(recent.decisions.of('all', 'user')).toEqual({
-      lastMinute: { admitted: 1, refused: 0 },
-      lastHour: { admitted: 6, refused: 3 },
+      lastMinute: { admitted: 1, refused: 0, shadowRefused: 0 },
+      lastHour: { admitted: 6, refused: 3, shadowRefused: 4 },
     });
-    const none = { admitted: 0, refused: 0 };
+    const none = { admitted: 0, refused: 0, shadowRefused: 0 };
     expect(recent.decisions.of('other', 'user')).toEqual({ lastMinute: none, lastHour: none });
   });
 
