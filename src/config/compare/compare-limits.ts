@@ -24,6 +24,7 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('failed_verifications', [compareQuotas(now.failed_verifications, before.failed_verifications)]),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
+    ...about('patience', [comparePatience(now.patience, before.patience)]),
     ...about('bucket_hash', [compareHashes(now, before)]),
   ];
 }
@@ -64,6 +65,12 @@ function compareAddresses(
 
 function compareNumbers(now: number, before: number, format: (value: number) => string): Difference | null {
   return compareSizes(now, before, `${format(now)}, before ${format(before)}`);
+}
+
+/** Null: off. Requests that wait are not refused. */
+function comparePatience(now: number | null, before: number | null): Difference | null {
+  const describe = (ms: number | null) => (ms === null ? 'off' : formatDuration(ms));
+  return compareSizes(now ?? 0, before ?? 0, `${describe(now)}, before ${describe(before)}`);
 }
 
 function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | null {

@@ -193,6 +193,27 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares every key', () => {
+    const others: Readonly<Record<string, object>> = {
+      global: { global: 'off' },
+      invalid_requests: { invalid_requests: 'off' },
+      webhook_not_found: { webhook_not_found: 'off' },
+      ignored_refusals: { ignored_refusals: 'off' },
+      never_restrict: { never_restrict: ['192.0.2.7'] },
+      blocked: { blocked: { addresses: ['192.0.2.7'] } },
+      failed_verifications: { failed_verifications: 'off' },
+      buckets: { buckets: { b: { user: '1/1s' } } },
+      routes: oneBucket({ user: '1/1s' }),
+      keys_per_caller: { keys_per_caller: 5 },
+      window_slack: { window_slack: '0ms' },
+      patience: { patience: '50ms' },
+      bucket_hash: { bucket_hash: 'route' },
+    };
+    for (const key of Object.keys(limitsSchema.shape))
+      expect([key, changes({}, others[key] ?? {})]).not.toEqual([key, []]);
+    expect(changes({ patience: '50ms' }, {})).toEqual(['stricter: patience: off, before 50ms']);
+  });
+
   it('puts the strictest first', () => {
     const buckets = (a: string, b: string) => ({
       buckets: { a: { user: a }, b: { user: b } },
