@@ -11,6 +11,7 @@ export { Observation } from './observation.ts';
 export type { DecisionCounts, Recent, RecentError, TopCaller } from './recent/index.ts';
 export {
   MissingPackages,
+  missingSdk,
   openSpanExport,
   type SpanExport,
   type SpanExportOptions,

@@ -9,6 +9,7 @@ import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
+import { checkSpanExport } from './tracing-checks.ts';
 import { checkUpstreamProtocols } from './upstream-checks.ts';
 import { checkWebSockets } from './websocket-checks.ts';
 
@@ -31,6 +32,7 @@ export function crossCheck(file: ConfigFile): void {
   checkWebSockets(file);
   checkIdentity(file);
   checkSecrets(file);
+  checkSpanExport(file);
 }
 
 /** The parts of a route that checks compare; null: invalid in itself. */

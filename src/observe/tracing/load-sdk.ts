@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+
 /** The packages that an operator who exports spans installs beside the gateway. */
 const PACKAGES = [
   '@opentelemetry/api',
@@ -5,6 +7,8 @@ const PACKAGES = [
   '@opentelemetry/resources',
   '@opentelemetry/exporter-trace-otlp-http',
 ] as const;
+
+const NEEDS = `needs packages that are not installed: npm install ${PACKAGES.join(' ')}`;
 
 /** The parts of OpenTelemetry's SDK. */
 export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
@@ -21,9 +25,21 @@ export async function loadSdk() {
     return { api, trace, resources, otlp };
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new MissingPackages(
-      `tracing.export needs packages that are not installed: npm install ${PACKAGES.join(' ')}`,
-    );
+    throw new MissingPackages(`tracing.export ${NEEDS}`);
+  }
+}
+
+/** What an operator has to do before the SDK can be loaded; null: nothing. Loads nothing. */
+export function missingSdk(): string | null {
+  return PACKAGES.every(isInstalled) ? null : NEEDS;
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
   }
 }
 
