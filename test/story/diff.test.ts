@@ -128,4 +128,7 @@ it('a gateway that reloads says the same words in its log and on its status page
   expect((await serves(gateway, 2)).configuration).toMatchObject({ lastChanges: words });
   const line = gateway.logLines.find(text => text.includes('the new configuration is in use')) ?? '{}';
   expect(JSON.parse(line)).toMatchObject({ type: 'reload', changes: words });
+  await changeLimits(gateway, { global: { address: '9/1s', user: 'off', bot: 'off' } });
+  const next = ['looser: global limit: each address 9 in 1s, before 3 in 1s'];
+  expect((await serves(gateway, 3)).configuration).toMatchObject({ lastChanges: next });
 });

@@ -50,6 +50,11 @@ describe('weir test', () => {
     expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
   });
 
+  it('waits between repetitions', async () => {
+    const spread = await test(`{ ${ALICE}, repeat: 4, every: 5s, expect: { outcome: admitted } }`);
+    expect(spread.out).toBe('1 passed\n');
+  });
+
   it('tells callers apart, and the limits that refuse', async () => {
     const ended = await test(
       `{ ${ALICE}, repeat: 2, expect: { outcome: admitted } }`,
