@@ -37,7 +37,8 @@ export async function configFile(word: string | undefined, option: string | unde
 /**
  * Reads the options and words after a command's name. Throws a UsageError for anything that the command does not take.
  *
- * @param words names of the words, for messages; those in brackets are optional.
+ * @param words names of the words, for messages; those in brackets are optional, and of the last one
+ *   there may be several if it ends in dots.
  */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
@@ -48,7 +49,7 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   const parsed = parseStrictly({ args: [...args], options, strict: true, allowPositionals: true });
   const missing = words.slice(parsed.positionals.length).find(word => !word.startsWith('['));
   if (missing !== undefined) throw new UsageError(`missing ${missing}`);
-  const extra = parsed.positionals[words.length];
+  const extra = words.at(-1)?.endsWith('...') === true ? undefined : parsed.positionals[words.length];
   if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"`);
   return parsed;
 }

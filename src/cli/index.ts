@@ -9,12 +9,13 @@ import { explain } from './explain/index.ts';
 import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
+import { simulate } from './simulate/index.ts';
 import { test } from './test.ts';
 import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, diff, test, explain, who, schema, health, demo];
+const COMMANDS: readonly Command[] = [serve, check, diff, test, explain, simulate, who, schema, health, demo];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

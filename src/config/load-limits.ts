@@ -1,3 +1,4 @@
+import type { RoutePattern } from '../routing/index.ts';
 import { checkLimits } from './check/index.ts';
 import { compileLimits, readLimitsAlone } from './compile/index.ts';
 import type { Diagnostic, Environment } from './file/index.ts';
@@ -8,6 +9,8 @@ export type LimitsResult =
   | {
       readonly ok: true;
       readonly limits: LimitsModel;
+      /** Of the lines of `routes:`, in file order. */
+      readonly patterns: readonly RoutePattern[];
       /** Warnings and hints. */
       readonly diagnostics: readonly Diagnostic[];
     }
@@ -19,5 +22,6 @@ export async function loadLimits(path: string, env: Environment): Promise<Limits
   if (files !== null) checkLimits(files, null);
   const diagnostics = files?.files.flatMap(file => file.diagnostics) ?? [];
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics };
-  return { ok: true, limits: compileLimits(limits).model, diagnostics };
+  const { model, routes } = compileLimits(limits);
+  return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
 }

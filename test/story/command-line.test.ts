@@ -126,7 +126,7 @@ describe('weir', () => {
   );
 
   it.each<[string[], string]>([
-    [[], 'weir: missing command: use serve, check, diff, test, explain, who, schema, health, demo'],
+    [[], 'weir: missing command: use serve, check, diff, test, explain, simulate, who, schema, health, demo'],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],

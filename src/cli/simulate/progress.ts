@@ -1,0 +1,37 @@
+import { systemClock } from '../../core/index.ts';
+import type { ReadCounts } from '../../simulation/index.ts';
+import type { CommandOutput } from '../command.ts';
+
+const EVERY_MS = 200;
+
+/** Shows on a terminal how far a replay has come. Writes nothing where standard error is no terminal. */
+export class Progress {
+  readonly #bytes: number;
+  readonly #terminal: CommandOutput;
+  readonly #startedAtMs = systemClock.monotonicMs();
+  #shownAtMs = 0;
+  #isShown = false;
+
+  constructor(bytes: number, terminal: CommandOutput) {
+    this.#bytes = bytes;
+    this.#terminal = terminal;
+  }
+
+  show({ bytes, lines }: ReadCounts): void {
+    const nowMs = systemClock.monotonicMs();
+    if (!process.stderr.isTTY || nowMs - this.#shownAtMs < EVERY_MS) return;
+    this.#shownAtMs = nowMs;
+    this.#isShown = true;
+    const passedS = (nowMs - this.#startedAtMs) / 1_000;
+    const share = this.#bytes === 0 ? 1 : Math.min(1, bytes / this.#bytes);
+    const leftS = share === 0 ? 0 : Math.ceil((passedS * (1 - share)) / share);
+    const rate = Math.round(lines / passedS).toLocaleString('en');
+    this.#terminal.err(
+      `\r\x1b[K${Math.round(share * 100)} %, ${lines.toLocaleString('en')} lines, ${rate} a second, ${leftS} s left`,
+    );
+  }
+
+  clear(): void {
+    if (this.#isShown) this.#terminal.err('\r\x1b[K');
+  }
+}

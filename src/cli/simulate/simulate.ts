@@ -1,0 +1,95 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { formatDiagnostic, loadLimits } from '../../config/index.ts';
+import { drawReplay, ReplayError, replayLogs, reportOf } from '../../simulation/index.ts';
+import { readArguments } from '../arguments.ts';
+import { type Command, type CommandOutput, UsageError } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { Progress } from './progress.ts';
+import { formatReport } from './table.ts';
+
+export const simulate: Command = {
+  name: 'simulate',
+  summary: 'try other limits on the requests of an access log',
+  help: `Decides anew, by other limits, about every request of access logs, in their time and by the code that serves, and shows
+who would have been refused. Sends nothing. Requests that were refused before the limits (a restriction, a wrong path) stay so.
+
+weir simulate --limits FILE LOG... [OPTIONS]
+
+  --limits FILE   the limits.yaml to try, or a folder of such files
+  LOG             access logs, of one gateway or of several; compressed by gzip or not
+  --store STORE   memory: each gateway counts alone; redis: all count together (memory)
+  --top N         callers to show for each bucket (3)
+  --format FORMAT text or json (text)
+  --svg FILE      also draws requests and refusals over time
+  --help          show this text
+
+Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the limits have errors.
+`,
+  async run(args, terminal) {
+    const { limitsFile, logs, store, top, format, svg } = read(args);
+    const loaded = await loadLimits(limitsFile, terminal.env);
+    const shown = loaded.ok ? [] : loaded.diagnostics;
+    for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    if (!loaded.ok) return ExitCode.configuration;
+    const progress = new Progress(await sizeOf(logs), terminal);
+    try {
+      const onProgress = progress.show.bind(progress);
+      const replayed = await replayLogs({ limits: loaded.limits, logs, store, onProgress });
+      progress.clear();
+      const report = reportOf(replayed, loaded.patterns, { store, top });
+      if (svg !== undefined) await writeFile(svg, drawReplay(replayed.tally));
+      terminal.out(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
+      return ExitCode.ok;
+    } catch (error) {
+      progress.clear();
+      return failed(error, terminal);
+    }
+  },
+};
+
+interface Asked {
+  readonly limitsFile: string;
+  readonly logs: readonly string[];
+  readonly store: 'memory' | 'redis';
+  readonly top: number;
+  readonly format: 'text' | 'json';
+  readonly svg: string | undefined;
+}
+
+function read(args: readonly string[]): Asked {
+  const options = {
+    limits: { type: 'string' },
+    store: { type: 'string', default: 'memory' },
+    top: { type: 'string', default: '3' },
+    format: { type: 'string', default: 'text' },
+    svg: { type: 'string' },
+  } as const;
+  const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
+  const { limits: limitsFile, store, top, format, svg } = values;
+  if (limitsFile === undefined) throw new UsageError('missing --limits: name the limits.yaml to try');
+  if (store !== 'memory' && store !== 'redis')
+    throw new UsageError(`--store takes memory or redis, not "${store}"`);
+  if (format !== 'text' && format !== 'json')
+    throw new UsageError(`--format takes text or json, not "${format}"`);
+  if (!/^\d{1,4}$/.test(top)) throw new UsageError(`--top takes a whole number up to 9999, not "${top}"`);
+  return { limitsFile, logs, store, top: Number(top), format, svg };
+}
+
+async function sizeOf(logs: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(
+    logs.map(log =>
+      stat(log)
+        .then(({ size }) => size)
+        .catch(() => 0),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** What the operator can mend; anything else is a fault of ours. */
+function failed(error: unknown, terminal: CommandOutput): number {
+  const isSystem = error instanceof Error && 'syscall' in error;
+  if (!(error instanceof ReplayError) && !isSystem) throw error;
+  terminal.err(`weir simulate: ${error.message}\n`);
+  return ExitCode.failure;
+}

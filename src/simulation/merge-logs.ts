@@ -1,0 +1,65 @@
+import { type ReadCounts, readLogFile } from './log-file.ts';
+import type { LoggedRequest } from './logged-request.ts';
+
+/** What happens at a moment: the limits decide about a request, or a unit that it drew is returned. */
+export interface LogEvent {
+  readonly kind: 'decide' | 'refund';
+  readonly atMs: number;
+  readonly request: LoggedRequest;
+}
+
+/** A request that lasts longer than a second has a line within two, so no decision comes later than this before its line. */
+const WINDOW_MS = 4_000;
+/** Events are released in steps of this, sorted once each. */
+const STEP_MS = 1_000;
+/** Events held; beyond it the earlier half is released. */
+const MAX_HELD = 400_000;
+
+/** One file on its way. */
+interface Source {
+  readonly pieces: AsyncGenerator<LoggedRequest[]>;
+  latestMs: number;
+}
+
+/** The events of several logs in the order of their time. Holds a few seconds of them. */
+export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): AsyncGenerator<LogEvent[]> {
+  let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
+  let held: LogEvent[] = [];
+  let releasedMs = 0;
+  while (sources.length > 0) {
+    const behind = sources.reduce((first, next) => (next.latestMs < first.latestMs ? next : first));
+    const piece = await behind.pieces.next();
+    if (piece.done === true) sources = sources.filter(source => source !== behind);
+    else {
+      for (const request of piece.value) {
+        behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
+        hold(held, request);
+      }
+    }
+    const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
+    if (held.length > MAX_HELD || (safeMs > releasedMs + STEP_MS && sources.length > 0)) {
+      held.sort(inOrder);
+      const at = held.length > MAX_HELD ? MAX_HELD / 2 : firstAfter(held, safeMs);
+      releasedMs = safeMs;
+      yield held.slice(0, at);
+      held = held.slice(at);
+    }
+  }
+  yield held.sort(inOrder);
+}
+
+function hold(held: LogEvent[], request: LoggedRequest): void {
+  const { part, denied, decidedAtMs, writtenAtMs } = request;
+  if (part !== 'end') held.push({ kind: 'decide', atMs: decidedAtMs, request });
+  if (denied) held.push({ kind: 'refund', atMs: Math.max(decidedAtMs, writtenAtMs), request });
+}
+
+function inOrder(one: LogEvent, other: LogEvent): number {
+  if (one.atMs !== other.atMs) return one.atMs - other.atMs;
+  return one.request.sequence - other.request.sequence || (one.kind < other.kind ? -1 : 1);
+}
+
+function firstAfter(sorted: readonly LogEvent[], ms: number): number {
+  const at = sorted.findIndex(({ atMs }) => atMs > ms);
+  return at === -1 ? sorted.length : at;
+}

@@ -1,0 +1,162 @@
+import type { LimitsModel } from '../config/index.ts';
+import type { Limit } from '../limits/index.ts';
+import { LimitEngine } from './limit-engine.ts';
+import { newReadCounts, type ReadCounts } from './log-file.ts';
+import type { LoggedRequest } from './logged-request.ts';
+import { type LogEvent, mergeLogs } from './merge-logs.ts';
+import { type Outcome, Tally } from './tally.ts';
+
+export interface ReplayOptions {
+  readonly limits: LimitsModel;
+  readonly logs: readonly string[];
+  /** `memory`: each gateway counts alone; `redis`: all count together. */
+  readonly store: 'memory' | 'redis';
+  /** Called about each decision, in order. */
+  readonly onDecision?: (request: LoggedRequest, outcome: Outcome) => void;
+  /** Called now and then. */
+  readonly onProgress?: (counts: ReadCounts) => void;
+}
+
+/** What a replay found. */
+export interface Replayed {
+  readonly tally: Tally;
+  readonly counts: ReadCounts;
+  /** Gateways that wrote the logs: each start counts as one. */
+  readonly instances: number;
+  /** Requests by method and path, each value in it left out. Those beyond a bound are missing. */
+  readonly shapes: ReadonlyMap<string, number>;
+  /** Requests that would get 400, since the value of the main parameter is ambiguous. */
+  readonly ambiguous: number;
+}
+
+/** Logs that cannot be replayed together. The message says what to do. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+}
+
+const MAX_SHAPES = 10_000;
+/** Gateways whose counters are held at a time; a gateway that was not heard of for longest goes first. */
+const MAX_ENGINES = 32;
+const MAX_INSTANCES = 1_000;
+const MAX_UNITS = 100_000;
+/** Virtual time begins a little before the first event. */
+const LEAD_MS = 1_000;
+
+/** A unit of a resource limit, to be returned to the engine that gave it. */
+interface Unit {
+  readonly engine: LimitEngine;
+  readonly limit: Limit;
+  readonly main: string;
+  readonly window: number;
+}
+
+/** Decides anew about every request of the logs, by other limits, at the moments of the logs. */
+export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
+  const counts = newReadCounts();
+  const replay = new Replay(options);
+  for await (const events of mergeLogs(options.logs, counts)) {
+    for (const event of events) replay.take(event);
+    options.onProgress?.(counts);
+  }
+  return { ...replay.result, counts };
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #tally = new Tally();
+  readonly #engines = new Map<string, LimitEngine>();
+  readonly #instances = new Set<string>();
+  readonly #keyIds = new Set<string>();
+  readonly #shapes = new Map<string, number>();
+  readonly #units = new Map<string, Unit>();
+  #keyId = '';
+  #ambiguous = 0;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+  }
+
+  get result(): Omit<Replayed, 'counts'> {
+    const instances = this.#instances.size;
+    return { tally: this.#tally, instances, shapes: this.#shapes, ambiguous: this.#ambiguous };
+  }
+
+  take({ kind, atMs, request }: LogEvent): void {
+    if (request.keyId !== this.#keyId) this.#changeKey(request.keyId);
+    if (kind === 'refund') this.#refund(atMs, request);
+    else this.#decide(atMs, request);
+  }
+
+  #decide(atMs: number, request: LoggedRequest): void {
+    const engine = this.#engineOf(request, atMs);
+    const verdict = engine.decide(atMs, request);
+    this.#noteShape(request);
+    if (verdict === null) {
+      this.#ambiguous++;
+      return;
+    }
+    const { claim, decision } = verdict;
+    const refusedBy = decision.admitted ? 'nothing' : (decision.role ?? 'global');
+    const outcome: Outcome = { bucket: claim.bucket?.name ?? null, refusedBy };
+    this.#tally.note(atMs, request, outcome);
+    this.#options.onDecision?.(request, outcome);
+    const limit = claim.set.resource;
+    if (decision.admitted && limit !== null && decision.resourceWindow !== 0 && request.part !== 'end')
+      this.#keepUnit(request, { engine, limit, main: claim.main, window: decision.resourceWindow });
+  }
+
+  /** Only those whose service denies access are asked for again. */
+  #keepUnit(request: LoggedRequest, unit: Unit): void {
+    if (!request.denied && request.part === 'whole') return;
+    this.#units.set(unitKey(request), unit);
+    if (this.#units.size > MAX_UNITS) dropOldest(this.#units);
+  }
+
+  #refund(atMs: number, request: LoggedRequest): void {
+    const key = unitKey(request);
+    const unit = this.#units.get(key);
+    if (unit === undefined) return;
+    this.#units.delete(key);
+    unit.engine.refund(atMs, unit);
+  }
+
+  #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {
+    const name = this.#options.store === 'redis' ? '' : instance;
+    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
+    let engine = this.#engines.get(name);
+    if (engine === undefined) {
+      if (this.#engines.size >= MAX_ENGINES) dropOldest(this.#engines);
+      engine = new LimitEngine(this.#options.limits, atMs - LEAD_MS);
+      this.#engines.set(name, engine);
+    }
+    return engine;
+  }
+
+  /** After a restart without a key file, the key may change; one that comes back is that of another gateway. */
+  #changeKey(keyId: string): void {
+    if (this.#keyIds.has(keyId) || this.#keyIds.size >= MAX_INSTANCES) {
+      throw new ReplayError(
+        'these logs have no common pseudonym key: the same caller has another name in each, so its requests cannot be counted together. Replay each log alone, and give all gateways one log.pseudonym_key_file',
+      );
+    }
+    this.#keyIds.add(keyId);
+    this.#keyId = keyId;
+  }
+
+  #noteShape({ method, path }: LoggedRequest): void {
+    const shape = `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`;
+    const count = this.#shapes.get(shape);
+    if (count !== undefined) this.#shapes.set(shape, count + 1);
+    else if (this.#shapes.size < MAX_SHAPES) this.#shapes.set(shape, 1);
+  }
+}
+
+function unitKey({ instance, requestId, sequence }: LoggedRequest): string {
+  return `${instance} ${sequence} ${requestId}`;
+}
+
+/** A map yields its keys in the order in which they came. */
+function dropOldest(map: Map<string, unknown>): void {
+  const { value, done } = map.keys().next();
+  if (done !== true) map.delete(value);
+}

@@ -1,0 +1,87 @@
+import type { RoutePattern } from '../routing/index.ts';
+import type { Replayed } from './replay.ts';
+import type { CallerCount, Row } from './tally.ts';
+import { findUnanswered, type Unanswered } from './unanswered.ts';
+
+/** What a replay found, for people and programs. */
+export interface Report {
+  readonly from: string;
+  readonly to: string;
+  readonly requests: number;
+  readonly refused: { readonly before: number; readonly after: number };
+  readonly buckets: readonly BucketReport[];
+  readonly log: {
+    readonly lines: number;
+    readonly others: number;
+    readonly broken: number;
+    readonly ambiguous: number;
+    readonly gateways: number;
+    readonly store: 'memory' | 'redis';
+    /** Requests of callers beyond those told apart. */
+    readonly unnamed: number;
+    readonly torn: readonly string[];
+  };
+  readonly unanswered: readonly Unanswered[];
+}
+
+/** Requests of one class on one bucket. */
+export interface BucketReport {
+  /** Null: no bucket, the global limit alone. */
+  readonly bucket: string | null;
+  readonly class: string;
+  readonly requests: number;
+  readonly refused: { readonly before: number; readonly after: number; readonly afterByGlobal: number };
+  readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
+  /** Null: none was refused. */
+  readonly worstMinute: { readonly at: string; readonly refused: number } | null;
+  /** Those refused most by the limits that are tried. */
+  readonly most: readonly ({ readonly caller: string } & CallerCount)[];
+}
+
+export function reportOf(
+  replayed: Replayed,
+  patterns: readonly RoutePattern[],
+  { store, top }: { readonly store: 'memory' | 'redis'; readonly top: number },
+): Report {
+  const { tally, counts, instances, ambiguous, shapes } = replayed;
+  const { rows } = tally;
+  const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
+  return {
+    from: new Date(tally.startMs).toISOString(),
+    to: new Date(tally.endMs).toISOString(),
+    requests: sum(row => row.requests),
+    refused: { before: sum(row => row.before), after: sum(row => row.after) },
+    buckets: rows
+      .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
+      .map(row => bucketReport(row, top)),
+    log: {
+      ...{ lines: counts.lines, others: counts.other, broken: counts.broken, ambiguous, store },
+      ...{ gateways: instances, unnamed: tally.unnamed, torn: counts.torn },
+    },
+    unanswered: findUnanswered(patterns, shapes),
+  };
+}
+
+function bucketReport(row: Row, top: number): BucketReport {
+  const callers = [...row.callers];
+  const most = callers
+    .filter(([, { after }]) => after > 0)
+    .sort(([, a], [, b]) => b.after - a.after)
+    .slice(0, top);
+  return {
+    bucket: row.bucket,
+    class: row.callerClass,
+    requests: row.requests,
+    refused: { before: row.before, after: row.after, afterByGlobal: row.afterByGlobal },
+    callers: {
+      all: callers.length,
+      hitBefore: callers.filter(([, { before }]) => before > 0).length,
+      hitAfter: callers.filter(([, { after }]) => after > 0).length,
+    },
+    worstMinute:
+      row.worst.refused === 0
+        ? null
+        : { at: new Date(row.worst.startMs).toISOString(), refused: row.worst.refused },
+    most: most.map(([caller, count]) => ({ caller, ...count })),
+  };
+}

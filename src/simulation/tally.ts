@@ -1,0 +1,156 @@
+import type { CallerClass } from '../config/index.ts';
+import { ownString } from '../core/index.ts';
+import type { LoggedRequest } from './logged-request.ts';
+
+const MINUTE_MS = 60_000;
+/** Callers told apart in all rows; those beyond are counted, but not by name. */
+const MAX_CALLERS = 1_000_000;
+/** Points of the picture; when they run out, each covers twice the time. */
+const MAX_POINTS = 240;
+
+/** What one caller got. */
+export interface CallerCount {
+  requests: number;
+  before: number;
+  after: number;
+}
+
+/** Requests of one class that draw on one bucket. */
+export interface Row {
+  /** Null: no bucket, the global limit alone. */
+  readonly bucket: string | null;
+  readonly callerClass: CallerClass;
+  requests: number;
+  /** Refused by the limits that ran. */
+  before: number;
+  /** Refused by the limits that are tried. */
+  after: number;
+  /** Of those, by the global limit. */
+  afterByGlobal: number;
+  readonly callers: Map<string, CallerCount>;
+  /** The minute with the most refusals by the limits that are tried. */
+  worst: { startMs: number; refused: number };
+  minute: { startMs: number; refused: number };
+}
+
+/** Requests of a stretch of time. */
+export interface Point {
+  requests: number;
+  before: number;
+  after: number;
+}
+
+/** What became of a request under the limits that are tried. */
+export interface Outcome {
+  readonly bucket: string | null;
+  readonly refusedBy: 'nothing' | 'global' | 'caller' | 'resource';
+}
+
+/** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
+export class Tally {
+  readonly #rows = new Map<string, Map<CallerClass, Row>>();
+  points: Point[] = [];
+  /** Milliseconds that a point covers. */
+  pointMs = 1_000;
+  startMs = 0;
+  endMs = 0;
+  callers = 0;
+  /** Requests of callers beyond those that are told apart. */
+  unnamed = 0;
+
+  get rows(): Row[] {
+    return [...this.#rows.values()].flatMap(classes => [...classes.values()]);
+  }
+
+  note(atMs: number, { callerClass, caller, outcome }: LoggedRequest, { bucket, refusedBy }: Outcome): void {
+    const row = this.#rowOf(bucket, callerClass);
+    const before = outcome === 'admitted' ? 0 : 1;
+    const after = refusedBy === 'nothing' ? 0 : 1;
+    row.requests++;
+    row.before += before;
+    row.after += after;
+    if (refusedBy === 'global') row.afterByGlobal++;
+    noteMinute(row, atMs, after);
+    add(this.#callerOf(row, caller), before, after);
+    add(this.#pointOf(atMs), before, after);
+  }
+
+  #rowOf(bucket: string | null, callerClass: CallerClass): Row {
+    const name = bucket ?? '';
+    let classes = this.#rows.get(name);
+    if (classes === undefined) {
+      classes = new Map();
+      this.#rows.set(name, classes);
+    }
+    let row = classes.get(callerClass);
+    if (row === undefined) {
+      row = {
+        ...{ bucket, callerClass, requests: 0, before: 0, after: 0, afterByGlobal: 0, callers: new Map() },
+        worst: { startMs: 0, refused: 0 },
+        minute: { startMs: 0, refused: 0 },
+      };
+      classes.set(callerClass, row);
+    }
+    return row;
+  }
+
+  #callerOf(row: Row, caller: string): CallerCount | null {
+    const known = row.callers.get(caller);
+    if (known !== undefined) return known;
+    if (this.callers >= MAX_CALLERS) {
+      this.unnamed++;
+      return null;
+    }
+    this.callers++;
+    const count = { requests: 0, before: 0, after: 0 };
+    row.callers.set(ownString(caller), count);
+    return count;
+  }
+
+  #pointOf(atMs: number): Point {
+    if (this.startMs === 0) this.startMs = atMs;
+    this.endMs = Math.max(this.endMs, atMs);
+    let at = this.#placeOf(atMs);
+    while (at >= MAX_POINTS) {
+      this.points = halved(this.points);
+      this.pointMs *= 2;
+      at = this.#placeOf(atMs);
+    }
+    while (this.points.length <= at) this.points.push(noPoint());
+    return this.points[at] ?? noPoint();
+  }
+
+  #placeOf(atMs: number): number {
+    return Math.max(0, Math.floor((atMs - this.startMs) / this.pointMs));
+  }
+}
+
+function add(count: Point | null, before: number, after: number): void {
+  if (count === null) return;
+  count.requests++;
+  count.before += before;
+  count.after += after;
+}
+
+function noteMinute(row: Row, atMs: number, after: number): void {
+  const startMs = atMs - (atMs % MINUTE_MS);
+  if (startMs !== row.minute.startMs) row.minute = { startMs, refused: 0 };
+  row.minute.refused += after;
+  if (row.minute.refused > row.worst.refused) row.worst = { ...row.minute };
+}
+
+function noPoint(): Point {
+  return { requests: 0, before: 0, after: 0 };
+}
+
+function halved(points: readonly Point[]): Point[] {
+  const half = Array.from({ length: Math.ceil(points.length / 2) }, noPoint);
+  points.forEach((point, i) => {
+    const into = half[i >> 1];
+    if (into === undefined) return;
+    into.requests += point.requests;
+    into.before += point.before;
+    into.after += point.after;
+  });
+  return half;
+}

@@ -1,0 +1,197 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/index.ts';
+import { loadLimits } from '../../../src/config/index.ts';
+import { type Report, replayLogs, reportOf } from '../../../src/simulation/index.ts';
+import { tempFolder, tempText } from '../../support/temp.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const LIMITS = `
+global: off
+buckets: { messages: { main: channel, user: 2/5s } }
+routes: { "GET /v1/channels/{channel}/messages": messages }
+`;
+
+let sequence = 0;
+
+/** A line of the access log, decided so long after the start. */
+function line(ms: number, change: Readonly<Record<string, unknown>> = {}): string {
+  sequence++;
+  const time = new Date(START + ms).toISOString();
+  const head = { level: 'info', time, type: 'access', instance: 'a', keyId: 'k', requestId: `r${sequence}` };
+  const request = { sequence, protocol: 'http1', method: 'GET', path: '/v1/channels/{7}/messages' };
+  const caller = { client: '192.0.2.1', class: 'user', caller: 'alice' };
+  const decided = {
+    bucket: 'messages',
+    decision: 'admitted',
+    decidedAt: START + ms,
+    status: 200,
+    upstreamMs: 1,
+  };
+  return `${JSON.stringify({ ...head, ...request, ...caller, ...decided, ...change })}\n`;
+}
+
+async function replay(
+  texts: readonly (string | Buffer)[],
+  {
+    store = 'memory',
+    limits = LIMITS,
+  }: { readonly store?: 'memory' | 'redis'; readonly limits?: string } = {},
+): Promise<Report> {
+  const folder = await tempFolder();
+  const logs = texts.map((_, i) => join(folder, `${i}.log`));
+  for (const [i, log] of logs.entries()) await writeFile(log, texts[i] ?? '');
+  const loaded = await loadLimits(await tempText('limits.yaml', limits), {});
+  if (!loaded.ok) throw new Error('the limits have errors');
+  return reportOf(await replayLogs({ limits: loaded.limits, logs, store }), loaded.patterns, {
+    store,
+    top: 3,
+  });
+}
+
+const refused = ({ refused: { after } }: Report) => after;
+
+test('lines that no gateway wrote are counted and left out', async () => {
+  const hostile = [
+    'garbage\n',
+    '\n',
+    `{"type":"access"\n`,
+    `{"level":"info","decision":{}}\n`,
+    line(0, { decidedAt: 'now' }),
+    line(0, { decidedAt: 8.64e15 }),
+    line(0, { class: 'admin' }),
+    line(0, { decision: '__proto__' }),
+    line(0, { path: undefined }),
+    `${'x'.repeat(3_000_000)}\n`,
+    `${'['.repeat(100_000)}\n`,
+    `{"a":[${'['.repeat(50_000)},"decision":"}\n`,
+    '\u0000\u00ff\n',
+  ];
+  const report = await replay([`${hostile.join('')}${line(1)}${line(2)}${line(3)}`]);
+  expect(report).toMatchObject({ requests: 3, refused: { after: 1 } });
+  expect(report.log.broken).toBeGreaterThanOrEqual(hostile.length - 1);
+  expect(report.log.broken + report.log.others).toBe(hostile.length);
+});
+
+test('one line with a wrong time does not carry the clock away', async () => {
+  const year = 31_536_000_000;
+  const lines = [line(0), line(1), line(year), line(2), line(5_001), line(5_002)];
+  expect(await replay([lines.join('')])).toMatchObject({
+    requests: 5,
+    refused: { after: 1 },
+    log: { broken: 1 },
+  });
+  expect(await replay([[line(year), line(0), line(1), line(2)].join('')])).toMatchObject({
+    ...{ requests: 3, refused: { after: 1 }, log: { broken: 1 } },
+  });
+});
+
+test('a pause of hours is no wrong time', async () => {
+  const day = 86_400_000;
+  const lines = [0, 1, 2, day, day + 1, day + 2].map(ms => line(ms));
+  expect(await replay([lines.join('')])).toMatchObject({
+    requests: 6,
+    refused: { after: 2 },
+    log: { broken: 0 },
+  });
+});
+
+test('a compressed log that is torn counts up to the tear', async () => {
+  const whole = gzipSync([1, 2, 3].map(ms => line(ms)).join(''));
+  expect(await replay([whole])).toMatchObject({ requests: 3, log: { torn: [] } });
+  const report = await replay([whole.subarray(0, -12)]);
+  expect(report.log.torn).toHaveLength(1);
+});
+
+test('requests are decided in the order of their decisions, not of their ends', async () => {
+  const late = line(3_000, { decidedAt: START, caller: 'alice', status: 200 });
+  const report = await replay([[line(10), line(20), line(5_005), late].join('')]);
+  // By decision: 0, 10, 20 (refused), 5005.
+  expect(refused(report)).toBe(1);
+});
+
+test('the files of several gateways are merged, each counted alone or all together', async () => {
+  const one = [0, 10, 20].map(ms => line(ms, { instance: 'a' })).join('');
+  const two = [5, 15, 25].map(ms => line(ms, { instance: 'b' })).join('');
+  expect(refused(await replay([one, two]))).toBe(2);
+  expect(refused(await replay([one, two], { store: 'redis' }))).toBe(4);
+});
+
+test('a stream counts when it begins, and not again at its end', async () => {
+  const lines = [line(0, { type: 'admission' }), line(1), line(2_000), line(4_000, { lasted: true })];
+  expect(await replay([lines.join('')])).toMatchObject({ requests: 3, refused: { after: 1 } });
+});
+
+test('logs of gateways without a common key are refused in words', async () => {
+  const of = (keyId: string) => [0, 10, 20].map(ms => line(ms, { instance: keyId, keyId })).join('');
+  await expect(replay([of('k'), of('l')])).rejects.toThrow('no common pseudonym key');
+});
+
+test('a log that goes on under another key after a restart is replayed', async () => {
+  const lines = [
+    line(0),
+    line(1),
+    line(2, { instance: 'b', keyId: 'l' }),
+    line(3, { instance: 'b', keyId: 'l' }),
+  ];
+  expect((await replay([lines.join('')])).requests).toBe(4);
+});
+
+test('a unit that a denied request drew is returned when it ended', async () => {
+  const limits = LIMITS.replace('user: 2/5s', 'user: 100/5s, resource: 2/5s');
+  const denied = { status: 403, time: new Date(START + 100).toISOString() };
+  const lines = [line(0, denied), line(10), line(50), line(200)];
+  const rows = await replay([lines.join('')], { limits });
+  // The third comes before the first is denied, the fourth after.
+  expect(refused(rows)).toBe(1);
+});
+
+test('a new word that the log shows as a pseudonym is said to be unanswered', async () => {
+  const limits = LIMITS.replace('}\n', '}\n')
+    .replace(
+      'routes: {',
+      'routes: { "GET /v1/channels/pinned/messages": messages2, "POST /v1/channels/pinned/messages": messages2,',
+    )
+    .replace('buckets: {', 'buckets: { messages2: { user: 1/5s },');
+  const { unanswered } = await replay([line(0)], { limits });
+  expect(unanswered).toEqual([{ path: '/v1/channels/pinned/messages', word: 'pinned', requests: 1 }]);
+  expect((await replay([line(0)])).unanswered).toEqual([]);
+});
+
+test('another main parameter is counted by what the log shows of its values', async () => {
+  const path = (guild: string) => ({ path: `/v1/guilds/{${guild}}/channels/{7}` });
+  const limits = `global: off\nbuckets: { a: { main: guild, user: 1/5s } }\nroutes: { "/v1/guilds/{guild}/channels/{c}": a }\n`;
+  const report = await replay([[line(0, path('1')), line(1, path('1')), line(2, path('2'))].join('')], {
+    limits,
+  });
+  expect(refused(report)).toBe(1);
+});
+
+async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+  let text = '';
+  const terminal = { env: {}, out: (more: string) => (text += more), err: (more: string) => (text += more) };
+  const code = await runCommandLine(['simulate', ...args], terminal);
+  return { code, text };
+}
+
+test('weir simulate tells in a table who is hit, and how often', async () => {
+  const log = await tempText('weir.log', [0, 1, 2, 3].map(ms => line(ms)).join(''));
+  const { code, text } = await run('--limits', await tempText('limits.yaml', LIMITS), log);
+  expect(code).toBe(0);
+  expect(text).toMatch(/^messages +user +4 +0 +2 +1 +100 % +2026-01-01T00:00Z: 2$/m);
+  expect(text).toContain('alice  messages: 2 of 4 (before: 0)');
+});
+
+test.each([
+  [['x.log'], 64, 'missing --limits'],
+  [['--limits', 'l.yaml'], 64, 'missing LOG...'],
+  [['--limits', 'l.yaml', '--store', 'disk', 'x.log'], 64, '--store takes memory or redis'],
+  [['--limits', '/nowhere.yaml', 'x.log'], 78, 'no such file'],
+  [['--limits', 'config/limits.yaml', '/nowhere.log'], 1, '/nowhere.log'],
+])('weir simulate %j ends with %d', async (args, code, message) => {
+  const ended = await run(...args);
+  expect(ended.code).toBe(code);
+  expect(ended.text).toContain(message);
+});
