@@ -103,7 +103,7 @@ export class AccessLine {
   }
 
   #rewrite(path: string, isCall: boolean): string {
-    const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.of(value));
+    const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.ofPart(value));
     return `,"path":${JSON.stringify(written)}`;
   }
 

@@ -34,7 +34,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     path:
       record.path === null
         ? undefined
-        : paths.rewrite(record.path, record.protocol === 'grpc', value => pseudonyms.of(value)),
+        : paths.rewrite(record.path, record.protocol === 'grpc', value => pseudonyms.ofPart(value)),
     upstream: record.upstream,
     client: record.clientAddress,
     class: caller.class,
@@ -146,7 +146,7 @@ test('an ordinary line reads so', () => {
   expect(JSON.parse(line)).toMatchObject({ level: 'info', type: 'access', client: '192.0.2.1' });
   expect(line.slice(line.indexOf('"requestId"'))).toBe(
     '"requestId":"Ab3dEf6hIj-1","arrivedAt":1790000000123,"sequence":1,"protocol":"http1","method":"GET",' +
-      `"route":"/things/{id}","path":"/{${pseudonyms.of('/things/42')}}",` +
+      `"route":"/things/{id}","path":"/{${pseudonyms.ofPart('/things/42')}}",` +
       '"upstream":"api","client":"192.0.2.1","class":"user",' +
       `"caller":"${pseudonyms.of('web:alice')}","bucket":"things","decision":"admitted",` +
       `"decidedAt":1790000000123,"main":"${pseudonyms.of('42')}",` +
@@ -249,7 +249,7 @@ test('the lines of a process have one instance, and those under one key one key 
 test('a reload renames paths that were written before', () => {
   const lines = new AccessLine(new FrozenClock(), pseudonyms, paths);
   const pathOf = () => JSON.parse(lines.of(exchangeRecord())).path;
-  expect(pathOf()).toBe(`/{${pseudonyms.of('/things/42')}}`);
+  expect(pathOf()).toBe(`/{${pseudonyms.ofPart('/things/42')}}`);
   lines.use({ rewrite: (_, __, name) => `/things/{${name('42')}}` });
-  expect(pathOf()).toBe(`/things/{${pseudonyms.of('42')}}`);
+  expect(pathOf()).toBe(`/things/{${pseudonyms.ofPart('42')}}`);
 });
