@@ -24,8 +24,8 @@ export function gatherCallers({ limiting, observation }: CallerSources): Callers
     lastAtMs: lastMs,
   });
   const { refused, nearLimit } = observation.recent.callers;
-  const restrictions = limiting.restrictions
-    .inForce(MAX_RESTRICTIONS)
+  const restrictions = limiting.restrictions.listed
+    .byName(MAX_RESTRICTIONS)
     .map(({ kind, key, reason, untilEpochMs }) => ({
       ...nameOf(kind !== 'principal', key),
       kind,

@@ -1,4 +1,4 @@
-import { AdminListener, gatherStatus } from '../admin/index.ts';
+import { AdminListener } from '../admin/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
@@ -7,35 +7,21 @@ import {
   restartKeys,
   type Snapshot,
 } from '../config/index.ts';
-import {
-  type AppliedEvent,
-  type Clock,
-  readVersion,
-  requestIdSource,
-  systemClock,
-  systemRandom,
-} from '../core/index.ts';
+import { type AppliedEvent, type Clock, requestIdSource, systemClock, systemRandom } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { type Logger, Observation, openSpanExport, type SpanExport } from '../observe/index.ts';
+import { type Logger, Observation, type SpanExport } from '../observe/index.ts';
 import { type Generation, Generations, isReady, Limiting, Overload } from '../runtime/index.ts';
 import { Listeners } from '../server/index.ts';
 import { openTransport, Transports } from '../upstream/index.ts';
+import { adminView } from './admin-view.ts';
 import type { App, AppOptions } from './app.ts';
 import { certificateViews } from './certificate-views.ts';
+import { atMost, drainListeners } from './drain.ts';
 import { reloadSink } from './reload-sink.ts';
 import { spanPeers } from './span-peers.ts';
 
-/** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
-export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
-  const receiver = snapshot.tracing?.export ?? null;
-  const spans = receiver && (await openSpanExport(receiver, readVersion(), options.log, options.clock));
-  const app = new RunningApp(snapshot, options, spans);
-  await app.start();
-  return app;
-}
-
 /** The parts of one gateway, and how they start, follow a reload and drain. */
-class RunningApp implements App {
+export class RunningApp implements App {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
@@ -208,33 +194,20 @@ class RunningApp implements App {
   }
 
   #makeAdmin(): AdminListener {
-    const notReady = () => this.#notReady();
-    const sources = {
-      startedAtMs: this.#clock.epochMs(),
+    const view = adminView({
+      clock: this.#clock,
       record: this.#reloadRecord,
       gateway: this.#gateway,
       limiting: this.#limiting,
       observation: this.#observation,
       unlistedProxies: this.#unlistedProxies,
-      nowMs: () => this.#clock.epochMs(),
-      generation: () => this.#generations.current,
-      restartKeys: (latest: Snapshot) => restartKeys(this.#fixed, latest),
-      reload: () => (this.#watcher === null ? 'off' : this.#watcher.watches ? 'watch' : 'poll'),
-      notReady,
-      clientConnections: () => this.#listeners.connections,
-      certificates: () => certificateViews(this.#generations.current.snapshot.listen),
-      upstreamConnections: () => this.#transports.connections,
-    } as const;
-    const view = {
-      metrics: () => this.#observation.scrape(),
-      notReady,
-      status: (showCallers: boolean) => gatherStatus(sources, showCallers),
-      api: {
-        restrictions: this.#limiting.restrictions,
-        identity: () => this.#generations.current.snapshot.identity,
-        pseudonymOf: (key: string) => this.#observation.pseudonymOf(key),
-      },
-    };
+      generations: this.#generations,
+      fixed: this.#fixed,
+      watcher: this.#watcher,
+      listeners: this.#listeners,
+      transports: this.#transports,
+      notReady: () => this.#notReady(),
+    });
     const dependencies = { clock: this.#clock, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
       part.use(next.snapshot.listen.admin),
@@ -250,17 +223,9 @@ class RunningApp implements App {
     const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
     this.#draining = true;
     void this.#watcher?.stop();
-    if (delayMs > 0) {
-      this.#listeners.retire(delayMs);
-      await pause(delayMs);
-    }
-    const inTime = await Promise.race([
-      this.#listeners.drain().then(() => true),
-      pause(drainMs).then(() => false),
-    ]);
-    if (!inTime) this.#listeners.destroy();
-    await Promise.race([this.#transports.close(), pause(1_000)]);
-    if (this.#spans !== null) await Promise.race([this.#spans.stop(), pause(2_000)]);
+    const inTime = await drainListeners(this.#listeners, delayMs, drainMs);
+    await atMost(1_000, this.#transports.close());
+    if (this.#spans !== null) await atMost(2_000, this.#spans.stop());
     this.#observation.recent.stop();
     this.#limiting.stop();
     this.#overload.stop();
@@ -275,10 +240,4 @@ class RunningApp implements App {
     if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    setTimeout(resolve, ms).unref();
-  });
 }

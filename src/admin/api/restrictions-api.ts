@@ -32,7 +32,7 @@ export class RestrictionsApi {
     const digest = client === null ? null : digestOfClient(client);
     const found: RestrictionShape[] = [];
     let total = 0;
-    for (const each of this.#sources.restrictions.list()) {
+    for (const each of this.#sources.restrictions.listed.all()) {
       // An address on a webhook is found by its address as well.
       if (client !== null && each.digest !== digest && each.key !== client.key) continue;
       if (total++ < limit) found.push(this.#shapeOf(each));
@@ -52,7 +52,7 @@ export class RestrictionsApi {
     const { restrictions } = this.#sources;
     const kind = client.kind === 'address' ? 'address' : 'principal';
     restrictions.restrict({ kind, key: client.key, webhook: '', reason: 'operator' }, forMs);
-    const added = restrictions.withDigest(digestOfClient(client));
+    const added = restrictions.listed.withDigest(digestOfClient(client));
     if (added === null)
       return conflict(
         'It was not restricted: never_restrict lists it, or the table of restrictions is full.',
@@ -63,7 +63,7 @@ export class RestrictionsApi {
 
   lift({ id }: Call): Reply | GatewayError {
     const { restrictions } = this.#sources;
-    const listed = restrictions.withDigest(id);
+    const listed = restrictions.listed.withDigest(id);
     if (listed === null || !restrictions.lift(id)) return notFound('There is no restriction with this id.');
     const client = nameIn(this.#shapeOf(listed));
     return { status: 204, body: null, change: { what: 'restriction_lifted', client } };

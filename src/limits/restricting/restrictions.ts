@@ -11,13 +11,13 @@ import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
   Lift,
-  ListedRestriction,
   Restricted,
   RestrictedKind,
   Restriction,
   RestrictionListener,
   RestrictionsOptions,
 } from './restriction.ts';
+import { RestrictionList } from './restriction-list.ts';
 
 /** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
@@ -28,6 +28,8 @@ const ECHO_MS = 250;
  * check of that kind computes a digest.
  */
 export class Restrictions {
+  /** What operators are shown. */
+  readonly listed: RestrictionList;
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
   readonly #maxRestrictions: number;
@@ -44,6 +46,7 @@ export class Restrictions {
   constructor(options: RestrictionsOptions) {
     const { clock, listener, announce = null, announceLift = null, maxRestrictions = 100_000 } = options;
     this.#clock = clock;
+    this.listed = new RestrictionList(clock, this.#held, this.#adopted);
     this.#listener = listener;
     this.#maxRestrictions = maxRestrictions;
     this.#announce = announce;
@@ -133,37 +136,6 @@ export class Restrictions {
     yield* this.#adopted.running(nowMs);
   }
 
-  /** Those held here, with whom they are about: at most `max`. */
-  inForce(max: number): Restriction[] {
-    const nowMs = this.#nowMs();
-    const found: Restriction[] = [];
-    for (const held of this.#held.all()) {
-      if (found.length >= max) return found;
-      if (!isOver(held, nowMs)) found.push(held.restriction);
-    }
-    return found;
-  }
-
-  /** All restrictions in force, for operators. */
-  *list(): Generator<ListedRestriction> {
-    const [nowMs, nowEpochMs] = [this.#nowMs(), Math.floor(this.#clock.epochMs())];
-    for (const held of this.#held.all())
-      if (!isOver(held, nowMs)) yield { ...held.restriction, digest: held.digest };
-    for (const { kind, digest, reason, forMs } of this.#adopted.running(nowMs))
-      yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
-  }
-
-  /** One of them, or null. */
-  withDigest(digest: string): ListedRestriction | null {
-    const held = this.#held.withDigest(digest);
-    if (held !== undefined) return { ...held.restriction, digest };
-    const found = this.#adopted.find(digest);
-    if (found === null) return null;
-    const { reason, untilMs } = found.adopted;
-    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    return { kind: found.kind, digest, reason, untilEpochMs, key: null };
-  }
-
   isRestricted({ kind, key, webhook }: Restricted): boolean {
     return this.#waitMs(kind, key, webhook) > 0;
   }
@@ -248,15 +220,10 @@ export class Restrictions {
     this.#adopted.delete(kind, digest);
     const { reason, untilMs, slackMs, lifts } = adopted;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    const held = {
-      restriction: { kind, key, webhook, reason, untilEpochMs },
-      digest,
-      untilMs,
-      slackMs,
-      lifts,
-    };
+    const restriction = { kind, key, webhook, reason, untilEpochMs };
+    const held = { restriction, digest, untilMs, slackMs, lifts };
     this.#keep(held);
-    this.#listener.restricted(held.restriction);
+    this.#listener.restricted(restriction);
     return held;
   }
 

@@ -55,7 +55,7 @@ function restrict(gateway: Gateway, forMs = TEN_SECONDS): void {
 }
 
 function digestIn(gateway: Gateway): string {
-  return [...gateway.list()][0]?.digest ?? '';
+  return [...gateway.listed.all()][0]?.digest ?? '';
 }
 
 describe('a restriction that is lifted', () => {
@@ -75,7 +75,7 @@ describe('a restriction that is lifted', () => {
     unmet.hear(posted);
     expect(met.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
     // One that knows the restriction by its digest alone lifts it as well.
-    expect([...unmet.list()]).toEqual([
+    expect([...unmet.listed.all()]).toEqual([
       expect.objectContaining({
         key: null,
         digest: digestIn(first),

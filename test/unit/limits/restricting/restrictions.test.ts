@@ -279,7 +279,7 @@ test('those in force can be listed, up to a number', () => {
   const whom = { kind: 'address', webhook: '', reason: 'invalid_requests' } as const;
   restrictions.restrict({ ...whom, key: '192.0.2.1' }, 1_000);
   restrictions.restrict({ ...whom, key: '192.0.2.2' }, 5_000);
-  const keys = (max: number) => restrictions.inForce(max).map(({ key }) => key);
+  const keys = (max: number) => restrictions.listed.byName(max).map(({ key }) => key);
   expect(keys(1)).toEqual(['192.0.2.1']);
   expect(keys(9)).toEqual(['192.0.2.1', '192.0.2.2']);
   clock.advance(1_000);

@@ -1,0 +1,53 @@
+import { type AdminView, gatherStatus } from '../admin/index.ts';
+import { type ConfigWatcher, type FixedParts, type ReloadRecord, restartKeys } from '../config/index.ts';
+import type { Clock } from '../core/index.ts';
+import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
+import type { Observation } from '../observe/index.ts';
+import type { Generations, Limiting } from '../runtime/index.ts';
+import type { Listeners } from '../server/index.ts';
+import type { Transports } from '../upstream/index.ts';
+import { certificateViews } from './certificate-views.ts';
+
+/** The parts of a gateway that the admin listener shows. */
+export interface ShownParts {
+  readonly clock: Clock;
+  readonly record: ReloadRecord;
+  readonly gateway: Gateway;
+  readonly limiting: Limiting;
+  readonly observation: Observation;
+  readonly unlistedProxies: UnlistedProxies;
+  readonly generations: Generations;
+  readonly fixed: FixedParts;
+  /** Null: nothing is reloaded. */
+  readonly watcher: ConfigWatcher | null;
+  readonly listeners: Listeners;
+  readonly transports: Transports;
+  /** Why the gateway is not ready; null: it is. */
+  notReady(): string | null;
+}
+
+/** What the admin listener shows of a gateway, read at each request for it. */
+export function adminView(parts: ShownParts): AdminView {
+  const { clock, generations, watcher, observation, limiting, notReady } = parts;
+  const sources = {
+    ...parts,
+    startedAtMs: clock.epochMs(),
+    nowMs: () => clock.epochMs(),
+    generation: () => generations.current,
+    restartKeys: (latest: Parameters<typeof restartKeys>[1]) => restartKeys(parts.fixed, latest),
+    reload: () => (watcher === null ? 'off' : watcher.watches ? 'watch' : 'poll'),
+    clientConnections: () => parts.listeners.connections,
+    certificates: () => certificateViews(generations.current.snapshot.listen),
+    upstreamConnections: () => parts.transports.connections,
+  } as const;
+  return {
+    metrics: () => observation.scrape(),
+    notReady,
+    status: (showCallers: boolean) => gatherStatus(sources, showCallers),
+    api: {
+      restrictions: limiting.restrictions,
+      identity: () => generations.current.snapshot.identity,
+      pseudonymOf: (key: string) => observation.pseudonymOf(key),
+    },
+  };
+}
