@@ -1,6 +1,6 @@
 /** A mean is taken over at least so long, and over so many turns of the event loop. */
 const WINDOW_MS = 1_000;
-const MIN_TURNS = 4;
+const MIN_TURNS = 3;
 
 /**
  * How late the event loop is on the average of the last second. The longest delay of a second does not count: one stall, such as
