@@ -51,6 +51,18 @@ describe('the dashboard', () => {
     }
   });
 
+  // With an allValue of ".*", the panels of process_* and nodejs_* would show every program that Prometheus knows.
+  it('shows only gateways when all jobs and instances are chosen', () => {
+    const { templating } = JSON.parse(readFileSync(join(CHECKOUT, 'helm/weir/files/dashboard.json'), 'utf8'));
+    const queries = templating.list.filter(({ type }: { type: string }) => type === 'query');
+    for (const { name, query, allValue } of queries)
+      expect([name, query.query, allValue]).toEqual([
+        name,
+        expect.stringContaining('(weir_build_info'),
+        undefined,
+      ]);
+  });
+
   it('says of each panel what it shows and in which unit, and fills each row of the grid', () => {
     const units = ['reqps', 'percentunit', 's', 'short', 'Bps', 'bytes'];
     for (const { type, title, description, fieldConfig } of PANELS)

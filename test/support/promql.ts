@@ -73,8 +73,9 @@ export function samplesIn(scrape: string): Sample[] {
 /** Labels that Prometheus adds to what it scrapes. */
 const OF_TARGETS: readonly string[] = ['job', 'instance', 'namespace'];
 
-/** Whether a selector finds one of these samples. */
+/** Whether a selector finds one of these samples. Prometheus itself writes `up` of each target. */
 function finds({ metric, labels }: Selector, samples: readonly Sample[]): boolean {
+  if (metric === 'up') return true;
   const wanted = [...labels].filter(([name]) => !OF_TARGETS.includes(name));
   return samples.some(
     sample =>
