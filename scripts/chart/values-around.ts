@@ -94,7 +94,9 @@ export const observationValues = {
         .describe('What to create for the Prometheus operator. networkPolicy.admin must admit Prometheus.'),
       interval: words('30s').describe('Time between two scrapes.'),
       labels: texts().describe('Its labels, by which Prometheus selects it.'),
-      endpoint: anyMap().describe('Further fields of its endpoint, such as tlsConfig or relabelings.'),
+      endpoint: anyMap().describe(
+        'Further fields of its endpoint, such as tlsConfig or relabelings. They win over those of the chart.',
+      ),
     })
     .describe('How Prometheus finds the metrics.'),
   alerts: z

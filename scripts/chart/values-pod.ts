@@ -25,7 +25,9 @@ export const podValues = {
     .default(60)
     .describe('Share of the memory limit for the JavaScript heap. The rest is for buffers, TLS and code.'),
   nodeOptions: words('').describe('Additional NODE_OPTIONS.'),
-  env: anyMaps().describe('Additional environment variables. config may name them.'),
+  env: anyMaps().describe(
+    'Additional environment variables. config may name them. NODE_OPTIONS goes into nodeOptions.',
+  ),
   envFrom: anyMaps().describe('ConfigMaps and Secrets whose keys become environment variables.'),
   volumes: anyMaps().describe('Additional volumes.'),
   volumeMounts: anyMaps().describe('Where they are mounted.'),

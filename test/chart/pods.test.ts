@@ -103,7 +103,8 @@ describe('the grace period', () => {
     [{ delay: '10s', drain: '1m' }, {}, 75],
     [{ delay: '0s', drain: '1500ms' }, {}, 7],
     [{ drain: '1h' }, { preStopSleepSeconds: 7 }, 3617],
-    [{ drain: '1h' }, { terminationGracePeriodSeconds: 60 }, 60],
+    [{ drain: '20s' }, { terminationGracePeriodSeconds: 60 }, 60],
+    [{ drain: `\${DRAIN}` }, { terminationGracePeriodSeconds: 10 }, 10],
   ])('follows from shutdown %j with %j: %i s', async (shutdown, values, seconds) => {
     const deployment = await deploymentWith({ config: { shutdown }, ...values });
     expect(deployment.at(`${POD}.terminationGracePeriodSeconds`)).toBe(seconds);
@@ -131,6 +132,12 @@ describe('the heap', () => {
     ['1G', '--max-old-space-size=572'],
     ['1.5Gi', '--max-old-space-size=921'],
     [2147483648, '--max-old-space-size=1228'],
+    ['1073741824000m', '--max-old-space-size=614'],
+    ['1e9', '--max-old-space-size=572'],
+    ['0.000001P', '--max-old-space-size=572'],
+    ['0.000000001E', '--max-old-space-size=572'],
+    ['0.001Pi', '--max-old-space-size=644245'],
+    ['1Ei', '--max-old-space-size=659706976665'],
   ])('has 60 percent of a memory limit of %s', async (memory, options) => {
     expect(await optionsWith({ resources: { limits: { memory } } })).toBe(options);
   });
@@ -168,6 +175,11 @@ describe('scheduling', () => {
   it('never has fewer pods than replicas says while it replaces them', async () => {
     const deployment = await deploymentWith({});
     expect(deployment.at('spec.strategy.rollingUpdate')).toEqual({ maxSurge: 1, maxUnavailable: 0 });
+  });
+
+  it('replaces all pods at once with the strategy Recreate', async () => {
+    const deployment = await deploymentWith({ strategy: { type: 'Recreate' } });
+    expect(deployment.at('spec.strategy')).toEqual({ type: 'Recreate' });
   });
 
   it('leaves the number of pods to the autoscaler', async () => {

@@ -125,6 +125,17 @@ describe('monitors', () => {
     const endpoints = kind === 'PodMonitor' ? 'podMetricsEndpoints' : 'endpoints';
     expect(rendered.one(kind).at(`spec.${endpoints}.0.port`)).toBe('admin');
   });
+
+  it('scrape as metrics.endpoint says', async () => {
+    const metrics = {
+      monitor: 'ServiceMonitor',
+      endpoint: { interval: '5s', scheme: 'https', honorLabels: false },
+    };
+    const rendered = await Rendered.of({ metrics, networkPolicy: { admin: [PEER] } });
+    expect(rendered.one('ServiceMonitor').at('spec.endpoints')).toEqual([
+      { port: 'admin', path: '/metrics', interval: '5s', scheme: 'https', honorLabels: false },
+    ]);
+  });
 });
 
 function isWithin(part: object, whole: Readonly<Record<string, unknown>>): boolean {

@@ -10,6 +10,16 @@ const NO_PROXIES = {
   routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
 };
 
+/** Values that name what the chart sets itself. */
+const RESERVED: readonly (readonly [values: object, words: string])[] = [
+  [{ podLabels: { 'app.kubernetes.io/component': 'x' } }, 'podLabels has app.kubernetes.io/component'],
+  [{ commonLabels: { 'app.kubernetes.io/name': 'x' } }, 'commonLabels has app.kubernetes.io/name'],
+  [{ commonLabels: { 'app.kubernetes.io/component': 'x' } }, 'commonLabels has app.kubernetes.io/component'],
+  [{ alerts: { labels: { 'helm.sh/chart': 'x' } } }, 'alerts.labels has helm.sh/chart'],
+  [{ podAnnotations: { 'checksum/restart-keys': 'x' } }, 'podAnnotations has checksum/restart-keys'],
+  [{ service: { spec: { type: 'NodePort' } } }, 'service.spec has type'],
+];
+
 /** Values on top of the minimal ones, and the words that end the installation. */
 const REFUSED: readonly (readonly [values: object, words: string])[] = [
   [
@@ -70,6 +80,44 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     { config: { shutdown: { drain: `\${DRAIN}` } } },
     'config.shutdown.drain is a variable: set terminationGracePeriodSeconds as well',
   ],
+  [
+    { terminationGracePeriodSeconds: 36, preStopSleepSeconds: 7 },
+    'terminationGracePeriodSeconds is 36, but preStopSleepSeconds and config.shutdown take 37 s, so Kubernetes would kill requests in flight: leave it out or write at least 42',
+  ],
+  ...['1K', '1GB', 'much', '-1Gi'].map(
+    memory =>
+      [
+        { resources: { limits: { memory } } },
+        `resources.limits.memory is "${memory}": the chart takes the heap limit from it and needs a quantity, such as 1Gi or 512M`,
+      ] as const,
+  ),
+  [
+    { env: [{ name: 'NODE_OPTIONS', value: '--trace-warnings' }] },
+    'env has NODE_OPTIONS, which the chart writes itself for the heap limit: put its options into nodeOptions',
+  ],
+  [
+    { config: { store: { redis: 'redis://:secret@redis.data.svc:6379' } } },
+    'config.store.redis contains a password, which everyone who reads the ConfigMap would see: put it into a Secret under secrets, and its path into config.store.password_file',
+  ],
+  [
+    { autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 }, config: REDIS },
+    'autoscaling.minReplicas is 4, more than autoscaling.maxReplicas, 3',
+  ],
+  [
+    listen({ redirect: '0.0.0.0:8079' }),
+    'config.listen.redirect is set, but there is no https to send clients to: add tls to config.listen.http',
+  ],
+  [
+    listen({ http: '0.0.0.0:8080', grpc: '0.0.0.0:8080' }),
+    'config.listen.grpc and config.listen.http have the same port, 8080: give each one of its own',
+  ],
+  [
+    { service: { grpcPort: 80 }, ...listen({ grpc: '0.0.0.0:8081' }) },
+    'service.grpcPort and service.port are both 80: give each a port of its own',
+  ],
+  ...RESERVED.map(
+    ([values, words]) => [values, `${words}, which the chart sets itself: leave it out`] as const,
+  ),
 ];
 
 describe.each(HELM_VERSIONS)('Helm %s', helm => {
@@ -98,6 +146,10 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     { config: { trusted_proxies: 'none' } },
     { autoscaling: { enabled: true, maxReplicas: 4 }, config: REDIS },
     { metrics: { monitor: 'ServiceMonitor' }, networkPolicy: { enabled: false } },
+    { terminationGracePeriodSeconds: 30 },
+    { env: [{ name: 'NODE_OPTIONS', value: '--trace-warnings' }], resources: { limits: null } },
+    { config: { store: { redis: 'redis://weir@redis.data.svc:6379' } } },
+    { podLabels: { 'app.kubernetes.io/version': '1' } },
   ])('takes %j', async values => {
     expect(await template(values, { helm })).toMatchObject({ code: 0, err: '' });
   });

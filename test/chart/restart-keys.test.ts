@@ -8,15 +8,18 @@ async function podsWith(config: object, limits: object = {}): Promise<unknown> {
   return (await Rendered.of(values)).one('Deployment').at('spec.template');
 }
 
+const TLS = { certificates: [{ certificate_file: '/run/tls.crt', key_file: '/run/tls.key' }] };
+const EXPORT = { endpoint: 'http://collector:4318/v1/traces' };
 const REDIS = { redis: 'redis://redis.data.svc:6379' };
 
 /** A change of each key that takes effect after a restart. */
 const CHANGES: Readonly<Record<string, object>> = {
   'listen.http': { listen: { http: '[::]:8080' } },
-  'listen.redirect': { listen: { redirect: '0.0.0.0:8079' } },
+  'listen.redirect': { listen: { http: { address: '0.0.0.0:8080', tls: TLS }, redirect: '0.0.0.0:8079' } },
   'listen.grpc': { listen: { grpc: { address: '0.0.0.0:8081' } } },
   'listen.admin': { listen: { admin: '[::]:9090' } },
   'caps.limit_keys': { caps: { limit_keys: 600_000 } },
+  'tracing.export': { tracing: { export: EXPORT } },
   store: { store: REDIS },
 };
 
@@ -31,7 +34,18 @@ describe('a change of gateway.yaml', () => {
     );
   });
 
+  it('rolls the pods if it is inside the export of traces', async () => {
+    expect(await podsWith({ tracing: { export: { ...EXPORT, queue: 100 } } })).not.toEqual(
+      await podsWith({ tracing: { export: EXPORT } }),
+    );
+  });
+
   it.each([
+    { tracing: false },
+    { tracing: 'off' },
+    { tracing: { sample: '5%' } },
+    { tracing: { export: false } },
+    { tracing: { export: 'off' } },
     { log: { level: 'debug' } },
     { trusted_proxies: ['192.0.2.0/24'] },
     { upstreams: { other: { url: 'http://other:3000' } } },
@@ -39,6 +53,7 @@ describe('a change of gateway.yaml', () => {
     { caps: { limit_keys: 500_000, connections: 5000 } },
     { timeouts: { keep_alive: '90s' } },
     { listen: { http: { address: '0.0.0.0:8080', h2c: true } } },
+    { listen: { http: { address: '0.0.0.0:8080', tls: TLS } } },
     { listen: { http: '0.0.0.0:8080', admin: { address: '0.0.0.0:9090' } }, store: 'memory' },
   ])('leaves them alone otherwise: %j', async config => {
     expect(await podsWith(config)).toEqual(await podsWith({}));

@@ -37,7 +37,12 @@
 {{- range $name, $listener := fromYaml (include "weir.listeners" .) -}}
 {{- $_ := set $addresses $name $listener.address -}}
 {{- end -}}
-{{- dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) | toJson | sha256sum -}}
+{{- $keys := dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) -}}
+{{- $tracing := kindIs "map" $config.tracing | ternary $config.tracing dict -}}
+{{- if and $tracing.export (ne (toString $tracing.export) "off") -}}
+{{- $_ := set $keys "tracing.export" $tracing.export -}}
+{{- end -}}
+{{- toJson $keys | sha256sum -}}
 {{- end -}}
 
 {{/* A time of gateway.yaml in whole seconds, rounded up. */}}
@@ -50,25 +55,36 @@
 {{- end -}}
 {{- end -}}
 
-{{/* From the request to end until SIGKILL: the whole shutdown of gateway.yaml, and some seconds to exit. */}}
-{{- define "weir.gracePeriod" -}}
+{{/* From the request to end until the gateway stops waiting for requests in flight. */}}
+{{- define "weir.shutdownSeconds" -}}
 {{- $shutdown := (fromYaml (include "weir.config" .)).shutdown -}}
 {{- $delay := include "weir.seconds" $shutdown.delay -}}
 {{- $drain := include "weir.seconds" (default "25s" $shutdown.drain) -}}
-{{- .Values.terminationGracePeriodSeconds | default (add $delay $drain .Values.preStopSleepSeconds 5) -}}
+{{- add $delay $drain .Values.preStopSleepSeconds -}}
 {{- end -}}
 
-{{/* The memory limit in bytes; 0: none. */}}
+{{/* Until SIGKILL: the whole shutdown, and some seconds to exit. */}}
+{{- define "weir.gracePeriod" -}}
+{{- .Values.terminationGracePeriodSeconds | default (add (include "weir.shutdownSeconds" .) 5) -}}
+{{- end -}}
+
+{{/* The memory limit in KiB, of a quantity that weir.podErrors takes; 0: none. */}}
 {{- define "weir.memoryLimit" -}}
-{{- $quantity := dig "limits" "memory" "0" .Values.resources | toString -}}
-{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $quantity := include "weir.memoryQuantity" . -}}
+{{- $decimal := dict "" 1 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 -}}
+{{- $binary := dict "Ki" 1 "Mi" 1024 "Gi" 1048576 "Ti" 1073741824 "Pi" 1099511627776 "Ei" 1125899906842624 -}}
 {{- $unit := regexFind "[A-Za-z]*$" $quantity -}}
-{{- mulf (trimSuffix $unit $quantity | float64) (get $units $unit | default 0) | int64 -}}
+{{- $perUnit := hasKey $binary $unit | ternary (get $binary $unit) (divf (get $decimal $unit | default 0) 1024) -}}
+{{- mulf (trimSuffix $unit $quantity | float64) $perUnit | int64 -}}
+{{- end -}}
+
+{{- define "weir.memoryQuantity" -}}
+{{- dig "limits" "memory" "0" .Values.resources | default "0" | toString -}}
 {{- end -}}
 
 {{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. */}}
 {{- define "weir.nodeOptions" -}}
 {{- $limit := include "weir.memoryLimit" . | int64 -}}
-{{- $heapMiB := div (mul $limit .Values.heapPercent) 104857600 -}}
+{{- $heapMiB := div (mul $limit .Values.heapPercent) 102400 -}}
 {{- printf "%s %s" (gt $limit 0 | ternary (printf "--max-old-space-size=%d" $heapMiB) "") .Values.nodeOptions | trim -}}
 {{- end -}}

@@ -14,6 +14,14 @@
 {{- $key := .Values.autoscaling.enabled | ternary "autoscaling.maxReplicas" "replicas" -}}
 {{- $errors = append $errors (printf "%s is %d, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to %d times each limit with limitsPerReplica: true" $key $most $most) -}}
 {{- end -}}
+{{- $autoscaling := .Values.autoscaling -}}
+{{- if and $autoscaling.enabled (gt (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
+{{- $errors = append $errors (printf "autoscaling.minReplicas is %d, more than autoscaling.maxReplicas, %d" (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
+{{- end -}}
+{{- $redis := kindIs "map" $config.store | ternary $config.store dict -}}
+{{- if regexMatch "^[^/]*//[^/@]*:.*@" (toString $redis.redis) -}}
+{{- $errors = append $errors "config.store.redis contains a password, which everyone who reads the ConfigMap would see: put it into a Secret under secrets, and its path into config.store.password_file" -}}
+{{- end -}}
 {{- if hasKey .Values.config "limits" -}}
 {{- $errors = append $errors "config.limits is the chart's: put the content of limits.yaml into the value limits" -}}
 {{- end -}}
@@ -42,12 +50,8 @@
 {{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
 {{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
 {{- end -}}
-{{- range $name := list "delay" "drain" -}}
-{{- if contains "$" (get $config.shutdown $name | default "") -}}
-{{- if not $.Values.terminationGracePeriodSeconds -}}
-{{- $errors = append $errors (printf "config.shutdown.%s is a variable: set terminationGracePeriodSeconds as well" $name) -}}
-{{- end -}}
-{{- end -}}
+{{- range $more := list "weir.portErrors" "weir.podErrors" "weir.reservedErrors" -}}
+{{- $errors = concat $errors (include $more $ | fromJsonArray) -}}
 {{- end -}}
 {{- with $errors -}}
 {{- fail (printf "\n\nThe values have errors:\n\n- %s\n" (join "\n- " .)) -}}
