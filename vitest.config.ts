@@ -16,8 +16,8 @@ const SHARED = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/redis-installed.ts'],
-    // Stories mostly wait for sockets and timers, so three workers keep two cores busy.
-    maxWorkers: 3,
+    // Stories mostly wait for sockets and timers, so four workers keep two cores busy.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     reporters: process.env.CI ? ['default'] : ['dot'],
     projects: [
