@@ -60,7 +60,7 @@ export interface GatewayStatus {
   };
   /** By bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
-  /** Null: whoever asks may not see them. */
+  /** Null if the client may not see them. */
   readonly callers: CallersStatus | null;
   /** Those that listeners serve. */
   readonly certificates: readonly {

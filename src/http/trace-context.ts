@@ -12,7 +12,7 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/** Further parts may follow in later versions; `ff` is none. */
+/** Later versions may add further parts; `ff` is not a version. */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;

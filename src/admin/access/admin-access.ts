@@ -41,7 +41,7 @@ export class AdminAccess {
     this.#listener = listener;
   }
 
-  /** Sets the SHA-256 of the token; null: there is none. */
+  /** Sets the SHA-256 of the token; null if no token is configured. */
   use(tokenHash: Buffer | null): void {
     this.#tokenHash = tokenHash;
   }

@@ -17,7 +17,7 @@ import { judgeUpgrade } from './upgrade.ts';
 export const GATES: readonly Gate[] = [
   // Rejects ambiguous requests before anything is counted.
   readHead,
-  // There is no time for it, whoever sends it: it must cost as little as can be.
+  // There is no time left for any request, so refusing it must cost as little as possible.
   pressure,
   // Overload concerns everyone, and looking at one counter costs nothing.
   capacity,

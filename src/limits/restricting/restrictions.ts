@@ -90,7 +90,7 @@ export class Restrictions {
     this.#whenLifted.push(lifted);
   }
 
-  /** Lifts the restriction with this digest, at all gateways. False: there is none. */
+  /** Lifts the restriction with this digest, at all gateways. False if there was no such restriction. */
   lift(digest: string): boolean {
     const untilMs = (this.#held.withDigest(digest) ?? this.#adopted.find(digest)?.adopted)?.untilMs;
     if (untilMs === undefined) return false;
