@@ -90,6 +90,7 @@ async function sizeOf(logs: readonly string[]): Promise<number> {
 function failed(error: unknown, terminal: CommandOutput): number {
   const isSystem = error instanceof Error && 'syscall' in error;
   if (!(error instanceof ReplayError) && !isSystem) throw error;
-  terminal.err(`weir simulate: ${error.message}\n`);
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  terminal.err(`weir simulate: ${code === 'ENOENT' ? `${path}: no such file` : message}\n`);
   return ExitCode.failure;
 }

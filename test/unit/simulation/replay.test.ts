@@ -189,7 +189,7 @@ test.each([
   [['--limits', 'l.yaml'], 64, 'missing LOG...'],
   [['--limits', 'l.yaml', '--store', 'disk', 'x.log'], 64, '--store takes memory or redis'],
   [['--limits', '/nowhere.yaml', 'x.log'], 78, 'no such file'],
-  [['--limits', 'config/limits.yaml', '/nowhere.log'], 1, '/nowhere.log'],
+  [['--limits', 'config/limits.yaml', '/nowhere.log'], 1, '/nowhere.log: no such file'],
 ])('weir simulate %j ends with %d', async (args, code, message) => {
   const ended = await run(...args);
   expect(ended.code).toBe(code);
