@@ -44,6 +44,11 @@ function rangeText(all: readonly number[]): string {
   return `${Math.min(...all).toFixed(1)} to ${Math.max(...all).toFixed(1)}`;
 }
 
+/** Scenarios without rounds note no load. */
+function loadText(loadAverages: readonly number[]): string {
+  return loadAverages.length === 0 ? '' : `, load average ${rangeText(loadAverages)}`;
+}
+
 function sectionOf(
   { id, date, title, meaning, how, columns, rows, aims, notes, loadAverages }: Result,
   report: Report,
@@ -60,9 +65,7 @@ function sectionOf(
   ];
   const later =
     date > report.date
-      ? [
-          `Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC, load average ${rangeText(loadAverages)}.`,
-        ]
+      ? [`Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC${loadText(loadAverages)}.`]
       : [];
   const leftOut = rows.filter(({ note }) => note !== '').map(({ name, note }) => `${name}: ${note}.`);
   return [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { amended } from '../../bench/report/amended.ts';
+import { withResults } from '../../bench/report/markdown.ts';
 import type { Report, Result } from '../../bench/report/result.ts';
 
 describe('amending the published benchmark report', () => {
@@ -21,6 +22,14 @@ describe('amending the published benchmark report', () => {
   it('refuses figures of another version', () => {
     const later = { ...report({ tls: '2026-02-02' }), versions: { Weir: '2' } };
     expect(() => amended(published, later, order)).toThrow('another machine, mode or version');
+  });
+});
+
+describe('the published benchmark report', () => {
+  it('says nothing of the load of a scenario that noted none', () => {
+    const later = { ...report({ pipeline: '2026-01-01' }), results: [result('idle', '2026-02-02T10:00')] };
+    const document = '<!-- results: written by npm run bench --><!-- end of results -->';
+    expect(withResults(document, later)).toContain('- Measured by itself, later: 2026-02-02 10:00 UTC.\n');
   });
 });
 
