@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
-import { formatDiagnostic, type IdentityModel, type LoadedConfig, loadConfig } from '../config/index.ts';
+import { type CallerClaims, type CallersResult, formatDiagnostic, readCallers } from '../config/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
@@ -52,35 +52,34 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
     if (claims.size === 0)
       throw new UsageError('say who: --client AZP --subject SUB, --claim NAME=VALUE or --address IP');
     const file = await configFile(positionals[0], values.config);
-    const config = await loadConfig(file, { env: terminal.env, generation: 1 });
-    if (config.ok) return nameCaller(file, config, claims, wanted, terminal);
-    for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    const callers = await readCallers(file, terminal.env);
+    if (callers.ok) return nameCaller(file, callers, claims, wanted, terminal);
+    for (const diagnostic of callers.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
     return ExitCode.configuration;
   },
 };
 
 function nameCaller(
   file: string,
-  { snapshot }: LoadedConfig,
+  { classes, pseudonymKey }: Extract<CallersResult, { readonly ok: true }>,
   claims: ReadonlyMap<string, string>,
   wanted: CallerKind | null,
   terminal: CommandOutput,
 ): number {
-  const { identity, log } = snapshot;
-  if (identity === null) {
-    terminal.err(`${file}: has no identity_provider, so every caller is an address: use --address\n`);
+  if (classes.length === 0) {
+    terminal.err(`${file}: has no access_tokens, so every caller is an address: use --address\n`);
     return ExitCode.failure;
   }
-  const { kind, names } = classOf(identity, claims, wanted);
-  if (log.pseudonymKey === null) {
+  const found = classOf(classes, claims, wanted);
+  if (pseudonymKey === null) {
     terminal.err(`${file}: ${WITHOUT_KEY}\n`);
     return ExitCode.failure;
   }
   const principal = principalOf(
-    kind,
-    names.map(name => claims.get(name) ?? ''),
+    found.kind,
+    found.claims.map(name => claims.get(name) ?? ''),
   );
-  terminal.out(`${pseudonymOf(log.pseudonymKey, principal)}\n`);
+  terminal.out(`${pseudonymOf(pseudonymKey, principal)}\n`);
   return ExitCode.ok;
 }
 
@@ -89,18 +88,14 @@ Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file th
 
 /** Finds the class of callers that exactly these claims identify. */
 function classOf(
-  { accessTokens }: IdentityModel,
+  known: readonly CallerClaims[],
   claims: ReadonlyMap<string, string>,
   wanted: CallerKind | null,
-): { readonly kind: CallerKind; readonly names: readonly string[] } {
-  const { principal, bots } = accessTokens;
-  const classes = [
-    { kind: 'user', names: principal } as const,
-    ...(bots === null ? [] : [{ kind: 'bot', names: bots.principal } as const]),
-  ].filter(({ kind }) => wanted === null || kind === wanted);
-  const fitting = classes.filter(({ names }) => isSame(names, claims));
-  const [found, other] = fitting;
-  if (found === undefined) throw new UsageError(`${classes.map(whatItTakes).join('; ')}`);
+): CallerClaims {
+  const classes = known.filter(({ kind }) => wanted === null || kind === wanted);
+  const [found, other] = classes.filter(({ claims: names }) => isSame(names, claims));
+  if (found === undefined)
+    throw new UsageError(classes.map(whatItTakes).join('; ') || 'there are no bots here');
   if (other !== undefined)
     throw new UsageError('bots and users are identified by the same claims: add --as bot or --as user');
   return found;
@@ -110,14 +105,8 @@ function isSame(names: readonly string[], claims: ReadonlyMap<string, string>): 
   return names.length === claims.size && names.every(name => claims.has(name));
 }
 
-function whatItTakes({
-  kind,
-  names,
-}: {
-  readonly kind: CallerKind;
-  readonly names: readonly string[];
-}): string {
-  return `a ${kind} takes ${names.map(optionFor).join(' ')}`;
+function whatItTakes({ kind, claims }: CallerClaims): string {
+  return `a ${kind} takes ${claims.map(optionFor).join(' ')}`;
 }
 
 function optionFor(name: string): string {

@@ -1,5 +1,5 @@
 export { type Change, changesInWords, changesOf, changesOfLimits, isStricter } from './compare/index.ts';
-export { QUOTA_KEYS } from './compile/index.ts';
+export { type CallerClaims, QUOTA_KEYS } from './compile/index.ts';
 export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
   type FilePlace,
@@ -40,6 +40,7 @@ export {
   type UpstreamModel,
 } from './model/index.ts';
 export { type AdminPlace, readAdmin } from './read-admin.ts';
+export { type CallersResult, readCallers } from './read-callers.ts';
 export {
   ConfigWatcher,
   type ConfigWatcherOptions,

@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type LoggedRequest, readLogLine } from './logged-request.ts';
+import { ReplayError } from './replay-error.ts';
 
 /** Longer lines are broken: no line of a gateway comes near. */
 const MAX_LINE = 1_048_576;
@@ -33,7 +35,7 @@ export async function* readLogFile(path: string, counts: ReadCounts): AsyncGener
     for await (const chunk of await streamOf(path, counts)) yield reader.take(chunk);
     yield reader.finish();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).syscall === 'open') throw error;
+    if (error instanceof ReplayError || (error as NodeJS.ErrnoException).syscall === 'open') throw error;
     // What came before the tear counts.
     counts.torn.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
     yield reader.finish();
@@ -42,6 +44,11 @@ export async function* readLogFile(path: string, counts: ReadCounts): AsyncGener
 
 async function streamOf(path: string, counts: ReadCounts): Promise<Readable> {
   const file = await open(path);
+  // A folder can be opened, but not read.
+  const isFolder = (await file.stat()).isDirectory();
+  if (isFolder) await file.close();
+  if (isFolder)
+    throw new ReplayError(`${path} is a folder: name the logs in it, such as ${join(path, '*.log')}`);
   const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
   await file.close();
   const raw = createReadStream(path, { highWaterMark: CHUNK });

@@ -4,6 +4,7 @@ import { LimitEngine } from './limit-engine.ts';
 import { newReadCounts, type ReadCounts } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 import { type LogEvent, mergeLogs } from './merge-logs.ts';
+import { ReplayError } from './replay-error.ts';
 import { type Outcome, Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -27,11 +28,6 @@ export interface Replayed {
   readonly shapes: ReadonlyMap<string, number>;
   /** Requests that would get 400, since the value of the main parameter is ambiguous. */
   readonly ambiguous: number;
-}
-
-/** Logs that cannot be replayed together. The message says what to do. */
-export class ReplayError extends Error {
-  override readonly name = 'ReplayError';
 }
 
 const MAX_SHAPES = 10_000;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, test } from 'vitest';
@@ -114,6 +114,35 @@ describe('weir who', () => {
     expect(user).toEqual({ code: 0, err: '', out: expect.stringMatching(/^[\w-]{22}\n$/) });
     expect(bot).toEqual({ code: 0, err: '', out: expect.stringMatching(/^[\w-]{22}\n$/) });
     expect(bot.out).not.toBe(user.out);
+  });
+
+  it('needs neither the secrets of the gateway nor what else its file names', async () => {
+    const file = await configOf('');
+    const known = await weir('who', file, '--client', 'web', '--subject', 'alice');
+    await rm(join(dirname(file), 'secret'));
+    const text = await readFile(file, 'utf8');
+    const secret = `client_secret: "\${OIDC_CLIENT_SECRET}"`;
+    await writeFile(file, `${text.replace('client_secret_file: secret', secret)}limits: elsewhere.yaml\n`);
+    expect(await weir('who', file, '--client', 'web', '--subject', 'alice')).toEqual(known);
+  });
+
+  it.each<[string, RegExp]>([
+    ['log: { pseudonym_key_file: nowhere }', /gateway\.yaml:1:\d+: log\.pseudonym_key_file: no such file/],
+    ['access_tokens: { principal: nobody }', /gateway\.yaml:1:\d+: access_tokens\.principal: expected/],
+    ['log: [', /gateway\.yaml:\d+:\d+: /],
+    ['buckets: {}', /this is a limits file/],
+  ])('says what is wrong with what it does need: %s', async (text, message) => {
+    const file = join(await tempFolder(), 'gateway.yaml');
+    await writeFile(file, `${text}\n`);
+    const ended = await weir('who', file, '--client', 'web', '--subject', 'alice');
+    expect(ended).toMatchObject({ code: 78, out: '', err: expect.stringMatching(message) });
+  });
+
+  it('says that without access_tokens every caller is an address', async () => {
+    const file = join(await tempFolder(), 'gateway.yaml');
+    await writeFile(file, 'upstreams: {}\n');
+    const ended = await weir('who', file, '--client', 'web');
+    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining('every caller is an address') });
   });
 
   it('takes any claim, in any order', async () => {

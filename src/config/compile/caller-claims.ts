@@ -14,7 +14,9 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
 ];
 
 /** Without access_tokens there are no callers but addresses. */
-export function claimsOf(tokens: AccessTokensConfig | undefined): readonly CallerClaims[] {
+export function claimsOf(
+  tokens: Pick<AccessTokensConfig, 'principal' | 'bots'> | undefined,
+): readonly CallerClaims[] {
   if (tokens === undefined) return [];
   const bots = tokens.bots === null ? [] : [{ kind: 'bot', claims: tokens.bots.principal } as const];
   return [{ kind: 'user', claims: tokens.principal }, ...bots];

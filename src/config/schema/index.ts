@@ -3,10 +3,12 @@ export { RULES_BY_DEFAULT } from './gateway/forwarding-schema.ts';
 export { type GatewayConfig, gatewaySchema, gatewaySecrecy } from './gateway/gateway-schema.ts';
 export {
   type AccessTokensConfig,
+  accessTokensSchema,
   type IdentityProviderConfig,
   identityProviderSchema,
 } from './gateway/identity-schema.ts';
 export { listenSchema } from './gateway/listen-schema.ts';
+export { logSchema } from './gateway/log-schema.ts';
 export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
 export { listenerTlsSchema } from './gateway/tls-schema.ts';

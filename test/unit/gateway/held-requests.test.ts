@@ -20,10 +20,13 @@ class Door {
   readonly store = newStore(clock as never);
   /** As a shared store does: the decision arrives later. */
   later = false;
+  /** What happens once while the store decides. */
+  meanwhile = () => {};
 
   ask(name: string, claim = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
     const decide = () => {
       const decision = this.store.decide(claim.set, claim.caller, claim.main);
+      this.meanwhile();
       return this.later ? Promise.resolve({ ...decision }) : decision;
     };
     const conclude = ({ admitted }: Decision) => void this.log.push(`${name} ${admitted ? 'in' : 'out'}`);
@@ -121,6 +124,27 @@ test('one whose other limit refuses then waits for that one, and blocks nobody',
   expect(door.log.slice(2)).toEqual(['d in']);
   await pass(25);
   expect(door.log.slice(2)).toEqual(['d in', 'c in']);
+});
+
+test('a client that goes away while the store decides joins no other line, and takes nobody out of its own', async () => {
+  const door = new Door();
+  door.later = true;
+  const global = limit('2/1s', { role: 'global', bucket: '' });
+  const both = claimOf(limits({ global, caller: limit('1/1s') }));
+  const plain = claimOf(limits({ global }));
+  door.ask('a', plain);
+  await pass(25);
+  door.ask('b', both);
+  await pass(950);
+  // Its global limit opens in 25 ms, its bucket in 50.
+  const gone = door.ask('c', both);
+  door.ask('d', plain);
+  door.meanwhile = () => gone?.leave();
+  await pass(30);
+  expect(door.log.slice(2)).toEqual(['d in']);
+  await pass(50);
+  expect(door.ended).toEqual(['abandoned', 'admitted']);
+  expect(door.held.count).toBe(0);
 });
 
 test('no more are held than the quota could admit', async () => {

@@ -190,6 +190,11 @@ test.each([
   [['--limits', 'l.yaml', '--store', 'disk', 'x.log'], 64, '--store takes memory or redis'],
   [['--limits', '/nowhere.yaml', 'x.log'], 78, 'no such file'],
   [['--limits', 'config/limits.yaml', '/nowhere.log'], 1, '/nowhere.log: no such file'],
+  [
+    ['--limits', 'config/limits.yaml', 'config'],
+    1,
+    'config is a folder: name the logs in it, such as config/*.log',
+  ],
 ])('weir simulate %j ends with %d', async (args, code, message) => {
   const ended = await run(...args);
   expect(ended.code).toBe(code);

@@ -1,0 +1,4 @@
+/** Logs that cannot be replayed. The message says what to do. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+}
