@@ -10,12 +10,25 @@ import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';
 import { simulate } from './simulate/index.ts';
+import { suggest } from './suggest/index.ts';
 import { test } from './test.ts';
 import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
 
-const COMMANDS: readonly Command[] = [serve, check, diff, test, explain, simulate, who, schema, health, demo];
+const COMMANDS: readonly Command[] = [
+  serve,
+  check,
+  diff,
+  test,
+  explain,
+  simulate,
+  suggest,
+  who,
+  schema,
+  health,
+  demo,
+];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

@@ -1,5 +1,6 @@
 export { type Change, changesInWords, changesOf, changesOfLimits, isStricter } from './compare/index.ts';
 export { type CallerClaims, QUOTA_KEYS } from './compile/index.ts';
+export { LimitsText, type QuotaChange } from './edit/index.ts';
 export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
   type FilePlace,

@@ -1,10 +1,11 @@
 import type { LimitsModel } from '../config/index.ts';
 import type { Limit } from '../limits/index.ts';
+import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { LimitEngine } from './limit-engine.ts';
 import { newReadCounts, type ReadCounts } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 import { type LogEvent, mergeLogs } from './merge-logs.ts';
-import { ReplayError } from './replay-error.ts';
+import { Shapes } from './shapes.ts';
 import { type Outcome, Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -30,10 +31,8 @@ export interface Replayed {
   readonly ambiguous: number;
 }
 
-const MAX_SHAPES = 10_000;
 /** Gateways whose counters are held at a time; a gateway that was not heard of for longest goes first. */
 const MAX_ENGINES = 32;
-const MAX_INSTANCES = 1_000;
 const MAX_UNITS = 100_000;
 /** Virtual time begins a little before the first event. */
 const LEAD_MS = 1_000;
@@ -62,10 +61,9 @@ class Replay {
   readonly #tally = new Tally();
   readonly #engines = new Map<string, LimitEngine>();
   readonly #instances = new Set<string>();
-  readonly #keyIds = new Set<string>();
-  readonly #shapes = new Map<string, number>();
+  readonly #key = new CommonKey();
+  readonly #shapes = new Shapes();
   readonly #units = new Map<string, Unit>();
-  #keyId = '';
   #ambiguous = 0;
 
   constructor(options: ReplayOptions) {
@@ -74,11 +72,11 @@ class Replay {
 
   get result(): Omit<Replayed, 'counts'> {
     const instances = this.#instances.size;
-    return { tally: this.#tally, instances, shapes: this.#shapes, ambiguous: this.#ambiguous };
+    return { tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous };
   }
 
   take({ kind, atMs, request }: LogEvent): void {
-    if (request.keyId !== this.#keyId) this.#changeKey(request.keyId);
+    this.#key.check(request.keyId);
     if (kind === 'refund') this.#refund(atMs, request);
     else this.#decide(atMs, request);
   }
@@ -86,7 +84,7 @@ class Replay {
   #decide(atMs: number, request: LoggedRequest): void {
     const engine = this.#engineOf(request, atMs);
     const verdict = engine.decide(atMs, request);
-    this.#noteShape(request);
+    this.#shapes.note(request);
     if (verdict === null) {
       this.#ambiguous++;
       return;
@@ -126,24 +124,6 @@ class Replay {
       this.#engines.set(name, engine);
     }
     return engine;
-  }
-
-  /** After a restart without a key file, the key may change; one that comes back is that of another gateway. */
-  #changeKey(keyId: string): void {
-    if (this.#keyIds.has(keyId) || this.#keyIds.size >= MAX_INSTANCES) {
-      throw new ReplayError(
-        'these logs have no common pseudonym key: the same caller has another name in each, so its requests cannot be counted together. Replay each log alone, and give all gateways one log.pseudonym_key_file',
-      );
-    }
-    this.#keyIds.add(keyId);
-    this.#keyId = keyId;
-  }
-
-  #noteShape({ method, path }: LoggedRequest): void {
-    const shape = `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`;
-    const count = this.#shapes.get(shape);
-    if (count !== undefined) this.#shapes.set(shape, count + 1);
-    else if (this.#shapes.size < MAX_SHAPES) this.#shapes.set(shape, 1);
   }
 }
 

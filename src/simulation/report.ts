@@ -1,4 +1,5 @@
 import type { RoutePattern } from '../routing/index.ts';
+import { type LogReport, logReportOf } from './log-report.ts';
 import type { Replayed } from './replay.ts';
 import type { CallerCount, Row } from './tally.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
@@ -10,16 +11,9 @@ export interface Report {
   readonly requests: number;
   readonly refused: { readonly before: number; readonly after: number };
   readonly buckets: readonly BucketReport[];
-  readonly log: {
-    readonly lines: number;
-    readonly others: number;
-    readonly broken: number;
-    readonly ambiguous: number;
-    readonly gateways: number;
-    readonly store: 'memory' | 'redis';
+  readonly log: LogReport & {
     /** Requests of callers beyond those told apart. */
     readonly unnamed: number;
-    readonly torn: readonly string[];
   };
   readonly unanswered: readonly Unanswered[];
 }
@@ -43,7 +37,7 @@ export function reportOf(
   patterns: readonly RoutePattern[],
   { store, top }: { readonly store: 'memory' | 'redis'; readonly top: number },
 ): Report {
-  const { tally, counts, instances, ambiguous, shapes } = replayed;
+  const { tally, shapes } = replayed;
   const { rows } = tally;
   const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
   return {
@@ -54,10 +48,7 @@ export function reportOf(
     buckets: rows
       .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
-    log: {
-      ...{ lines: counts.lines, others: counts.other, broken: counts.broken, ambiguous, store },
-      ...{ gateways: instances, unnamed: tally.unnamed, torn: counts.torn },
-    },
+    log: { ...logReportOf(replayed, store), unnamed: tally.unnamed },
     unanswered: findUnanswered(patterns, shapes),
   };
 }

@@ -114,19 +114,31 @@ describe('weir', () => {
     expect(await weir(['--version'])).toEqual({ code: 0, out: `weir ${version}\n`, err: '' });
   });
 
-  it.each([['serve'], ['check'], ['diff'], ['test'], ['explain'], ['who'], ['schema'], ['health'], ['demo']])(
-    'says how %s is used',
-    async command => {
-      const help = await weir([command, '--help']);
-      expect(help).toMatchObject({ code: 0, err: '' });
-      expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
-      expect(help.out).toMatch(/^Exit code:/m);
-      expect(await weir([command, 'anything', '-h'])).toEqual(help);
-    },
-  );
+  it.each([
+    ['serve'],
+    ['check'],
+    ['diff'],
+    ['test'],
+    ['explain'],
+    ['simulate'],
+    ['suggest'],
+    ['who'],
+    ['schema'],
+    ['health'],
+    ['demo'],
+  ])('says how %s is used', async command => {
+    const help = await weir([command, '--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toMatch(new RegExp(`^weir ${command}( |$)`, 'm'));
+    expect(help.out).toMatch(/^Exit code:/m);
+    expect(await weir([command, 'anything', '-h'])).toEqual(help);
+  });
 
   it.each<[string[], string]>([
-    [[], 'weir: missing command: use serve, check, diff, test, explain, simulate, who, schema, health, demo'],
+    [
+      [],
+      'weir: missing command: use serve, check, diff, test, explain, simulate, suggest, who, schema, health, demo',
+    ],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],
     [['--versoin'], 'weir: unknown option "--versoin", did you mean "--version"?'],

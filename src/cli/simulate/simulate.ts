@@ -1,10 +1,10 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { formatDiagnostic, loadLimits } from '../../config/index.ts';
-import { drawReplay, ReplayError, replayLogs, reportOf } from '../../simulation/index.ts';
+import { drawReplay, replayLogs, reportOf } from '../../simulation/index.ts';
 import { readArguments } from '../arguments.ts';
-import { type Command, type CommandOutput, UsageError } from '../command.ts';
+import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { Progress } from './progress.ts';
+import { failed, Progress, sizeOf } from '../logs/index.ts';
 import { formatReport } from './table.ts';
 
 export const simulate: Command = {
@@ -42,7 +42,7 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
       return ExitCode.ok;
     } catch (error) {
       progress.clear();
-      return failed(error, terminal);
+      return failed('simulate', error, terminal);
     }
   },
 };
@@ -73,24 +73,4 @@ function read(args: readonly string[]): Asked {
     throw new UsageError(`--format takes text or json, not "${format}"`);
   if (!/^\d{1,4}$/.test(top)) throw new UsageError(`--top takes a whole number up to 9999, not "${top}"`);
   return { limitsFile, logs, store, top: Number(top), format, svg };
-}
-
-async function sizeOf(logs: readonly string[]): Promise<number> {
-  const sizes = await Promise.all(
-    logs.map(log =>
-      stat(log)
-        .then(({ size }) => size)
-        .catch(() => 0),
-    ),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** What the operator can mend; anything else is a fault of ours. */
-function failed(error: unknown, terminal: CommandOutput): number {
-  const isSystem = error instanceof Error && 'syscall' in error;
-  if (!(error instanceof ReplayError) && !isSystem) throw error;
-  const { code, path, message } = error as NodeJS.ErrnoException;
-  terminal.err(`weir simulate: ${code === 'ENOENT' ? `${path}: no such file` : message}\n`);
-  return ExitCode.failure;
 }

@@ -5,33 +5,14 @@ import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/index.ts';
 import { loadLimits } from '../../../src/config/index.ts';
 import { type Report, replayLogs, reportOf } from '../../../src/simulation/index.ts';
+import { logLine as line, LOG_START_MS as START } from '../../support/log-line.ts';
 import { tempFolder, tempText } from '../../support/temp.ts';
 
-const START = Date.UTC(2026, 0, 1);
 const LIMITS = `
 global: off
 buckets: { messages: { main: channel, user: 2/5s } }
 routes: { "GET /v1/channels/{channel}/messages": messages }
 `;
-
-let sequence = 0;
-
-/** A line of the access log, decided so long after the start. */
-function line(ms: number, change: Readonly<Record<string, unknown>> = {}): string {
-  sequence++;
-  const time = new Date(START + ms).toISOString();
-  const head = { level: 'info', time, type: 'access', instance: 'a', keyId: 'k', requestId: `r${sequence}` };
-  const request = { sequence, protocol: 'http1', method: 'GET', path: '/v1/channels/{7}/messages' };
-  const caller = { client: '192.0.2.1', class: 'user', caller: 'alice' };
-  const decided = {
-    bucket: 'messages',
-    decision: 'admitted',
-    decidedAt: START + ms,
-    status: 200,
-    upstreamMs: 1,
-  };
-  return `${JSON.stringify({ ...head, ...request, ...caller, ...decided, ...change })}\n`;
-}
 
 async function replay(
   texts: readonly (string | Buffer)[],

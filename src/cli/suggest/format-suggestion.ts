@@ -1,0 +1,44 @@
+import { formatDuration } from '../../core/index.ts';
+import type { SuggestedLimit, Suggestion } from '../../simulation/index.ts';
+import { count, logNotes, sentences, share, table } from '../logs/index.ts';
+
+/** The suggestion as a table, and what has to be known about it below. */
+export function formatSuggestion(suggestion: Suggestion): string {
+  const { from, to, requests, limits } = suggestion;
+  if (requests === 0) return `No line of the log tells of a decision.\n${notes(suggestion)}`;
+  const head = `${count(requests)} requests from ${from} to ${to}. So many percent of callers never need more than:`;
+  return `${head}\n\n${table(COLUMNS, limits.map(cells))}${notes(suggestion)}`;
+}
+
+const TITLES = ['BUCKET', 'CLASS', 'CALLERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
+const COLUMNS = [...TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({ title, isNumber: at >= 2 }));
+
+function cells(limit: SuggestedLimit): string[] {
+  const { bucket, class: callerClass, callers, needs, periodMs, now, callersOverNow, suggested } = limit;
+  const period = formatDuration(periodMs);
+  return [
+    bucket ?? '(global)',
+    callerClass,
+    ...[callers, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(count),
+    ...[`${now}/${period}`, share(callersOverNow, callers), `${suggested}/${period}`],
+  ];
+}
+
+function notes(suggestion: Suggestion): string {
+  const { limits, unused, unmeasured, log, unanswered, percentile, headroomPercent } = suggestion;
+  const refused = limits.filter(limit => limit.refused > 0);
+  return sentences([
+    ...(limits.length > 0
+      ? [`Suggested: what ${percentile} % of callers need, and ${headroomPercent} % more`]
+      : []),
+    ...refused.map(
+      limit =>
+        `${limit.bucket ?? 'global'}, ${limit.class}: ${count(limit.refused)} of ${count(limit.requests)} requests were refused; those count, but clients that were told to wait may have sent fewer`,
+    ),
+    ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
+    ...(unmeasured > 0
+      ? [`${count(unmeasured)} draws were not measured: beyond a million callers or a million open windows`]
+      : []),
+    ...logNotes(log, unanswered),
+  ]);
+}

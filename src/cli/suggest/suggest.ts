@@ -1,0 +1,98 @@
+import { formatDiagnostic, loadLimits } from '../../config/index.ts';
+import { measureLogs, PERCENTILES, type Percentile, suggestLimits } from '../../simulation/index.ts';
+import { readArguments } from '../arguments.ts';
+import { type Command, type CommandOutput, UsageError } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { failed, Progress, sizeOf } from '../logs/index.ts';
+import { formatSuggestion } from './format-suggestion.ts';
+import { suggestedFiles, writeFiles } from './suggested-files.ts';
+
+export const suggest: Command = {
+  name: 'suggest',
+  summary: 'find numbers for limits in access logs',
+  help: `Finds in access logs how much of each limit callers need: in the busiest period of each, by main value where a bucket has one.
+Takes routes, buckets and periods from a limits.yaml, and suggests numbers for it. Requests that were refused count, too.
+
+weir suggest --limits FILE LOG... [OPTIONS]
+
+  --limits FILE   the limits.yaml to find numbers for, or a folder of such files
+  LOG             access logs, of one gateway or of several; compressed by gzip or not
+  --percentile P  the share of callers that should never be refused: ${PERCENTILES.join(', ')} (99)
+  --headroom H    added to what they need, in percent (20)
+  --store STORE   memory: each gateway counts alone; redis: all count together (memory)
+  --format FORMAT text, json, or yaml: the limits.yaml with the numbers suggested (text)
+  --write FILE    also writes that limits.yaml; for a folder of limits, names the folder to write to
+  --help          show this text
+
+Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limits have errors.
+`,
+  async run(args, terminal) {
+    const asked = read(args);
+    const { limitsFile, logs, store, format, write } = asked;
+    const loaded = await loadLimits(limitsFile, terminal.env);
+    const shown = loaded.ok ? [] : loaded.diagnostics;
+    for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
+    if (!loaded.ok) return ExitCode.configuration;
+    const progress = new Progress(await sizeOf(logs), terminal);
+    try {
+      const onProgress = progress.show.bind(progress);
+      const measured = await measureLogs({ limits: loaded.limits, logs, store, onProgress });
+      progress.clear();
+      const suggestion = suggestLimits(measured, loaded.limits, loaded.patterns, asked);
+      const files = await suggestedFiles(limitsFile, suggestion);
+      if (write !== undefined) await writeFiles(write, files);
+      if (format === 'yaml') return printYaml(files, terminal);
+      const text =
+        format === 'json' ? `${JSON.stringify(suggestion, null, 2)}\n` : formatSuggestion(suggestion);
+      terminal.out(text);
+      return ExitCode.ok;
+    } catch (error) {
+      progress.clear();
+      return failed('suggest', error, terminal);
+    }
+  },
+};
+
+function printYaml(files: readonly { readonly text: string }[], terminal: CommandOutput): number {
+  const [only, more] = files;
+  if (only === undefined || more !== undefined)
+    throw new UsageError('--format yaml takes one file of limits: name a folder by --write for several');
+  terminal.out(only.text);
+  return ExitCode.ok;
+}
+
+interface Asked {
+  readonly limitsFile: string;
+  readonly logs: readonly string[];
+  readonly store: 'memory' | 'redis';
+  readonly percentile: Percentile;
+  readonly headroomPercent: number;
+  readonly format: 'text' | 'json' | 'yaml';
+  readonly write: string | undefined;
+}
+
+function read(args: readonly string[]): Asked {
+  const options = {
+    limits: { type: 'string' },
+    percentile: { type: 'string', default: '99' },
+    headroom: { type: 'string', default: '20' },
+    store: { type: 'string', default: 'memory' },
+    format: { type: 'string', default: 'text' },
+    write: { type: 'string' },
+  } as const;
+  const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
+  const { limits: limitsFile, percentile, headroom, store, format, write } = values;
+  if (limitsFile === undefined)
+    throw new UsageError('missing --limits: name the limits.yaml to find numbers for');
+  const wanted = PERCENTILES.find(each => each === percentile.replace(/ ?%$/, ''));
+  if (wanted === undefined)
+    throw new UsageError(`--percentile takes ${PERCENTILES.join(', ')}, not "${percentile}"`);
+  if (!/^\d{1,4} ?%?$/.test(headroom))
+    throw new UsageError(`--headroom takes a whole number up to 9999, not "${headroom}"`);
+  if (store !== 'memory' && store !== 'redis')
+    throw new UsageError(`--store takes memory or redis, not "${store}"`);
+  if (format !== 'text' && format !== 'json' && format !== 'yaml')
+    throw new UsageError(`--format takes text, json or yaml, not "${format}"`);
+  const headroomPercent = Number.parseInt(headroom, 10);
+  return { limitsFile, logs, percentile: wanted, headroomPercent, store, format, write };
+}

@@ -1,0 +1,63 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CallerClass, LimitsText, QUOTA_KEYS, type QuotaChange } from '../../config/index.ts';
+import { formatDuration } from '../../core/index.ts';
+import type { SuggestedLimit, Suggestion } from '../../simulation/index.ts';
+import { count } from '../logs/index.ts';
+
+/** A file with the numbers suggested. The name is '' where the limits are a single file. */
+export interface SuggestedFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export async function suggestedFiles(limits: string, suggestion: Suggestion): Promise<SuggestedFile[]> {
+  const { from, to, requests, percentile, headroomPercent } = suggestion;
+  const written = await LimitsText.read(limits);
+  const placed = suggestion.limits.flatMap(limit => {
+    const path = pathOf(limit, written);
+    return path === null ? [] : [{ path, limit }];
+  });
+  // Several classes may share a quota: it has to suffice for each.
+  const changes = [...Map.groupBy(placed, ({ path }) => path.join('\0')).values()].flatMap(same => {
+    const [most] = same.toSorted((a, b) => b.limit.suggested - a.limit.suggested);
+    return most === undefined ? [] : [changeOf(most.path, most.limit, suggestion)];
+  });
+  const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${count(requests)} requests, ${from} to ${to}`;
+  return written.with(changes, [heading, ...unplaced(suggestion, written)]);
+}
+
+/** Numbers for limits that apply by default. */
+function unplaced({ limits }: Suggestion, written: LimitsText): string[] {
+  const missing = limits.filter(limit => pathOf(limit, written) === null);
+  return missing.map(({ bucket, class: callerClass, suggested, periodMs }) => {
+    const key = bucket === null ? 'global' : `buckets.${bucket}`;
+    return `${key}.${callerClass} is not written here; ${suggested}/${formatDuration(periodMs)} would do`;
+  });
+}
+
+/** Where the quota of a class is written; null: it applies by default. */
+function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
+  const keys = keysOf(limit);
+  const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
+  return keys.map(key => [...within, key]).find(path => written.has(path)) ?? null;
+}
+
+function keysOf({ bucket, class: callerClass }: SuggestedLimit): readonly (CallerClass | 'resource')[] {
+  if (callerClass === 'resource' || bucket === null) return [callerClass];
+  return QUOTA_KEYS[callerClass];
+}
+
+function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange {
+  const { callers, class: callerClass, periodMs, needs, now, suggested: units } = limit;
+  const { percentile } = suggestion;
+  const who = callerClass === 'resource' ? 'main values' : `callers of class ${callerClass}`;
+  const why = `${path.at(-1)}: ${percentile} % of ${count(callers)} ${who} need at most ${count(needs[percentile])} in ${formatDuration(periodMs)}; was ${now}`;
+  return { path, units, periodMs, why };
+}
+
+/** @param target the file, or the folder where there are several */
+export async function writeFiles(target: string, files: readonly SuggestedFile[]): Promise<void> {
+  if (files.some(({ name }) => name !== '')) await mkdir(target, { recursive: true });
+  for (const { name, text } of files) await writeFile(name === '' ? target : join(target, name), text);
+}

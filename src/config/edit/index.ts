@@ -1,0 +1,1 @@
+export { LimitsText, type QuotaChange } from './limits-text.ts';

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Document, parseDocument } from 'yaml';
+import { formatDuration } from '../../core/index.ts';
+import { listYamlFiles } from '../file/index.ts';
+import { nodeWritten } from './node-written.ts';
+
+/** A quota of limits.yaml with another number. */
+export interface QuotaChange {
+  /** Such as `['buckets', 'messages', 'user']`. */
+  readonly path: readonly string[];
+  readonly units: number;
+  readonly periodMs: number;
+  /** What the comment says. */
+  readonly why: string;
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Marks our comments, so that those of the last time go. */
+const MARK = '# weir suggest: ';
+const OUR_LINES = /^[ \t]*# weir suggest: .*\n/gm;
+
+/** limits.yaml, or the files of a folder, whose numbers can be changed. All else stays as it is written. */
+export class LimitsText {
+  readonly #files: readonly LimitsFileText[];
+
+  private constructor(files: readonly LimitsFileText[]) {
+    this.#files = files;
+  }
+
+  /** Reads files that are known to be valid. */
+  static async read(path: string): Promise<LimitsText> {
+    const names = await listYamlFiles(path);
+    const files =
+      names === null ? [{ name: '', path }] : names.map(name => ({ name, path: join(path, name) }));
+    const texts = files.map(async file => new LimitsFileText(file.name, await readFile(file.path, 'utf8')));
+    return new LimitsText(await Promise.all(texts));
+  }
+
+  has(path: readonly string[]): boolean {
+    return this.#files.some(file => file.has(path));
+  }
+
+  /** The files with these numbers, by their names in the folder; a single file has the name ''. */
+  with(
+    changes: readonly QuotaChange[],
+    heading: readonly string[],
+  ): { readonly name: string; readonly text: string }[] {
+    return this.#files.map(file => ({ name: file.name, text: file.with(changes, heading) }));
+  }
+}
+
+class LimitsFileText {
+  readonly name: string;
+  readonly #text: string;
+  readonly #document: Document.Parsed;
+
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.#text = text.replace(/^\ufeff/, '').replace(OUR_LINES, '');
+    this.#document = parseDocument(this.#text, { merge: true, stringKeys: true, uniqueKeys: false });
+  }
+
+  has(path: readonly string[]): boolean {
+    return nodeWritten(this.#document, path) !== null;
+  }
+
+  with(changes: readonly QuotaChange[], heading: readonly string[]): string {
+    const places = changes.flatMap(change => {
+      const node = nodeWritten(this.#document, change.path);
+      return node === null ? [] : [{ change, start: node.range[0], end: node.range[1] }];
+    });
+    // Buckets that share a quota by an alias need the highest of their numbers.
+    const byPlace = [...Map.groupBy(places, ({ start }) => start).values()];
+    const edits = byPlace.flatMap(same => {
+      const [first] = same.toSorted((a, b) => b.change.units - a.change.units);
+      if (first === undefined) return [];
+      const { change, start, end } = first;
+      return [{ start, end, text: quotaLike(this.#text.slice(start, end), change) }];
+    });
+    const notes = places.map(({ change, start }) => this.#comment(start, change.why));
+    const top = { start: 0, end: 0, text: heading.map(line => `${MARK}${line}\n`).join('') };
+    return this.#edited([top, ...notes, ...edits]);
+  }
+
+  /** A line of its own above the one at `offset`. */
+  #comment(offset: number, why: string): Edit {
+    const start = this.#text.lastIndexOf('\n', offset - 1) + 1;
+    const indent = /^[ \t]*/.exec(this.#text.slice(start, offset))?.[0] ?? '';
+    return { start, end: start, text: `${indent}${MARK}${why}\n` };
+  }
+
+  #edited(edits: readonly Edit[]): string {
+    let text = '';
+    let at = 0;
+    for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+      text += this.#text.slice(at, edit.start) + edit.text;
+      at = edit.end;
+    }
+    return text + this.#text.slice(at);
+  }
+}
+
+/** Changes only the number where it is written so; a variable or an alias gives way to the quota. */
+function quotaLike(written: string, { units, periodMs }: QuotaChange): string {
+  const parts = /^(["']?)\d+(\/\d+[smh]["']?)$/.exec(written);
+  return parts === null ? `${units}/${formatDuration(periodMs)}` : `${parts[1]}${units}${parts[2]}`;
+}

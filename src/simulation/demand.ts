@@ -1,0 +1,139 @@
+import { ownString } from '../core/index.ts';
+import type { Limit } from '../limits/index.ts';
+
+/** Callers told apart in all rows, and windows held open at a time. */
+const MAX_CALLERS = 1_000_000;
+const MAX_WINDOWS = 1_000_000;
+
+/** What one caller needs: the lowest number that would have admitted all of its requests so far. */
+interface Peak {
+  units: number;
+}
+
+/** What a key has drawn lately. */
+interface Open {
+  readonly peak: Peak;
+  /** Requests of the window, or for `smooth` what has not drained yet. */
+  count: number;
+  /** When the window closes, or for `smooth` when `count` was true. */
+  markMs: number;
+}
+
+/** Bounds the memory of all demands together, and counts what had no room. */
+export class DemandRoom {
+  callers = 0;
+  windows = 0;
+  /** Requests of callers beyond those that are told apart, and of keys beyond the windows that can be open. */
+  unmeasured = 0;
+  readonly #maxCallers: number;
+  readonly #maxWindows: number;
+
+  constructor(maxCallers = MAX_CALLERS, maxWindows = MAX_WINDOWS) {
+    this.#maxCallers = maxCallers;
+    this.#maxWindows = maxWindows;
+  }
+
+  get hasCaller(): boolean {
+    return this.callers < this.#maxCallers;
+  }
+
+  get hasWindow(): boolean {
+    return this.windows < this.#maxWindows;
+  }
+}
+
+/**
+ * Finds how much each caller needs of one limit. A fixed window is counted as the store does: it opens with a request and
+ * closes a period later. For `smooth`, the number grows whenever what is drawn and not yet drained exceeds it; since a higher
+ * number drains faster, the final one admits everything. It may be more than the least that does (by 30 %, for bursts that grow
+ * over time); to find the least would take the history of each caller.
+ */
+export class Demand {
+  readonly limit: Limit;
+  readonly #room: DemandRoom;
+  readonly #peaks = new Map<string, Peak>();
+  /** Those drawn on since the last turn, and since the one before. What is older than a period has closed. */
+  #recent = new Map<string, Open>();
+  #older = new Map<string, Open>();
+  #turnedAtMs = 0;
+
+  constructor(limit: Limit, room: DemandRoom) {
+    this.limit = limit;
+    this.#room = room;
+  }
+
+  /** What each caller needs, ascending. */
+  get needs(): Uint32Array {
+    return Uint32Array.from(this.#peaks.values(), ({ units }) => units).sort();
+  }
+
+  /** @param key of the counter; one caller may have several */
+  draw(atMs: number, caller: string, key: string): void {
+    if (atMs >= this.#turnedAtMs + this.limit.periodMs) this.#turn(atMs);
+    const open = this.#openOf(caller, key);
+    if (open === null) {
+      this.#room.unmeasured++;
+      return;
+    }
+    if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
+    else if (atMs >= open.markMs) {
+      open.count = 0;
+      open.markMs = atMs + this.limit.periodMs;
+    }
+    open.count++;
+    // Rounding must not turn an exact number into the next one.
+    if (open.count > open.peak.units) open.peak.units = Math.ceil(open.count - 1e-6);
+  }
+
+  /** Returns a unit, as when a service denied the caller access, if it still counts. */
+  refund(atMs: number, drawnAtMs: number, key: string): void {
+    const open = this.#recent.get(key) ?? this.#older.get(key);
+    if (open === undefined) return;
+    if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
+    else if (atMs >= open.markMs || drawnAtMs < open.markMs - this.limit.periodMs) return;
+    open.count = Math.max(0, open.count - 1);
+  }
+
+  #drain(open: Open, atMs: number): void {
+    const passedMs = Math.max(0, atMs - open.markMs);
+    open.count = Math.max(0, open.count - (passedMs * open.peak.units) / this.limit.periodMs);
+    open.markMs = Math.max(atMs, open.markMs);
+  }
+
+  #turn(atMs: number): void {
+    this.#room.windows -= this.#older.size;
+    // After a pause of two periods nothing is left.
+    const isLate = atMs >= this.#turnedAtMs + 2 * this.limit.periodMs;
+    if (isLate) this.#room.windows -= this.#recent.size;
+    this.#older = isLate ? new Map() : this.#recent;
+    this.#recent = new Map();
+    this.#turnedAtMs = atMs;
+  }
+
+  #openOf(caller: string, key: string): Open | null {
+    const recent = this.#recent.get(key);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(key);
+    if (older !== undefined) {
+      this.#older.delete(key);
+      this.#recent.set(key, older);
+      return older;
+    }
+    const peak = this.#peakOf(caller);
+    if (peak === null || !this.#room.hasWindow) return null;
+    const open = { peak, count: 0, markMs: 0 };
+    this.#recent.set(key, open);
+    this.#room.windows++;
+    return open;
+  }
+
+  #peakOf(caller: string): Peak | null {
+    const known = this.#peaks.get(caller);
+    if (known !== undefined) return known;
+    if (!this.#room.hasCaller) return null;
+    this.#room.callers++;
+    const peak = { units: 0 };
+    this.#peaks.set(ownString(caller), peak);
+    return peak;
+  }
+}

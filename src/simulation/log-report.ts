@@ -1,0 +1,27 @@
+import type { ReadCounts } from './log-file.ts';
+
+/** What was read of the logs, for people and programs. */
+export interface LogReport {
+  readonly lines: number;
+  readonly others: number;
+  readonly broken: number;
+  readonly ambiguous: number;
+  readonly gateways: number;
+  readonly store: 'memory' | 'redis';
+  readonly torn: readonly string[];
+}
+
+/** What was found in them. */
+export interface FoundInLogs {
+  readonly counts: ReadCounts;
+  readonly instances: number;
+  readonly ambiguous: number;
+}
+
+export function logReportOf(
+  { counts, instances, ambiguous }: FoundInLogs,
+  store: 'memory' | 'redis',
+): LogReport {
+  const { lines, other: others, broken, torn } = counts;
+  return { lines, others, broken, ambiguous, gateways: instances, store, torn };
+}

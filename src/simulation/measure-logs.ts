@@ -1,0 +1,156 @@
+import type { CallerClass, LimitsModel } from '../config/index.ts';
+import type { Limit, LimitRole } from '../limits/index.ts';
+import { type Claim, claimOn } from '../runtime/index.ts';
+import { CommonKey, MAX_INSTANCES } from './common-key.ts';
+import { Demand, DemandRoom } from './demand.ts';
+import { newReadCounts, type ReadCounts } from './log-file.ts';
+import type { LoggedRequest } from './logged-request.ts';
+import { type LogEvent, mergeLogs } from './merge-logs.ts';
+import { Shapes } from './shapes.ts';
+
+export interface MeasureOptions {
+  /** Whose routes, buckets and periods count; their numbers do not. */
+  readonly limits: LimitsModel;
+  readonly logs: readonly string[];
+  /** `memory`: each gateway counts alone; `redis`: all count together. */
+  readonly store: 'memory' | 'redis';
+  /** Called now and then. */
+  readonly onProgress?: (counts: ReadCounts) => void;
+}
+
+/** What the callers of one class drew on one limit. */
+export interface Measured {
+  /** Null: the global limit. */
+  readonly bucket: string | null;
+  /** `resource`: all callers together, by value of the main parameter. */
+  readonly callerClass: CallerClass | 'resource';
+  readonly demand: Demand;
+  requests: number;
+  /** Refused by the limits that ran. They count like the others. */
+  refused: number;
+}
+
+export interface MeasuredLogs {
+  readonly rows: readonly Measured[];
+  readonly counts: ReadCounts;
+  readonly instances: number;
+  readonly shapes: ReadonlyMap<string, number>;
+  readonly ambiguous: number;
+  /** Draws that had no room to be measured. */
+  readonly unmeasured: number;
+  readonly requests: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Finds how much of each limit the callers in the logs need. */
+export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
+  const counts = newReadCounts();
+  const measuring = new Measuring(options);
+  for await (const events of mergeLogs(options.logs, counts)) {
+    for (const event of events) measuring.take(event);
+    options.onProgress?.(counts);
+  }
+  return { ...measuring.result, counts };
+}
+
+class Measuring {
+  readonly #options: MeasureOptions;
+  readonly #room = new DemandRoom();
+  /** By identity of the limit and class. */
+  readonly #rows = new Map<string, Measured>();
+  /** The same, without making a text for each request. */
+  readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();
+  readonly #instances = new Set<string>();
+  readonly #key = new CommonKey();
+  readonly #shapes = new Shapes();
+  #ambiguous = 0;
+  #requests = 0;
+  #startMs = 0;
+  #endMs = 0;
+
+  constructor(options: MeasureOptions) {
+    this.#options = options;
+  }
+
+  get result(): Omit<MeasuredLogs, 'counts'> {
+    return {
+      ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#shapes.counts },
+      ...{ ambiguous: this.#ambiguous, unmeasured: this.#room.unmeasured, requests: this.#requests },
+      ...{ startMs: this.#startMs, endMs: this.#endMs },
+    };
+  }
+
+  take({ kind, atMs, request }: LogEvent): void {
+    this.#key.check(request.keyId);
+    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
+    const claim = claimOn(this.#options.limits, request);
+    if (kind === 'decide') this.#begin(atMs, request, claim === null);
+    if (claim === null) return;
+    const gateway = this.#options.store === 'redis' ? '' : request.instance;
+    const { caller, main } = claim;
+    const resource = limitOf(claim, 'resource');
+    if (kind === 'refund') {
+      if (resource !== null)
+        this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, `${gateway} ${main}`);
+      return;
+    }
+    this.#draw(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
+    this.#draw(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
+    this.#draw(resource, claim, request, atMs, main, `${gateway} ${main}`);
+  }
+
+  #begin(atMs: number, request: LoggedRequest, isAmbiguous: boolean): void {
+    this.#shapes.note(request);
+    if (isAmbiguous) this.#ambiguous++;
+    this.#requests++;
+    if (this.#startMs === 0) this.#startMs = atMs;
+    this.#endMs = Math.max(this.#endMs, atMs);
+  }
+
+  #draw(
+    limit: Limit | null,
+    claim: Claim,
+    { outcome }: LoggedRequest,
+    atMs: number,
+    owner: string,
+    key: string,
+  ): void {
+    if (limit === null) return;
+    const row = this.#rowFor(limit, claim);
+    row.requests++;
+    if (outcome === limit.role) row.refused++;
+    row.demand.draw(atMs, owner, key);
+  }
+
+  #rowFor(limit: Limit, claim: Claim): Measured {
+    const callerClass = limit.role === 'resource' ? 'resource' : claim.callerClass;
+    let classes = this.#rowOfLimit.get(limit);
+    if (classes === undefined) {
+      classes = new Map();
+      this.#rowOfLimit.set(limit, classes);
+    }
+    let row = classes.get(callerClass);
+    if (row === undefined) {
+      row = this.#rowNamed(limit, callerClass, claim);
+      classes.set(callerClass, row);
+    }
+    return row;
+  }
+
+  #rowNamed(limit: Limit, callerClass: CallerClass | 'resource', { bucket }: Claim): Measured {
+    const name = `${limit.identity} ${callerClass}`;
+    const known = this.#rows.get(name);
+    if (known !== undefined) return known;
+    const demand = new Demand(limit, this.#room);
+    const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
+    const row = { bucket: owner, callerClass, demand, requests: 0, refused: 0 };
+    this.#rows.set(name, row);
+    return row;
+  }
+}
+
+/** The limit that holds, or the one in shadow where there is no other. */
+function limitOf({ set }: Claim, role: LimitRole): Limit | null {
+  return set[role] ?? set.shadow?.[role] ?? null;
+}

@@ -1,0 +1,234 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/index.ts';
+import { loadLimits } from '../../../src/config/index.ts';
+import { defineLimit } from '../../../src/limits/index.ts';
+import { Demand, DemandRoom } from '../../../src/simulation/demand.ts';
+import { replayLogs, type Suggestion } from '../../../src/simulation/index.ts';
+import { logLine as line } from '../../support/log-line.ts';
+import { Random } from '../../support/random.ts';
+import { tempFolder, tempText } from '../../support/temp.ts';
+
+const LIMITS = `# ours
+global: { user: 50/1s, bot: 50/1s, address: 50/1s }
+buckets:
+  messages: { main: channel, user: 2/5s, resource: 9/10s }
+  unused: { user: 7/1m }
+routes: { "GET /v1/channels/{channel}/messages": messages, /unused: unused }
+`;
+
+async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+  let text = '';
+  const terminal = { env: {}, out: (more: string) => (text += more), err: (more: string) => (text += more) };
+  const code = await runCommandLine(['suggest', ...args], terminal);
+  return { code, text };
+}
+
+async function suggestFor(lines: readonly string[], limits = LIMITS, ...args: string[]): Promise<Suggestion> {
+  const file = await tempText('limits.yaml', limits);
+  const log = await tempText('weir.log', lines.join(''));
+  const { code, text } = await run('--limits', file, '--format', 'json', ...args, log);
+  expect(code, text).toBe(0);
+  return JSON.parse(text);
+}
+
+function limitOf({ limits }: Suggestion, bucket: string | null, callerClass: string) {
+  return limits.find(each => each.bucket === bucket && each.class === callerClass);
+}
+
+/** A hundred callers, of whom the one with number n sends n requests at once. */
+const HUNDRED = Array.from({ length: 100 }, (_, i) =>
+  Array.from({ length: i + 1 }, () => line(i, { caller: `c${i}`, path: `/v1/channels/{${i}}/messages` })),
+).flat();
+
+test('so many percent of callers stay within the number that is told', async () => {
+  const suggestion = await suggestFor(HUNDRED, LIMITS, '--headroom', '50%');
+  expect(limitOf(suggestion, 'messages', 'user')).toMatchObject({
+    ...{ callers: 100, requests: 5_050, now: 2, callersOverNow: 98, suggested: 149 },
+    needs: { 50: 50, 95: 95, 99: 99, '99.9': 100, 100: 100 },
+  });
+  expect(suggestion.unused).toEqual(['unused']);
+});
+
+test('a caller is measured by its busiest window, and each main value apart', async () => {
+  const at = (ms: number, channel: string) => line(ms, { path: `/v1/channels/{${channel}}/messages` });
+  const lines = [at(0, 'a'), at(10, 'b'), at(4_990, 'a'), at(5_010, 'a'), at(5_020, 'a'), at(10_020, 'a')];
+  const suggestion = await suggestFor(lines);
+  expect(limitOf(suggestion, 'messages', 'user')).toMatchObject({ callers: 1, needs: { 100: 2 } });
+  expect(limitOf(suggestion, 'messages', 'resource')).toMatchObject({ callers: 2, needs: { 50: 1, 100: 4 } });
+  expect(limitOf(suggestion, null, 'user')).toMatchObject({ callers: 1, needs: { 100: 3 } });
+});
+
+test('a request that its service denied is given back to the resource', async () => {
+  const lines = [0, 100, 200, 300].map(ms => line(ms, { status: 403 }));
+  const suggestion = await suggestFor([...lines, line(400), line(500)]);
+  expect(limitOf(suggestion, 'messages', 'resource')).toMatchObject({ needs: { 100: 2 } });
+});
+
+test('gateways count alone or together', async () => {
+  const lines = [0, 1, 2, 3].map(ms => line(ms, { instance: ms % 2 === 0 ? 'a' : 'b' }));
+  expect(limitOf(await suggestFor(lines), 'messages', 'user')?.needs[100]).toBe(2);
+  expect(limitOf(await suggestFor(lines, LIMITS, '--store', 'redis'), 'messages', 'user')?.needs[100]).toBe(
+    4,
+  );
+});
+
+/** Bursts and pauses of a few callers in a few channels. */
+function traffic(random: Random): string[] {
+  let ms = 0;
+  return Array.from({ length: 2_000 }, () => {
+    ms += random.chance(0.02) ? random.below(8_000) : random.below(60);
+    const path = `/v1/channels/{${random.below(4)}}/messages`;
+    return line(ms, { caller: `c${random.below(5)}`, path });
+  });
+}
+
+test.each([
+  ['fixed', 1],
+  ['fixed', 2],
+  ['smooth', 3],
+  ['smooth', 4],
+])('limits of what all callers need refuse none of their requests (%s, %d)', async (algorithm, seed) => {
+  const limits = LIMITS.replace('main: channel,', `main: channel, algorithm: ${algorithm},`);
+  const log = await tempText('weir.log', traffic(new Random(seed)).join(''));
+  const file = await tempText('limits.yaml', limits);
+  const write = join(await tempFolder(), 'new.yaml');
+  const args = ['--limits', file, '--percentile', '100', '--headroom', '0', '--write', write, log];
+  expect((await run(...args)).code).toBe(0);
+  const refusedBy = async (text: string) => {
+    const loaded = await loadLimits(await tempText('limits.yaml', text), {});
+    if (!loaded.ok) throw new Error('the limits have errors');
+    const { tally } = await replayLogs({ limits: loaded.limits, logs: [log], store: 'memory' });
+    return tally.rows.reduce((sum, { after }) => sum + after, 0);
+  };
+  const written = await readFile(write, 'utf8');
+  expect(await refusedBy(written)).toBe(0);
+  const lower = (key: string, factor: number) =>
+    written.replace(
+      new RegExp(`(?<!: )${key}: (\\d+)/`),
+      (_, units) => `${key}: ${Math.ceil(units * factor) - 1}/`,
+    );
+  expect(await refusedBy(lower('global: { user', 1))).toBeGreaterThan(0);
+  // What a smooth limit needs is bounded from above, within a third.
+  expect(await refusedBy(lower('resource', algorithm === 'fixed' ? 1 : 0.7))).toBeGreaterThan(0);
+});
+
+test('the limits.yaml suggested is valid, keeps what is written, and says where its numbers come from', async () => {
+  const base = `# ours
+global: { user: '50/1s', bot: 50/1s }
+buckets:
+  messages:   # of channels
+    main: channel
+    user: &quota 2/5s
+    address: *quota
+    resource: "\${RESOURCE}"
+routes: { "GET /v1/channels/{channel}/messages": messages }
+`;
+  const file = await tempText('limits.yaml', base);
+  const log = await tempText('weir.log.gz', '');
+  await writeFile(log, gzipSync(HUNDRED.join('')));
+  const write = join(await tempFolder(), 'new.yaml');
+  let out = '';
+  const terminal = { env: { RESOURCE: '9/10s' }, out: (more: string) => (out += more), err: () => {} };
+  const args = ['suggest', '--limits', file, '--format', 'yaml', '--write', write, log];
+  expect(await runCommandLine(args, terminal)).toBe(0);
+  const written = await readFile(write, 'utf8');
+  expect(out).toBe(written);
+  const lines = written.split('\n');
+  expect(lines[0]).toMatch(
+    /^# weir suggest: numbers for 99 % of callers and 20 % more, from 5,050 requests, 2026-/,
+  );
+  expect(lines.filter(each => !each.includes('# weir suggest'))).toEqual([
+    '# ours',
+    "global: { user: '119/1s', bot: 50/1s }",
+    'buckets:',
+    '  messages:   # of channels',
+    '    main: channel',
+    '    user: &quota 119/5s',
+    '    address: *quota',
+    '    resource: 119/10s',
+    'routes: { "GET /v1/channels/{channel}/messages": messages }',
+    '',
+  ]);
+  expect(written).toContain(
+    '    # weir suggest: user: 99 % of 100 callers of class user need at most 99 in 5s; was 2\n    user:',
+  );
+  expect(await loadLimits(write, {})).toMatchObject({ ok: true });
+
+  // Once more on its own result: the comments are replaced, not repeated.
+  const again = await run('--limits', write, '--format', 'yaml', log);
+  expect(again.text.match(/# weir suggest/g)).toHaveLength(written.match(/# weir suggest/g)?.length ?? 0);
+});
+
+test('a quota that several classes share suffices for each of them', async () => {
+  const lines = [
+    ...[0, 1, 2].map(ms => line(ms)),
+    ...[0, 1, 2, 3, 4].map(ms => line(ms, { class: 'bot', caller: 'bot' })),
+  ];
+  const file = await tempText('limits.yaml', LIMITS);
+  const log = await tempText('weir.log', lines.join(''));
+  const { text } = await run('--limits', file, '--format', 'yaml', '--headroom', '0', log);
+  expect(text).toContain('messages: { main: channel, user: 5/5s, resource: 8/10s }');
+});
+
+test('a folder of limits is written as a folder', async () => {
+  const folder = await tempFolder();
+  const [one = '', two = ''] = LIMITS.split(/(?=routes)/);
+  await writeFile(join(folder, 'a.yaml'), one);
+  await writeFile(join(folder, 'b.yaml'), two);
+  const target = join(await tempFolder(), 'new');
+  const log = await tempText('weir.log', line(0));
+  expect((await run('--limits', folder, '--write', target, log)).code).toBe(0);
+  expect(await readdir(target)).toEqual(['a.yaml', 'b.yaml']);
+  expect(await loadLimits(target, {})).toMatchObject({ ok: true });
+  expect(await run('--limits', folder, '--format', 'yaml', log)).toMatchObject({ code: 64 });
+});
+
+test('numbers for limits that are not written are told in a comment', async () => {
+  const file = await tempText('limits.yaml', 'patience: 50ms\n');
+  const log = await tempText('weir.log', [0, 1, 2].map(ms => line(ms)).join(''));
+  const { text } = await run('--limits', file, '--format', 'yaml', log);
+  expect(text).toContain('# weir suggest: global.user is not written here; 4/1s would do\n');
+});
+
+test('the table names buckets, classes, needs and what is missing', async () => {
+  const file = await tempText('limits.yaml', LIMITS);
+  const lines = [line(0), line(1, { decision: 'caller' }), line(2), 'garbage\n'];
+  const log = await tempText('weir.log', lines.join(''));
+  const { code, text } = await run('--limits', file, log);
+  expect(code).toBe(0);
+  expect(text).toMatch(/^messages +user +1 +3 +3 +3 +3 +3 +2\/5s +100 % +4\/5s$/m);
+  expect(text).toContain('messages, user: 1 of 3 requests were refused');
+  expect(text).toContain('no request drew on unused.');
+  expect(text).toContain('1 of 4 lines were broken');
+  const empty = await run('--limits', file, await tempText('weir.log', ''));
+  expect(empty).toMatchObject({ code: 0, text: 'No line of the log tells of a decision.\n' });
+});
+
+test('callers and windows beyond the bounds are counted, not held', () => {
+  const quota = { units: 5, periodMs: 1_000 };
+  const limit = defineLimit({ role: 'caller', bucket: 'b', main: null, algorithm: 'window', quota });
+  const room = new DemandRoom(3, 2);
+  const demand = new Demand(limit, room);
+  for (const caller of ['a', 'b', 'c', 'd', 'a']) demand.draw(1, caller, caller);
+  expect(room).toMatchObject({ callers: 3, windows: 2, unmeasured: 2 });
+  demand.draw(2_001, 'c', 'c');
+  expect([...demand.needs]).toEqual([1, 1, 2]);
+  expect(room).toMatchObject({ windows: 1, unmeasured: 2 });
+});
+
+test.each([
+  [['x.log'], 64, 'missing --limits'],
+  [['--limits', 'l.yaml'], 64, 'missing LOG...'],
+  [['--limits', 'l.yaml', '--percentile', '90', 'x.log'], 64, '--percentile takes 50, 95, 99, 99.9, 100'],
+  [['--limits', 'l.yaml', '--headroom', 'much', 'x.log'], 64, '--headroom takes a whole number'],
+  [['--limits', 'l.yaml', '--format', 'xml', 'x.log'], 64, '--format takes text, json or yaml'],
+  [['--limits', '/nowhere.yaml', 'x.log'], 78, 'no such file'],
+  [['--limits', 'config/limits.yaml', '/nowhere.log'], 1, 'weir suggest: /nowhere.log: no such file'],
+])('weir suggest %j ends with %d', async (args, code, message) => {
+  const ended = await run(...args);
+  expect(ended.code).toBe(code);
+  expect(ended.text).toContain(message);
+});
