@@ -11,7 +11,6 @@ import {
   readPseudonymKey,
   readStore,
   readUpstreamTls,
-  SIGN_IN_ROUTES,
 } from './compile/index.ts';
 import {
   ConfigFile,
@@ -126,7 +125,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     hash: readings.hash,
     files: names,
   };
-  const { snapshot, routes, limitRoutes } = compileGateway(sources, options.generation);
+  const { snapshot, routes, ownRoutes, limitRoutes } = compileGateway(sources, options.generation);
   const written = routes.map((route, index) => ({
     ...route,
     place: { file: file.name, line: file.place(['routes', index]).line },
@@ -134,7 +133,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   return {
     ok: true,
     snapshot,
-    routes: [...written, ...SIGN_IN_ROUTES.map(route => ({ ...route, place: null }))],
+    routes: [...written, ...ownRoutes.map(route => ({ ...route, place: null }))],
     files: names,
     readings,
     limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFiles),

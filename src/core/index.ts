@@ -38,6 +38,7 @@ export type {
   ExchangeListener,
   ExchangeRecord,
   FlawedKey,
+  GrantKind,
   HandshakeOutcome,
   HeldOutcome,
   Http2Fault,

@@ -1,5 +1,5 @@
 import type { ClientAuth } from 'openid-client';
-import { type Clock, GatewayError, type SignInListener } from '../core/index.ts';
+import { type Clock, GatewayError, type GrantKind, type SignInListener } from '../core/index.ts';
 import { authorizeUrl } from './authorize-url.ts';
 import { clientAuth } from './client-authentication.ts';
 import { InFlight } from './in-flight.ts';
@@ -7,15 +7,18 @@ import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider/index.ts';
 import {
   type AuthResponse,
+  codeGrant,
   type Failure,
   failure,
   failureOf,
+  type Grant,
   type LearntMark,
-  type RedeemRequest,
+  readRefreshToken,
   readRequest,
   readResponse,
-  redeemCode,
   redirectRefusal,
+  refreshGrant,
+  requestTokens,
 } from './redeem/index.ts';
 
 /** A successful response of a sign-in endpoint. */
@@ -45,7 +48,7 @@ const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
 const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
- * The two anonymous endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
+ * The sign-in endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
  * reload. The constructor throws a `TypeError` for options in which `signInErrors` finds an error.
  */
 export class SignIn {
@@ -70,7 +73,7 @@ export class SignIn {
   /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
   authorizeUrl(): SignInResponse | GatewayError {
     const metadata = this.#parts.provider.metadata;
-    if (metadata === undefined) return failure('not_ready').error;
+    if (metadata === undefined) return failure('code', 'not_ready').error;
     if (this.#url?.metadata !== metadata) {
       const url = authorizeUrl(metadata, this.#options);
       this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
@@ -84,34 +87,46 @@ export class SignIn {
    *
    * @param address the key of the client's address, which limits its share of the requests in flight
    */
-  async redeem(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
+  redeem(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
+    return this.#announce('code', () => this.#redeem(this.#codeGrantIn(body), address));
+  }
+
+  /** The path `sign_in.refresh`: trades the refresh token in the body for new tokens, in the same way. */
+  refresh(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
+    return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address));
+  }
+
+  async #announce(grant: GrantKind, attempt: () => Promise<Ended>): Promise<SignInResponse | GatewayError> {
     const startedMs = this.#parts.clock.monotonicMs();
-    const ended = await this.#redeem(body, address);
+    const ended = await attempt();
     const error = ended.outcome === 'success' ? null : ended.error;
     const durationMs = this.#parts.clock.monotonicMs() - startedMs;
-    this.#parts.listener.redeemed({ outcome: ended.outcome, durationMs, error });
+    this.#parts.listener.redeemed({ grant, outcome: ended.outcome, durationMs, error });
     return ended.outcome === 'success' ? ended.response : ended.error;
   }
 
-  async #redeem(body: Buffer, address: string): Promise<Ended> {
+  #codeGrantIn(body: Buffer): Grant | GatewayError {
     const request = readRequest(body);
-    if (request instanceof GatewayError) return { outcome: 'bad_body', error: request };
-    if (this.#redirects?.has(request.redirectUri) === false)
-      return { outcome: 'bad_body', error: redirectRefusal() };
+    if (request instanceof GatewayError) return request;
+    return this.#redirects?.has(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
+  }
+
+  async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
+    if (grant instanceof GatewayError) return { outcome: 'bad_body', error: grant };
     const metadata = this.#parts.provider.metadata;
-    if (metadata === undefined) return failure('not_ready');
-    if (!this.#inFlight.take(address)) return failure('overloaded');
+    if (metadata === undefined) return failure(grant.kind, 'not_ready');
+    if (!this.#inFlight.take(address)) return failure(grant.kind, 'overloaded');
     try {
-      return await this.#trade(request, metadata);
+      return await this.#trade(grant, metadata);
     } catch (error) {
-      return failureOf(error, this.#secretsOf(request));
+      return failureOf(grant.kind, error, this.#secretsOf(grant));
     } finally {
       this.#inFlight.giveBack(address);
     }
   }
 
-  async #trade(request: RedeemRequest, metadata: ProviderMetadata): Promise<Ended> {
-    const members = await redeemCode(request, {
+  async #trade(grant: Grant, metadata: ProviderMetadata): Promise<Ended> {
+    const members = await requestTokens(grant, {
       metadata,
       provider: this.#parts.provider.options,
       clientId: this.#options.clientId,
@@ -127,11 +142,16 @@ export class SignIn {
     if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
   }
 
-  #secretsOf({ code, redirectUri, codeVerifier }: RedeemRequest): readonly string[] {
+  #secretsOf({ parameters }: Grant): readonly string[] {
     const authentication = this.#options.clientAuthentication;
     const secret = 'secret' in authentication ? authentication.secret : '';
-    return [code, redirectUri, codeVerifier ?? '', secret];
+    return [...Object.values(parameters), secret];
   }
+}
+
+function refreshGrantIn(body: Buffer): Grant | GatewayError {
+  const token = readRefreshToken(body);
+  return token instanceof GatewayError ? token : refreshGrant(token);
 }
 
 function tokenResponse(response: AuthResponse): SignInResponse {

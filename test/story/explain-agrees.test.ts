@@ -38,6 +38,7 @@ const LIMITS = {
     'PUT /exempt/{id}': 'exempt',
     'GET /exempt/{id}': 'exempt',
     'POST /v1/anonymous/auth': 'sign-in',
+    'POST /session/refresh': 'sign-in',
     '/v1/{rest}': 'rest',
   },
 };
@@ -88,6 +89,8 @@ const PATHS = [
     '/exempt/%E2%84%AA',
     '/v1/anonymous/auth',
     '/v1/anonymous/auth/',
+    '/session/refresh',
+    '/Session/refresh/',
     '/V1/Anonymous/auth',
     '/v1/anonymous/authorize-url',
   ],
@@ -210,7 +213,7 @@ it('says of every request what a gateway with tokens, limits and CORS does with 
   const routes = ROUTES.map(route => ({ upstream: 'api', ...route }));
   const { gateway } = await startGatewayOf(issuer, {
     limits: LIMITS,
-    config: { routes, cors: { origins: 'any' } },
+    config: { routes, cors: { origins: 'any' }, sign_in: { refresh: '/session/refresh' } },
   });
   const bearers = { bot: [issuer.bearer({ client_id: 'bot' })], user: [issuer.bearer()], address: [] };
   expect(await differences(gateway, bearers)).toEqual([]);

@@ -1,6 +1,12 @@
 import { inspect } from 'node:util';
 import { type DiscoveryEvent, GatewayError, type RedeemEvent, systemClock } from '../../src/core/index.ts';
-import { Provider, type ProviderOptions, SignIn, type SignInOptions } from '../../src/signin/index.ts';
+import {
+  Provider,
+  type ProviderOptions,
+  SignIn,
+  type SignInOptions,
+  type SignInResponse,
+} from '../../src/signin/index.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
 
 /** The sign-in room on its own, with everything that it announces. */
@@ -12,6 +18,8 @@ export interface SignInRoom {
   readonly marks: readonly (readonly [subject: string, notBefore: number])[];
   /** Redeems this body, as JSON, for a client of this address. Returns the parsed response or the error. */
   redeem(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
+  /** The same with the refresh token in this body. */
+  refresh(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
   /** Everything announced, as deeply as a careless logger would print it. */
@@ -61,12 +69,18 @@ export function openSignInRoom(
     discovered,
     marks,
     async redeem(body, address = '192.0.2.1') {
-      const response = await theSignIn.redeem(Buffer.from(JSON.stringify(body)), address);
-      return response instanceof GatewayError ? response : JSON.parse(response.body.toString('utf8'));
+      return parsed(await theSignIn.redeem(Buffer.from(JSON.stringify(body)), address));
+    },
+    async refresh(body, address = '192.0.2.1') {
+      return parsed(await theSignIn.refresh(Buffer.from(JSON.stringify(body)), address));
     },
     ready: () => ready,
     everythingSaid: () =>
       inspect({ redeemed, discovered, marks }, { depth: 20, showHidden: true, maxStringLength: null }),
     close: () => theProvider.stop(),
   };
+}
+
+function parsed(response: SignInResponse | GatewayError): Record<string, unknown> | GatewayError {
+  return response instanceof GatewayError ? response : JSON.parse(response.body.toString('utf8'));
 }

@@ -18,18 +18,23 @@ export function describeSignIn({ endpoint }: SignInRoute, { provider, signIn }: 
     ['authentication', 'none: open to everyone'],
     ['provider', provider.issuer],
     ['client', `${signIn.clientId}, ${signIn.clientAuthentication.kind}`],
-    ...(endpoint === 'auth'
-      ? describeRedirects(signIn)
-      : ([
-          ['redirect URI', signIn.redirectUri],
-          ['scope', signIn.scope],
-        ] as const)),
+    ...DETAILS[endpoint](signIn),
   ];
 }
+
+const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: IdentityModel['signIn']) => Row[]>> = {
+  'authorize-url': ({ redirectUri, scope }) => [
+    ['redirect URI', redirectUri],
+    ['scope', scope],
+  ],
+  auth: describeRedirects,
+  refresh: () => [],
+};
 
 const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   'authorize-url': 'returns the address where a browser signs in',
   auth: 'redeems an authorization code for tokens',
+  refresh: 'trades a refresh token for new tokens',
 };
 
 function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Row[] {

@@ -1,6 +1,5 @@
 import { parseDurationMs } from '../../core/index.ts';
 import { findConflicts, findHidden, GRPC, type RoutePattern } from '../../routing/index.ts';
-import { SIGN_IN_ROUTES } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap } from '../file/index.ts';
 import type { HostPort } from '../model/index.ts';
 import { listenSchema, routeKeys } from '../schema/index.ts';
@@ -9,6 +8,7 @@ import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
+import { checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
 import { checkSpanExport } from './tracing-checks.ts';
 import { checkUpstreamProtocols } from './upstream-checks.ts';
 import { checkWebSockets } from './websocket-checks.ts';
@@ -31,6 +31,7 @@ export function crossCheck(file: ConfigFile): void {
   checkForwardingHeaders(file);
   checkWebSockets(file);
   checkIdentity(file);
+  checkSignIn(file);
   checkSecrets(file);
   checkSpanExport(file);
 }
@@ -74,8 +75,9 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     return ['routes', index, pattern?.methods?.includes(GRPC) ? 'grpc' : 'path'];
   };
   const lineOf = (position: number) => file.place(pathOf(position)).line;
+  const own = ownRoutesIn(file);
   for (const [position, pattern] of patterns.entries()) {
-    if (!SIGN_IN_ROUTES.some(own => isOfOnePath(own.pattern, pattern))) continue;
+    if (!own.some(route => isOfOnePath(route.pattern, pattern))) continue;
     file.add(pathOf(position), 'the gateway serves this path itself, for sign-in: remove the route');
   }
   for (const [first, second] of findConflicts(patterns)) {
@@ -86,11 +88,6 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     const message = `no request reaches this route: more specific ones (line ${lines}) take them all`;
     file.add(pathOf(index), message, { severity: 'warning' });
   }
-}
-
-/** Whether both patterns match the same paths, ignoring methods. */
-function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
-  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null }))).length > 0;
 }
 
 /** No two listeners can have one address. */

@@ -1,9 +1,10 @@
 import { Reach, type RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS, SIGN_IN_ROUTES } from '../compile/index.ts';
+import { QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
 import { patternOf } from './route-pattern.ts';
+import { ownRoutesIn } from './sign-in-checks.ts';
 
 /** A line of `routes:`, as far as it is valid in itself. */
 export interface LimitLine {
@@ -59,7 +60,12 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     if (pattern === null || !authentication.success) return null;
     return { pattern, authentication: authentication.data };
   });
-  const own = SIGN_IN_ROUTES.map(({ pattern }): Taker => ({ pattern, authentication: 'none' }));
+  const own = ownRoutesIn(gateway).map(
+    ({ pattern, value }): Taker => ({
+      pattern,
+      authentication: value.authentication,
+    }),
+  );
   const sound = takers.filter(taker => taker !== null);
   return sound.length === takers.length ? [...sound, ...own] : null;
 }

@@ -9,14 +9,17 @@ import type {
   LimitRouteModel,
   LimitsModel,
   ListenModel,
+  SignInEndpoint,
+  SignInRoute,
 } from '../model/index.ts';
-import { SIGN_IN_ROUTES } from './sign-in-routes.ts';
 
 /** What labels come from. */
 interface LabelSources {
   readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
+  /** The gateway's own. */
+  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
   readonly limits: LimitsModel;
   readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
   /** Null: no identity provider. */
@@ -27,9 +30,10 @@ interface LabelSources {
 /** Lists the label values that the configuration makes possible. */
 export function compileLabels(sources: LabelSources): LabelModel {
   const { listen, upstreams, identity, routeDurations } = sources;
+  const own = identity === null ? [] : sources.ownRoutes.map(({ value }) => value);
   const routes = sources.routes.map(({ value }) => value);
   return {
-    routes: routeLabels(routes, listen, identity !== null),
+    routes: routeLabels(routes, own, listen),
     upstreams: [...upstreams],
     webSocketUpstreams: [
       ...new Set(routes.filter(({ websocket }) => websocket !== null).map(({ upstream }) => upstream.name)),
@@ -37,21 +41,26 @@ export function compileLabels(sources: LabelSources): LabelModel {
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     hasIdentity: identity !== null,
+    refreshes: own.some(({ endpoint }) => endpoint === 'refresh'),
     routeDurations,
   };
 }
 
 function routeLabels(
   routes: readonly ForwardRoute[],
+  own: readonly SignInRoute[],
   { http, grpc }: ListenModel,
-  signsIn: boolean,
 ): RouteLabels[] {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const takesCalls = grpc !== null || routes.some(isGrpc);
-  const signIn = signsIn ? SIGN_IN_ROUTES.map(({ value }) => value.id) : [];
   return [
     ...routes.flatMap(route => labelsOfRoute(route, ofPaths)),
-    ...signIn.map(route => ({ route, upstream: 'none', protocols: ofPaths, endings: SIGN_IN })),
+    ...own.map(({ id: route, endpoint }) => ({
+      route,
+      upstream: 'none',
+      protocols: ofPaths,
+      endings: SIGN_IN[endpoint],
+    })),
     {
       route: 'none',
       upstream: 'none',
@@ -90,7 +99,12 @@ const WEB_SOCKET = endings([
   ['101', 'abandoned'],
   ['101', 'truncated'],
 ]);
-const SIGN_IN = answered('200', '400', '405', '429', '500', '502', '503', '504');
+const ANONYMOUS = answered('200', '400', '405', '429', '500', '502', '503', '504');
+const SIGN_IN: Readonly<Record<SignInEndpoint, readonly Ending[]>> = {
+  'authorize-url': ANONYMOUS,
+  auth: ANONYMOUS,
+  refresh: [...ANONYMOUS, ...answered('401')],
+};
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 
 /** Of routes without and with a required token. Made once: there may be ten thousand routes. */

@@ -1,7 +1,7 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
-import type { ForwardRoute, Outline, RouteModel, Snapshot, StoreModel } from '../model/index.ts';
+import type { ForwardRoute, Outline, RouteModel, SignInRoute, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf } from './caller-claims.ts';
 import { compileIdentity } from './compile-identity.ts';
@@ -13,12 +13,14 @@ import { compileUpstream } from './compile-upstream.ts';
 import { pathNaming } from './path-naming.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
-import { SIGN_IN_PREFIX, SIGN_IN_ROUTES } from './sign-in-routes.ts';
+import { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';
 
 /** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
 export interface Compiled {
   readonly snapshot: Snapshot;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
+  /** The gateway's own. */
+  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
   readonly limitRoutes: CompiledLimits['routes'];
 }
 
@@ -55,11 +57,13 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
     ]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
+  const ownRoutes = signInRoutes(config.sign_in);
   const compiledLimits = compileLimits(limits, claimsOf(config.access_tokens));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = provider === null ? null : compileIdentity(config, limits, provider);
   return {
     routes,
+    ownRoutes,
     limitRoutes: compiledLimits.routes,
     snapshot: {
       generation,
@@ -76,7 +80,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         ],
       }),
       upstreams: [...upstreams.values()],
-      routes: new RouteTable<RouteModel>([...routes, ...SIGN_IN_ROUTES], [SIGN_IN_PREFIX]),
+      routes: new RouteTable<RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
       preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
       limits: compiledLimits.model,
       store: sources.store,
@@ -91,7 +95,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         access: config.log.access,
         pseudonymKey,
         userAgent: config.log.fields.includes('user_agent'),
-        paths: pathNaming([...routes, ...compiledLimits.routes, ...SIGN_IN_ROUTES]),
+        paths: pathNaming([...routes, ...compiledLimits.routes, ...ownRoutes]),
       },
       tracing: tracingOf(config),
       outline: { settings: sources.settings, routes, limits },
@@ -99,6 +103,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
         listen,
         upstreams: upstreams.keys(),
         routes,
+        ownRoutes,
         limits: compiledLimits.model,
         limitRoutes: compiledLimits.routes,
         identity: identity && { hasBots: identity.accessTokens.bots !== null },

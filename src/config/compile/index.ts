@@ -14,4 +14,4 @@ export {
   readStore,
   readUpstreamTls,
 } from './read/index.ts';
-export { SIGN_IN_ROUTES } from './sign-in-routes.ts';
+export { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';

@@ -1,11 +1,12 @@
 import { parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
-import type { SignInRoute } from '../model/index.ts';
+import type { SignInEndpoint, SignInRoute } from '../model/index.ts';
+import type { SignInConfig } from '../schema/index.ts';
 
 /**
  * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
  * ever receives the codes that clients send there.
  */
-export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
+const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
   signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
 ];
@@ -16,9 +17,17 @@ export const SIGN_IN_ROUTES: readonly RouteEntry<SignInRoute>[] = [
  */
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
+/** The gateway's own routes: the anonymous ones and those of `sign_in`, which take every method, too. */
+export function signInRoutes(config: SignInConfig): readonly RouteEntry<SignInRoute>[] {
+  const refresh = config?.refresh;
+  return refresh === undefined
+    ? ANONYMOUS_ROUTES
+    : [...ANONYMOUS_ROUTES, signInRoute(refresh, 'refresh', ['POST'])];
+}
+
 function signInRoute(
   path: string,
-  endpoint: SignInRoute['endpoint'],
+  endpoint: SignInEndpoint,
   methods: readonly string[],
 ): RouteEntry<SignInRoute> {
   return {

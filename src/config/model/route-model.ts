@@ -1,7 +1,7 @@
 import type { BodyTerms } from '../../http1/index.ts';
 import type { PoolModel, UpstreamModel } from './upstream-model.ts';
 
-/** A match rule with its policies: from gateway.yaml, or one of the gateway's own two. */
+/** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
 export type RouteModel = ForwardRoute | SignInRoute;
 
 /** A match rule of gateway.yaml. */
@@ -50,12 +50,15 @@ export interface WebSocketModel {
   readonly idleMs: number;
 }
 
-/** One of the anonymous endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */
+/** The first two are always there; `refresh` is where the configuration puts it. */
+export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh';
+
+/** One of the sign-in endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */
 export interface SignInRoute {
   readonly kind: 'sign-in';
   /** Its path: the name in metrics and logs. */
   readonly id: string;
-  readonly endpoint: 'authorize-url' | 'auth';
+  readonly endpoint: SignInEndpoint;
   /** The methods that do not get a 405. */
   readonly methods: readonly string[];
   readonly authentication: 'none';

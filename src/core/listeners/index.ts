@@ -27,5 +27,11 @@ export type {
 } from './limit-listener.ts';
 export type { OverloadListener } from './overload-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener, ReplacedEvent } from './reload-listener.ts';
-export type { DiscoveryEvent, RedeemEvent, RedeemOutcome, SignInListener } from './sign-in-listener.ts';
+export type {
+  DiscoveryEvent,
+  GrantKind,
+  RedeemEvent,
+  RedeemOutcome,
+  SignInListener,
+} from './sign-in-listener.ts';
 export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

@@ -1,24 +1,29 @@
 import type { GatewayError } from '../error.ts';
 
+/** What a client trades for tokens. */
+export type GrantKind = 'code' | 'refresh_token';
+
 /**
- * How an attempt to trade a code for tokens ended. Every attempt has exactly one outcome. The list is closed, fit for a metric's
+ * How an attempt to trade a code or a refresh token for tokens ended. Every attempt has exactly one outcome. The list is closed, fit for a metric's
  * label.
  *
  * - `success`: the client has its tokens
  * - `bad_body`: the request's body was wrong; the provider was not asked
  * - `code_refused`: the provider refused the code or its redirect URI
+ * - `token_refused`: the provider refused the refresh token
  * - `gateway_refused`: the provider refused the gateway itself (wrong secret, wrong client): page someone
  * - `not_ready`: the provider's endpoints are not known yet; the provider was not asked
  * - `overloaded`: too many requests to the provider were in flight; the provider was not asked
- * - `unreachable`: no connection to the provider; not a byte of the code was sent
- * - `timed_out`: the provider did not finish in time; the code may be spent
- * - `broken`: the provider failed, or its response broke off or makes no sense; the code may be spent
+ * - `unreachable`: no connection to the provider; not a byte of the code or token was sent
+ * - `timed_out`: the provider did not finish in time; the code or token may be spent
+ * - `broken`: the provider failed, or its response broke off or makes no sense; the code or token may be spent
  * - `fault`: a fault of the gateway itself
  */
 export type RedeemOutcome =
   | 'success'
   | 'bad_body'
   | 'code_refused'
+  | 'token_refused'
   | 'gateway_refused'
   | 'not_ready'
   | 'overloaded'
@@ -28,6 +33,7 @@ export type RedeemOutcome =
   | 'fault';
 
 export interface RedeemEvent {
+  readonly grant: GrantKind;
   readonly outcome: RedeemOutcome;
   /** From the end of the request's body to the response. */
   readonly durationMs: number;

@@ -49,6 +49,8 @@ export function realmConfiguration(settings: RealmOptions): Readonly<Record<stri
     pkce: { required: () => false },
     conformIdTokenClaims: false,
     issueRefreshToken: () => true,
+    // Each works once, as RFC 9700, 4.14.2 advises: a second use ends the session.
+    rotateRefreshToken: () => true,
     renderError,
     findAccount,
     loadExistingGrant,

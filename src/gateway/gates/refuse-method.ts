@@ -7,7 +7,7 @@ import type { GateResult } from './gate.ts';
 export function refuseMethod(exchange: Exchange): GateResult {
   const { method } = exchange.downstream;
   if (method !== 'TRACE' && method !== 'CONNECT') return null;
-  // Only to say which methods there are, since an anonymous endpoint has its own. No route serves the request.
+  // Only to say which methods there are, since a sign-in endpoint has its own. No route serves the request.
   findRoute(exchange);
   const { route } = exchange.destination;
   exchange.destination = NOWHERE;

@@ -1,6 +1,6 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignInResponse } from '../../signin/index.ts';
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
 
@@ -10,21 +10,31 @@ import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from 
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
-/** Serves the two anonymous endpoints (docs/contract.md, 1). */
+/** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   const signIn = exchange.generation.identity?.signIn;
   if (signIn === undefined) return exchange.answerError(noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(wrongMethod(route.methods.join(', ')));
-  if (route.endpoint === 'auth') return serveAuth(exchange, signIn);
-  return reply(exchange, signIn.authorizeUrl());
+  const { addressKey } = exchange;
+  switch (route.endpoint) {
+    case 'authorize-url':
+      return reply(exchange, signIn.authorizeUrl());
+    case 'auth':
+      return serveBody(exchange, body => signIn.redeem(body, addressKey));
+    case 'refresh':
+      return serveBody(exchange, body => signIn.refresh(body, addressKey));
+  }
 }
 
-function serveAuth(exchange: Exchange, signIn: SignIn): Served {
+/** What becomes of a request's body. */
+type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
+
+function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
-  if (exchange.bodyLength === 0) return redeem(exchange, signIn, Buffer.alloc(0));
-  return readWhole(exchange, body => redeem(exchange, signIn, body));
+  if (exchange.bodyLength === 0) return answerWith(exchange, use(Buffer.alloc(0)));
+  return readWhole(exchange, body => answerWith(exchange, use(body)));
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
@@ -32,7 +42,7 @@ function bodyRefusal(exchange: Exchange): GatewayError | null {
   return mediaTypeRefusal(firstValue(exchange.head.kept, 'content-type')) ?? null;
 }
 
-/** Reads the body. A client that disconnects before its end has asked for nothing; after that, redeeming goes on without it. */
+/** Reads the body. A client that disconnects before its end has asked for nothing; after that, its request goes on without it. */
 function readWhole(exchange: Exchange, then: (body: Buffer) => Served): Served {
   const joined = new GrowingBytes(MAX_REQUEST_BYTES);
   let whole: Buffer = Buffer.alloc(0);
@@ -52,8 +62,8 @@ function readWhole(exchange: Exchange, then: (body: Buffer) => Served): Served {
   return SERVED;
 }
 
-function redeem(exchange: Exchange, signIn: SignIn, body: Buffer): Served {
-  signIn.redeem(body, exchange.addressKey).then(
+function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {
+  outcome.then(
     response => {
       if (!exchange.response.isSettled) reply(exchange, response);
     },

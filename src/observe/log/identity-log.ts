@@ -87,15 +87,16 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#keySetFails = true;
   }
 
-  redeemed({ outcome, error }: RedeemEvent): void {
-    if (outcome === 'success' || outcome === 'bad_body' || outcome === 'code_refused') return;
-    const line = { type: 'sign-in', outcome, cause: textOf(error?.cause) };
+  redeemed({ grant, outcome, error }: RedeemEvent): void {
+    if (error === null || error.side === 'client') return;
+    const [type, what] = grant === 'code' ? ['sign-in', 'a sign-in'] : ['refresh', 'a refresh of tokens'];
+    const line = { type, outcome, cause: textOf(error.cause) };
     if (outcome === 'gateway_refused' || outcome === 'fault')
-      this.#log.error(line, 'a sign-in failed because of this gateway or its configuration');
+      this.#log.error(line, `${what} failed because of this gateway or its configuration`);
     else
       this.#log.warn(
         line,
-        'a sign-in failed because the provider could not be asked or did not answer properly',
+        `${what} failed because the provider could not be asked or did not answer properly`,
       );
   }
 

@@ -67,6 +67,18 @@ const REDEEM_DURATION = {
   buckets: REDEEM_BUCKETS,
 } as const;
 
+const REFRESHED = {
+  name: 'weir_refreshes_total',
+  help: 'Attempts to trade a refresh token for new tokens, by outcome.',
+  labelNames: ['outcome'],
+} as const;
+
+const REFRESH_DURATION = {
+  name: 'weir_refresh_duration_seconds',
+  help: 'Time from the complete request with a refresh token to its response.',
+  buckets: REDEEM_BUCKETS,
+} as const;
+
 const DISCOVERIES = {
   name: 'weir_provider_discoveries_total',
   help: "Attempts to discover the provider's endpoints, by outcome.",
@@ -83,6 +95,8 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   readonly #marksEvicted: Counter;
   readonly #redeemed: Tally;
   readonly #redeemDuration: Histogram;
+  readonly #refreshed: Tally;
+  readonly #refreshDuration: Histogram;
   readonly #discoveries: Tally;
 
   constructor(registry: Registry) {
@@ -95,11 +109,13 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#marksEvicted = new Counter({ ...MARKS_EVICTED, registers });
     this.#redeemed = tallyCounter({ ...REDEEMED, registers });
     this.#redeemDuration = new Histogram({ ...REDEEM_DURATION, registers });
+    this.#refreshed = tallyCounter({ ...REFRESHED, registers });
+    this.#refreshDuration = new Histogram({ ...REFRESH_DURATION, registers });
     this.#discoveries = tallyCounter({ ...DISCOVERIES, registers });
   }
 
   /** Follows the configuration: without an identity provider there is nothing to show. */
-  use({ hasIdentity }: LabelModel): void {
+  use({ hasIdentity, refreshes }: LabelModel): void {
     if (!hasIdentity) {
       this.#keys.remove();
       return;
@@ -110,7 +126,10 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     for (const algorithm of SIGNATURE_ALGORITHMS)
       for (const good of ['true', 'false']) this.#checks.of(algorithm).of(good);
     for (const outcome of ['loaded', 'failed']) this.#keySetFetches.of(outcome);
-    for (const outcome of REDEEM_OUTCOMES) this.#redeemed.of(outcome);
+    for (const outcome of REDEEM_OUTCOMES) {
+      if (outcome !== 'token_refused') this.#redeemed.of(outcome);
+      if (outcome !== 'code_refused' && refreshes) this.#refreshed.of(outcome);
+    }
     for (const outcome of DISCOVERY_OUTCOMES) this.#discoveries.of(outcome);
   }
 
@@ -149,9 +168,11 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#marksEvicted.inc();
   }
 
-  redeemed(event: RedeemEvent): void {
-    this.#redeemed.of(event.outcome).count++;
-    this.#redeemDuration.observe(event.durationMs / 1_000);
+  redeemed({ grant, outcome, durationMs }: RedeemEvent): void {
+    const [attempts, duration] =
+      grant === 'code' ? [this.#redeemed, this.#redeemDuration] : [this.#refreshed, this.#refreshDuration];
+    attempts.of(outcome).count++;
+    duration.observe(durationMs / 1_000);
   }
 
   discovered(event: DiscoveryEvent): void {

@@ -13,6 +13,8 @@ export interface LabelModel {
   readonly tlsListeners: readonly string[];
   /** Whether there is an identity provider. */
   readonly hasIdentity: boolean;
+  /** Whether there is an endpoint to refresh tokens. */
+  readonly refreshes: boolean;
   /** Whether durations of requests are told apart by route too. */
   readonly routeDurations: boolean;
 }

@@ -96,6 +96,7 @@ export const REDEEM_OUTCOMES = every<RedeemOutcome>({
   success: true,
   bad_body: true,
   code_refused: true,
+  token_refused: true,
   gateway_refused: true,
   not_ready: true,
   overloaded: true,

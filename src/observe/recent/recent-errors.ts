@@ -86,11 +86,11 @@ export class RecentErrors implements Partial<Heard> {
     if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', text(cause));
   }
 
-  redeemed({ error, outcome }: RedeemEvent): void {
+  redeemed({ grant, error, outcome }: RedeemEvent): void {
     if (error !== null && error.side !== 'client')
       this.#note(
         this.#kinds,
-        `sign-in: ${outcome}`,
+        `${grant === 'code' ? 'sign-in' : 'refresh'}: ${outcome}`,
         error.cause === undefined ? error.message : text(error.cause),
       );
   }

@@ -1,10 +1,7 @@
 export { type AuthResponse, type LearntMark, readResponse } from './auth-response.ts';
-export { type Failure, failure, failureOf } from './outcome.ts';
-export { redeemCode } from './redeem.ts';
-export {
-  MAX_REQUEST_BYTES,
-  mediaTypeRefusal,
-  type RedeemRequest,
-  readRequest,
-  redirectRefusal,
-} from './request.ts';
+export { type Failure, failure } from './failures.ts';
+export { codeGrant, type Grant, refreshGrant } from './grant.ts';
+export { failureOf } from './outcome.ts';
+export { readRefreshToken, readRequest, redirectRefusal } from './request.ts';
+export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './request-body.ts';
+export { requestTokens } from './token-request.ts';

@@ -14,6 +14,7 @@ import { logSchema } from './log-schema.ts';
 import { metricsSchema } from './metrics-schema.ts';
 import { routesSchema } from './routes-schema.ts';
 import { shutdownSchema } from './shutdown-schema.ts';
+import { signInSchema } from './sign-in-schema.ts';
 import { storeSchema } from './store-schema.ts';
 import { tracingSchema } from './tracing-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
@@ -45,6 +46,7 @@ export const gatewaySchema = z.strictObject({
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
     ),
+  sign_in: signInSchema,
   upstreams: upstreamsSchema,
   routes: routesSchema,
   cors: corsSchema.describe(

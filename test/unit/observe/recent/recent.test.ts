@@ -139,7 +139,7 @@ describe('errors', () => {
       close: false,
       cap: null,
     };
-    const redeemed = { durationMs: 1 };
+    const redeemed = { grant: 'code', durationMs: 1 } as const;
     recent.errors.redeemed({ ...redeemed, outcome: 'success', error: null });
     recent.errors.redeemed({
       ...redeemed,
@@ -151,6 +151,15 @@ describe('errors', () => {
       outcome: 'unreachable',
       error: { ...told, side: 'provider', message: 'failed', cause: new Error('ECONNREFUSED') },
     });
-    expect(recent.errors.list).toMatchObject([{ kind: 'sign-in: unreachable', cause: 'ECONNREFUSED' }]);
+    recent.errors.redeemed({
+      ...redeemed,
+      grant: 'refresh_token',
+      outcome: 'timed_out',
+      error: { ...told, side: 'provider', message: 'too slow', cause: undefined },
+    });
+    expect(recent.errors.list.toSorted((a, b) => b.kind.localeCompare(a.kind))).toMatchObject([
+      { kind: 'sign-in: unreachable', cause: 'ECONNREFUSED' },
+      { kind: 'refresh: timed_out', cause: 'too slow' },
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { ClientError, ResponseBodyError } from 'openid-client';
 import { describe, expect, test } from 'vitest';
 import type { RedeemOutcome } from '../../../../src/core/index.ts';
 import { ProviderFault } from '../../../../src/signin/provider/fault.ts';
-import { type FailedOutcome, failure, failureOf } from '../../../../src/signin/redeem/outcome.ts';
+import { failureOf } from '../../../../src/signin/redeem/outcome.ts';
 
 const answered = (status: number, error: string, error_description = 'marker') =>
   new ResponseBodyError('refused', {
@@ -12,7 +12,7 @@ const answered = (status: number, error: string, error_description = 'marker') =
   });
 const libraryError = (cause: unknown, code = 'OAUTH_X') =>
   Object.assign(new ClientError('marker', { cause }), { code });
-const outcomeOf = (error: unknown) => failureOf(error, ['marker']).outcome;
+const outcomeOf = (error: unknown) => failureOf('code', error, ['marker']).outcome;
 
 describe('a response of', () => {
   test.each<[number, string, RedeemOutcome]>([
@@ -69,7 +69,7 @@ describe('whatever part of the error the client sent as its code or redirect URI
   ])('%s keeps its meaning', word => {
     const alone = outcomeOf(answered(400, word));
     for (const code of new Set(parts(word).flat())) {
-      const { outcome, error } = failureOf(answered(400, word, `Look: ${code}`), [
+      const { outcome, error } = failureOf('code', answered(400, word, `Look: ${code}`), [
         'gateway-secret',
         code,
         code,
@@ -117,36 +117,17 @@ test('nothing from the library’s errors is kept', () => {
     Object.assign(new Error('marker'), { name: 'marker' }),
   ];
   for (const error of errors) {
-    expect(inspect(failureOf(error, ['marker']), { depth: 20, showHidden: true })).not.toContain('marker');
+    expect(inspect(failureOf('code', error, ['marker']), { depth: 20, showHidden: true })).not.toContain(
+      'marker',
+    );
   }
 });
 
-const OUTCOMES: readonly FailedOutcome[] = [
-  'code_refused',
-  'gateway_refused',
-  'not_ready',
-  'overloaded',
-  'unreachable',
-  'timed_out',
-  'broken',
-  'fault',
-];
-
-test('every message is ASCII, and a 503 says when to retry', () => {
-  for (const outcome of OUTCOMES) {
-    const { error } = failure(outcome);
-    expect(error.message).toMatch(/^[\x20-\x7e]+$/);
-    expect(error.fields[0] === 'Retry-After').toBe(error.status === 503);
-    expect(error.details).toEqual([]);
-  }
-});
-
-test('only failures that sent nothing say that the code may be tried again', () => {
-  const safe = OUTCOMES.filter(outcome => failure(outcome).error.message.includes('The code was not used'));
-  expect(safe).toEqual(['not_ready', 'overloaded', 'unreachable']);
-});
-
-test('a timeout says that the code may be spent', () => {
-  expect(failure('timed_out').error).toMatchObject({ status: 504, rpcCode: 4 });
-  expect(failure('timed_out').error.message).toContain('may be spent');
+test('a provider that refuses the grant has refused the code or the refresh token, whichever it was', () => {
+  const refused = answered(400, 'invalid_grant');
+  expect(failureOf('code', refused, []).outcome).toBe('code_refused');
+  expect(failureOf('refresh_token', refused, [])).toMatchObject({
+    outcome: 'token_refused',
+    error: { status: 401, rpcCode: 16, side: 'client', fields: ['WWW-Authenticate', 'Bearer'] },
+  });
 });

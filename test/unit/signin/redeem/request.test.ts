@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../src/core/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, readRequest } from '../../../../src/signin/redeem/request.ts';
+import { readRefreshToken, readRequest } from '../../../../src/signin/redeem/request.ts';
+import { MAX_REQUEST_BYTES } from '../../../../src/signin/redeem/request-body.ts';
 
 const read = (body: string | Buffer) => readRequest(Buffer.from(body));
 const good = { code: 'c', redirectUri: 'https://app.example/cb' };
@@ -133,19 +134,30 @@ test('the refusal repeats nothing of what was sent', () => {
   expect(JSON.stringify(refusal) + String(refusal)).not.toContain('marker');
 });
 
-test.each([undefined, '', 'application/json', 'Application/JSON ; charset=utf-8'])(
-  'the media type %j is taken',
-  type => {
-    expect(mediaTypeRefusal(type)).toBeUndefined();
-  },
-);
+describe('a refresh token', () => {
+  const refreshToken = (body: string) => readRefreshToken(Buffer.from(body));
 
-test.each([
-  'text/plain',
-  'application/x-www-form-urlencoded',
-  'application/jsonp',
-  'application/json, text/plain',
-  'json',
-])('the media type %j is refused with 415', type =>
-  expect(mediaTypeRefusal(type)).toMatchObject({ status: 415, rpcCode: 3 }),
-);
+  test('is read as the JSON said it, and other members are ignored', () => {
+    expect(refreshToken('{"refreshToken":"\\u0041 é","scope":"x"}')).toBe('A é');
+    expect(refreshToken('{"refreshToken":"a","refreshToken":"b"}')).toBe('b');
+  });
+
+  test.each([
+    '{}',
+    '{"refreshToken":7}',
+    '{"refreshToken":""}',
+    '{"refreshToken":["marker"]}',
+    '{"refreshToken":"marker\\ud800"}',
+  ])('is not in %s', body => {
+    const refusal = refreshToken(body);
+    expect(refusal).toMatchObject({
+      status: 400,
+      details: [{ fieldViolations: [{ field: 'refreshToken' }] }],
+    });
+    expect(JSON.stringify(refusal)).not.toContain('marker');
+  });
+
+  test.each(['', '[]', '"token"', 'refreshToken=a'])('is not looked for in %j, which is no object', body => {
+    expect(refreshToken(body)).toMatchObject({ details: [{ fieldViolations: [{ field: 'body' }] }] });
+  });
+});

@@ -8,10 +8,10 @@ import {
   type ProviderResponse,
 } from '../provider/index.ts';
 import type { TokenMembers } from './auth-response.ts';
-import type { RedeemRequest } from './request.ts';
+import { GRANT_TYPES, type Grant } from './grant.ts';
 
-/** What redeeming needs in addition to the request. */
-export interface RedeemDependencies {
+/** What a token request needs in addition to the grant. */
+export interface TokenRequestDependencies {
   readonly metadata: ProviderMetadata;
   readonly provider: ProviderOptions;
   readonly clientId: string;
@@ -19,15 +19,16 @@ export interface RedeemDependencies {
 }
 
 /**
- * Trades a code for tokens with at most one token request. Only its own deadline can cancel it: if a disconnect could, the
- * code might or might not be spent.
+ * Trades a code or a refresh token for tokens with at most one token request. A provider that rotates refresh tokens takes a
+ * second one with the same token for theft and ends the session (RFC 9700, 4.14.2). Only its own deadline can cancel the
+ * request: if a disconnect could, the code or token might or might not be spent.
  *
  * Uses `genericGrantRequest` because `authorizationCodeGrant` passes `redirect_uri` through `URL`, which changes its
  * spelling, and the provider compares it byte for byte.
  *
  * Rejects with a `ProviderFault` or with what openid-client throws: see outcome.ts.
  */
-export async function redeemCode(request: RedeemRequest, parts: RedeemDependencies): Promise<TokenMembers> {
+export async function requestTokens(grant: Grant, parts: TokenRequestDependencies): Promise<TokenMembers> {
   const deadline = AbortSignal.timeout(parts.provider.timeoutMs);
   const configuration = libraryConfiguration(parts.metadata, parts.clientId, parts.authentication);
   // Switch off the library's timeout, which restarts for each step and takes only whole milliseconds.
@@ -44,19 +45,10 @@ export async function redeemCode(request: RedeemRequest, parts: RedeemDependenci
     members = response.status === 200 ? jsonMembers(response.body) : undefined;
     return members === undefined ? plainResponse(response) : essentials(members);
   };
-  await genericGrantRequest(configuration, 'authorization_code', parametersOf(request));
+  await genericGrantRequest(configuration, GRANT_TYPES[grant.kind], { ...grant.parameters });
   if (members === undefined)
     throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
   return members;
-}
-
-function parametersOf(request: RedeemRequest): Record<string, string> {
-  const { code, redirectUri, codeVerifier } = request;
-  return {
-    code,
-    redirect_uri: redirectUri,
-    ...(codeVerifier === undefined ? undefined : { code_verifier: codeVerifier }),
-  };
 }
 
 function jsonMembers(body: Buffer): TokenMembers | undefined {
