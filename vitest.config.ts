@@ -23,7 +23,7 @@ export default defineConfig({
     projects: [
       // Unit tests share nothing that changes, so their files can share a worker's modules.
       { test: { ...SHARED, name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false } },
-      { test: { ...SHARED, name: 'story', include: ['test/!(unit|chart|cluster)/**/*.test.ts'] } },
+      { test: { ...SHARED, name: 'story', include: ['test/!(unit|chart|cluster|keycloak)/**/*.test.ts'] } },
     ],
   },
 });

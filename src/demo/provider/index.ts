@@ -1,1 +1,2 @@
-export { BOT_CLIENT, startProvider } from './demo-provider.ts';
+export { BOT_CLIENT, GATEWAY_CLIENT, startProvider } from './demo-provider.ts';
+export { PEOPLE } from './people.ts';

@@ -9,7 +9,7 @@ export interface Person {
 }
 
 /** The demo's users. Their passwords are in its documentation and protect nothing. */
-const PEOPLE: readonly Person[] = [
+export const PEOPLE: readonly Person[] = [
   {
     username: 'alice',
     password: 'wonderland',

@@ -1,0 +1,54 @@
+import { systemClock } from '../../core/index.ts';
+import { ADMINISTRATOR } from './server.ts';
+
+/** Seconds before its expiry at which a token is not used any more. */
+const SPARE_SECONDS = 20;
+
+/** What Keycloak's admin API calls a representation: a JSON object. */
+export type Representation = Readonly<Record<string, unknown>>;
+
+/** Keycloak's admin API, as its administrator. */
+export class KeycloakAdmin {
+  readonly #origin: string;
+  #token = { text: '', goodUntilMs: 0 };
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  /**
+   * Sends a request to `/admin/realms` and below. Rejects if the response is not good.
+   *
+   * @param path below `/admin/realms`: `/main/users?username=alice`
+   * @returns the body, or null where it has none
+   */
+  async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(`${this.#origin}/admin/realms${path}`, {
+      method,
+      headers: { authorization: `Bearer ${await this.#bearer()}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} /admin/realms${path}: ${response.status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  createRealm(realm: Representation): Promise<unknown> {
+    return this.ask('POST', '', realm);
+  }
+
+  async #bearer(): Promise<string> {
+    if (systemClock.epochMs() < this.#token.goodUntilMs) return this.#token.text;
+    const response = await fetch(`${this.#origin}/realms/master/protocol/openid-connect/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...ADMINISTRATOR }),
+    });
+    if (!response.ok) throw new Error(`Keycloak refuses its administrator: ${await response.text()}`);
+    const { access_token: text, expires_in: seconds } = (await response.json()) as {
+      access_token: string;
+      expires_in: number;
+    };
+    this.#token = { text, goodUntilMs: systemClock.epochMs() + (seconds - SPARE_SECONDS) * 1_000 };
+    return text;
+  }
+}

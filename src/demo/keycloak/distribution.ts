@@ -1,0 +1,91 @@
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+
+/** The newest release when this was last changed. */
+const KEYCLOAK_VERSION = '26.7.3';
+/** SHA-512 of its distribution. */
+const CHECKSUM =
+  '664c8ac2997d94b69825af70acc3a6017a7a53a1504a6e21b2d82a04e5f53593b30cabdf80ffe3eb661f13442a57fbc15c4186a1899f2841e8145532e5ae7e1c';
+
+const CACHE = resolve(import.meta.dirname, '../../../node_modules/.cache/keycloak');
+const OLDEST_JAVA = 17;
+
+/** What the first compiler alone compiles starts in two thirds of the time. */
+export const JAVA_OPTIONS = { JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1' } as const;
+
+/**
+ * Fetches Keycloak by Maven and prepares it for a quick start, unless that was done before. Keeps it in
+ * `node_modules/.cache/keycloak`: half a minute for the first time, nothing after that.
+ *
+ * Rejects with an `Error` for the user if Java or Maven are missing, or the download is not the one known here.
+ *
+ * @param say shows a line of progress
+ * @returns the folder of the distribution
+ */
+export async function provideKeycloak(say: (line: string) => void): Promise<string> {
+  await requireJava();
+  const home = join(CACHE, `${KEYCLOAK_VERSION}-dev-file`);
+  if (existsSync(home)) return home;
+  await requireMaven();
+  await mkdir(CACHE, { recursive: true });
+  const folder = await mkdtemp(join(CACHE, 'fetching-'));
+  try {
+    say(`fetching Keycloak ${KEYCLOAK_VERSION} by Maven (176 MB)`);
+    await fetchInto(folder);
+    say(`preparing Keycloak ${KEYCLOAK_VERSION} for quick starts (about 20 seconds, once)`);
+    await run(join(folder, 'bin/kc.sh'), ['build', '--db=dev-file'], { ...process.env, ...JAVA_OPTIONS });
+    // Another process may have been faster.
+    await rename(folder, home).catch(error => {
+      if (!existsSync(home)) throw error;
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return home;
+}
+
+/** By `dependency:copy`, which uses the local repository, mirrors and proxies as the user has set Maven up. */
+async function fetchInto(folder: string): Promise<void> {
+  const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}:tar.gz`;
+  const file = join(folder, `keycloak-quarkus-dist-${KEYCLOAK_VERSION}.tar.gz`);
+  await run('mvn', ['-B', '-q', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`]);
+  const hash = createHash('sha512');
+  await pipeline(createReadStream(file), hash);
+  const sum = hash.digest('hex');
+  if (sum !== CHECKSUM)
+    throw new Error(`${artifact} is not the distribution that is known here: SHA-512 ${sum}`);
+  await run('tar', ['-xzf', file, '-C', folder, '--strip-components=1']);
+  await rm(file);
+}
+
+async function requireJava(): Promise<void> {
+  const need = `Keycloak needs Java ${OLDEST_JAVA} or newer on the PATH. On Debian, as root: apt-get install default-jre-headless`;
+  // It writes to standard error: openjdk version "17.0.15" 2025-04-15
+  const said = await promisify(execFile)('java', ['-version']).catch(() => null);
+  if (said === null) throw new Error(need);
+  const major = Number(/version "(\d+)/.exec(said.stderr)?.[1] ?? 0);
+  if (major < OLDEST_JAVA) throw new Error(`${need} (this is ${major})`);
+}
+
+async function requireMaven(): Promise<void> {
+  await promisify(execFile)('mvn', ['--version']).catch(() => {
+    throw new Error(
+      'Keycloak is fetched by Maven, which is not on the PATH. On Debian, as root: apt-get install maven',
+    );
+  });
+}
+
+/** Shows nothing unless it fails. */
+async function run(command: string, args: readonly string[], env = process.env): Promise<void> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', text => (output += String(text)));
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${command} ${args[0]} failed:\n${output}`);
+}
