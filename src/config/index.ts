@@ -31,6 +31,7 @@ export {
   type Listed,
   type ListenerModel,
   type ListenModel,
+  type PolicyModel,
   type PoolModel,
   type RouteModel,
   refusesSemicolons,

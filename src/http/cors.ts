@@ -8,6 +8,8 @@ export interface CorsRules {
   readonly allowHeaders: readonly string[] | null;
   readonly credentials: boolean;
   readonly maxAgeS: number;
+  /** Whether responses carry `RateLimit` and `RateLimit-Policy` (docs/contract.md, 4.10). */
+  readonly policies: boolean;
 }
 
 /** What scripts may read besides the simple fields: everything that the gateway says about limits, and its request id. */
@@ -21,6 +23,7 @@ const EXPOSED = [
   ],
   ...['X-RateLimit-Scope', 'X-RateLimit-Global', 'Retry-After', 'X-Request-Id', 'Via', 'Date'],
 ].join(', ');
+const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
 
 const NOTHING: Fields = [];
 /** Caches must not serve one origin's response to another. */
@@ -33,7 +36,8 @@ const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 export function corsFields(rules: CorsRules, origin: string | undefined): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
-  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', EXPOSED, ...vary];
+  const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
+  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', exposed, ...vary];
 }
 
 /**

@@ -12,6 +12,7 @@ export { isPlainHost } from './host.ts';
 export { mainValue } from './main-value.ts';
 export { readMaxForwards } from './max-forwards.ts';
 export { foldName } from './name-table.ts';
+export { policyItem, serviceLimitItem } from './rate-limit-fields.ts';
 export { RequestHead } from './request-head.ts';
 export {
   keepCallTrailers,

@@ -3,7 +3,7 @@ import { connectionOptions, hopFieldNames } from '../http1/index.ts';
 import { NameTable } from './name-table.ts';
 
 /** What happens to a header field of an upstream's response. */
-type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'cors';
+type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'policy' | 'cors';
 
 const RULES = new NameTable<ResponseRule>([
   // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
@@ -18,6 +18,9 @@ const RULES = new NameTable<ResponseRule>([
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],
+  // Of draft-ietf-httpapi-ratelimit-headers, and those of its earlier versions.
+  ['ratelimit', 'policy'],
+  ['ratelimit-*', 'policy'],
   ['access-control-*', 'cors'],
   ['connection', 'connection'],
   ['content-length', 'content-length'],
@@ -35,6 +38,8 @@ export interface ResponsePolicy {
   readonly chunked: boolean;
   /** Whether the upstream's own `X-RateLimit-*` go to the client. */
   readonly rateLimits: boolean;
+  /** Whether its `RateLimit`, `RateLimit-Policy` and the like do. */
+  readonly policies: boolean;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
 }
@@ -42,7 +47,7 @@ export interface ResponsePolicy {
 /** The fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
 export function keepResponseFields(
   fields: Fields,
-  { status, chunked, rateLimits, cors }: ResponsePolicy,
+  { status, chunked, rateLimits, policies, cors }: ResponsePolicy,
 ): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
@@ -51,11 +56,14 @@ export function keepResponseFields(
     const value = fields[i + 1] as string;
     const entry = RULES.find(name);
     const rule = entry?.value;
-    if (entry === undefined || (rule !== 'rate-limit' && !entry.spells(name))) kept.push(name, value);
+    const ownsSpellings = rule === 'rate-limit' || rule === 'policy';
+    if (entry === undefined || (!ownsSpellings && !entry.spells(name))) kept.push(name, value);
     else if (rule === 'content-length') {
       if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
     } else if (rule === 'rate-limit') {
       if (rateLimits) kept.push(name, value);
+    } else if (rule === 'policy') {
+      if (policies) kept.push(name, value);
     } else if (rule === 'cors') {
       if (cors) kept.push(name, value);
     } else if (rule === 'trailer') {
@@ -81,7 +89,7 @@ const NEVER_TRAILERS = new NameTable<true>(
     ...['content-encoding', 'content-length', 'content-range', 'content-type', 'host', 'location'],
     ...['age', 'cache-control', 'date', 'expires', 'retry-after', 'vary'],
     ...['authorization', 'proxy-authenticate', 'set-cookie', 'www-authenticate'],
-    ...['access-control-*', 'via', 'x-request-id', 'x-ratelimit-*'],
+    ...['access-control-*', 'via', 'x-request-id', 'x-ratelimit-*', 'ratelimit', 'ratelimit-*'],
   ].map(name => [name, true] as const),
 );
 
@@ -98,6 +106,7 @@ const NEVER_CALL_TRAILERS = new NameTable<true>(
   [
     ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
     ...['http2-settings', 'content-length', 'via', 'x-request-id', 'x-ratelimit-*'],
+    ...['ratelimit', 'ratelimit-*'],
   ].map(name => [name, true] as const),
 );
 

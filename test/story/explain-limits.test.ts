@@ -91,6 +91,18 @@ describe('weir explain, of limits', () => {
     expect(await of('global: off\n')).toEqual([]);
   });
 
+  it('shows the policies that responses tell, where they do', async () => {
+    const of = async (limits: string) =>
+      (await explain(['GET', '/v1/channels/7/messages'], GATEWAY, limits)).filter(fact =>
+        fact.includes('RateLimit-Policy'),
+      );
+    expect(await of(LIMITS)).toEqual([]);
+    expect(await of(`headers: [x-ratelimit, ratelimit]\n${LIMITS}`)).toEqual([
+      'as a user: RateLimit-Policy: "messages";q=20;w=5, "messages/resource";q=30;w=10 (limits.yaml:1)',
+      'as a bot: RateLimit-Policy: "messages";q=50;w=5, "messages/resource";q=30;w=10, "global";q=60;w=1 (limits.yaml:1)',
+    ]);
+  });
+
   it('shows where the global limit of each class is written', async () => {
     const of = async (limits: string) =>
       (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.includes('global limit'));

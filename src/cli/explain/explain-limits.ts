@@ -143,7 +143,17 @@ function describeClass(callerClass: CallerClass, context: Context): Row[] {
   const label = `as ${NAMES[callerClass]}`;
   const bucket = context.line?.value.bucket;
   const own = bucket === undefined ? [] : describeOwn(callerClass, bucket, context.limits);
-  return [...describeGlobal(callerClass, context), ...own].map(text => [label, text]);
+  const told = describePolicies(callerClass, context);
+  return [...describeGlobal(callerClass, context), ...own, ...told].map(text => [label, text]);
+}
+
+/** What responses say of these limits, where they carry the fields. */
+function describePolicies(callerClass: CallerClass, { model, limits, line, exempt }: Context): string[] {
+  const bucket = line?.value.bucket;
+  if (model.policies === null || bucket === undefined) return [];
+  const set = (exempt ? bucket.exemptSets : bucket.sets)[callerClass];
+  const list = model.policies.get(set)?.list ?? '';
+  return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(limits.placeOf(['headers']))})`];
 }
 
 /** What holds, then what is tried beside it. */

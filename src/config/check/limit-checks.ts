@@ -11,8 +11,9 @@ import { checkReach, type LimitLine } from './limit-reach.ts';
  * @param gateway null: limits.yaml is read alone
  */
 export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void {
-  const { global, buckets, routes } = asMap(file.value);
+  const { global, buckets, routes, headers } = asMap(file.value);
   checkGlobal(file, global);
+  checkPolicyNames(file, headers);
   if (gateway !== null) checkCallers(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
@@ -74,6 +75,16 @@ function checkShadow(file: LimitsFiles, name: string, bucket: Readonly<Record<st
 
 function checkGlobal(file: LimitsFiles, global: unknown): void {
   if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
+}
+
+/** The global limit has its name among the policies of `RateLimit-Policy`. */
+function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
+  const announces = Array.isArray(headers) && headers.includes('ratelimit');
+  const path = ['buckets', 'global'];
+  if (!announces || !file.has(path)) return;
+  const message =
+    'the name "global" is that of the global limit in RateLimit: call the bucket something else';
+  file.add(path, message, { about: 'key' });
 }
 
 function isEmptyMap(value: unknown): boolean {

@@ -25,6 +25,7 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
     ...about('patience', [comparePatience(now.patience, before.patience)]),
+    ...about('headers', [compareHeaders(now, before)]),
     ...about('bucket_hash', [compareHashes(now, before)]),
   ];
 }
@@ -71,6 +72,13 @@ function compareNumbers(now: number, before: number, format: (value: number) => 
 function comparePatience(now: number | null, before: number | null): Difference | null {
   const describe = (ms: number | null) => (ms === null ? 'off' : formatDuration(ms));
   return compareSizes(now ?? 0, before ?? 0, `${describe(now)}, before ${describe(before)}`);
+}
+
+function compareHeaders(now: LimitsConfig, before: LimitsConfig): Difference | null {
+  const [is, was] = [now, before].map(({ headers }) => headers.includes('ratelimit'));
+  if (is === was) return null;
+  const text = `RateLimit and RateLimit-Policy are ${is ? 'sent as well' : 'no longer sent'}`;
+  return { effect: 'neutral', left: 1, text };
 }
 
 function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | null {

@@ -11,6 +11,7 @@ import { type CallerClaims, DEFAULT_CLAIMS } from './caller-claims.ts';
 import { compileBucket } from './compile-bucket.ts';
 import { compileGlobal, ofEachClass, withGlobal } from './compile-global.ts';
 import { blockedIn, listedIn } from './compile-listed.ts';
+import { compilePolicies } from './compile-policies.ts';
 
 /** The compiled limits, and their routes in file order, which a route table cannot list. */
 export interface CompiledLimits {
@@ -34,12 +35,14 @@ export function compileLimits(
     }),
   );
   const routes = lines.map(([line, name]) => compileRoute(line, buckets.get(name), config.buckets[name]));
+  const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
+  const globalSets = ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass]));
   return {
     routes,
     model: {
-      global: ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass])),
+      global: globalSets,
       routes: new RouteTable(routes),
-      buckets: [...buckets.values()].filter(({ name }) => linesOf.has(name)),
+      buckets: used,
       invalidRequests: offenceRule(config.invalid_requests),
       webhookNotFound: offenceRule(config.webhook_not_found),
       ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
@@ -47,6 +50,7 @@ export function compileLimits(
       blocked: blockedIn(config.blocked, classes),
       patienceMs: config.patience,
       keysPerCaller: config.keys_per_caller,
+      policies: compilePolicies(config, globalSets, used),
     },
   };
 }

@@ -84,7 +84,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
       preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
       limits: compiledLimits.model,
       store: sources.store,
-      cors: corsRules(config.cors),
+      cors: corsRules(config.cors, limits),
       identity,
       timeouts: timeoutsOf(config),
       caps: capsOf(config),
@@ -113,7 +113,7 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
   };
 }
 
-function corsRules(config: CorsConfig): CorsRules | null {
+function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | null {
   if (config === 'off') return null;
   const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = config;
   return {
@@ -121,6 +121,7 @@ function corsRules(config: CorsConfig): CorsRules | null {
     allowHeaders,
     credentials,
     maxAgeS: Math.floor(maxAgeMs / 1_000),
+    policies: headers.includes('ratelimit'),
   };
 }
 

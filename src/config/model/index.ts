@@ -8,6 +8,7 @@ export type {
   LimitRouteModel,
   LimitsModel,
   Listed,
+  PolicyModel,
   StoreModel,
 } from './limits-model.ts';
 export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';

@@ -3,6 +3,7 @@ import type {
   BucketHash,
   CallerShare,
   IgnoredRefusalsRule,
+  LimitRole,
   LimitSet,
   OffenceRule,
 } from '../../limits/index.ts';
@@ -31,6 +32,18 @@ export interface LimitsModel {
   readonly patienceMs: number | null;
   /** Bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
+  /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; null: responses do not carry them. */
+  readonly policies: ReadonlyMap<LimitSet, PolicyModel> | null;
+}
+
+/** What responses say about a set of limits (docs/contract.md, 4.10). */
+export interface PolicyModel {
+  /** The value of `RateLimit-Policy`: all limits of the set. */
+  readonly list: string;
+  /** What `RateLimit` calls each of them. */
+  readonly names: Readonly<Record<LimitRole, string>>;
+  /** Each main value of the bucket has a quota of its own, which clients can tell apart. */
+  readonly isPartitioned: boolean;
 }
 
 /** Networks, and callers by their principals. */

@@ -19,6 +19,7 @@ import { secrecyOf } from './secrecy.ts';
 
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
+const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
 const globalLimits = z.strictObject({
   bot: quotaOrOff().prefault('50/1s').describe('The quota of each bot, such as 50/1s, or off.'),
@@ -176,6 +177,16 @@ export const limitsSchema = z.strictObject({
     .prefault('off')
     .describe(
       'A request that would be refused with a wait of at most this is held and then decided anew, for clients that pace themselves within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
+    ),
+  headers: z
+    .array(choice(['x-ratelimit', 'ratelimit']), { error: `expected ${HEADERS}` })
+    .refine(list => list.includes('x-ratelimit'), {
+      error: `x-ratelimit must be among them: clients of this API rely on it. Write ${HEADERS}`,
+    })
+    .refine(list => new Set(list).size === list.length, { error: 'a family is listed twice' })
+    .prefault(['x-ratelimit'])
+    .describe(
+      'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and its kin. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',
     ),
   bucket_hash: choice(['value', 'route'])
     .prefault('value')

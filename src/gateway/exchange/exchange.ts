@@ -115,6 +115,11 @@ export class Exchange {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
+  /** Whether responses carry `RateLimit` and `RateLimit-Policy`, so that an upstream's own would contradict them. */
+  get sendsPolicies(): boolean {
+    return this.snapshot.limits.policies !== null;
+  }
+
   /** Also 0 if it is ambiguous, which the gate `readHead` rejects. */
   get bodyLength(): BodyLength {
     const { bodyLength } = this.downstream.framing;

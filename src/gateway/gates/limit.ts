@@ -1,3 +1,4 @@
+import type { BucketModel } from '../../config/index.ts';
 import { type Decision, type Limit, OTHER_PARTS, type ShadowDecision } from '../../limits/index.ts';
 import type { Claim } from '../../runtime/index.ts';
 import { type Exchange, type ResourceUnit, webhookOf } from '../exchange/index.ts';
@@ -6,6 +7,10 @@ import {
   badRequest,
   bucketRefused,
   globallyRefused,
+  type Policies,
+  policyFields,
+  policyReportOf,
+  type RateReport,
   reportOf,
   storeUnreachable,
 } from '../responses/index.ts';
@@ -47,23 +52,31 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);
   const shadowUnit =
     claim.set.shadow && unitOf(claim.set.shadow.resource, main, decision.shadow.resourceWindow);
-  if (bucket === null || role === null || outcome === 'global') {
-    exchange.ruling = {
-      bucket: name,
-      main,
-      outcome,
-      draws,
-      decidedAtMs,
-      rate: null,
-      resourceUnit,
-      shadowUnit,
-    };
-    return admitted ? null : globallyRefused(retryAfterMs);
-  }
-  const scope = outcome === 'resource' ? 'shared' : bucket.scope;
-  const rate = reportOf(decision, bucket.hash.of(main), scope, state.clock.monotonicMs());
+  const nowMs = state.clock.monotonicMs();
+  const { policies } = exchange.snapshot.limits;
+  const rate =
+    bucket === null || role === null || outcome === 'global'
+      ? null
+      : rateOf(claim, bucket, decision, policies, nowMs);
   exchange.ruling = { bucket: name, main, outcome, draws, decidedAtMs, rate, resourceUnit, shadowUnit };
-  return admitted ? null : bucketRefused(retryAfterMs, scope);
+  if (admitted) return null;
+  if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
+  const policy = policies === null ? null : policyReportOf(decision, claim.set, policies, null, nowMs);
+  return globallyRefused(retryAfterMs, policy === null ? [] : policyFields(policy, nowMs));
+}
+
+/** What to tell the client about its bucket. */
+function rateOf(
+  { set, main }: Claim,
+  bucket: BucketModel,
+  decision: Decision,
+  policies: Policies | null,
+  nowMs: number,
+): RateReport {
+  const hash = bucket.hash.of(main);
+  const scope = decision.role === 'resource' && !decision.admitted ? 'shared' : bucket.scope;
+  const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
+  return reportOf(decision, hash, scope, nowMs, policy);
 }
 
 /** The unit that was drawn on a resource limit. `window`: 0 if none was. */

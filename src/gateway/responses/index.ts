@@ -24,6 +24,7 @@ export {
 export { badDeadline, callReset, deadlineExceeded, notGrpc } from './grpc-errors.ts';
 export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
+export { type Policies, policyFields, policyReportOf } from './policy-report.ts';
 export {
   ADDRESS_BLOCKED,
   addressRestricted,

@@ -1,4 +1,4 @@
-import { GatewayError, RpcCode } from '../../core/index.ts';
+import { type Fields, GatewayError, RpcCode } from '../../core/index.ts';
 
 export interface RateLimitErrorOptions {
   /** ASCII, without characters that JSON would escape. */
@@ -14,6 +14,8 @@ export interface RateLimitErrorOptions {
   readonly code?: boolean;
   /** False: leaves `Via` out, so that clients know that the service never saw the request. */
   readonly via?: boolean;
+  /** Further fields of the response. */
+  readonly fields?: Fields;
 }
 
 /** Clients keep `Retry-After` in 16 bits. */
@@ -42,6 +44,7 @@ export class RateLimitError extends GatewayError {
         'Retry-After',
         String(retryAfterSeconds(retryAfterMs)),
         ...scopeFields(options),
+        ...(options.fields ?? []),
         'Cache-Control',
         'no-store',
       ],
@@ -73,9 +76,13 @@ function retryAfterSeconds(waitMs: number): number {
 
 const LIMITED = 'You are being rate limited.';
 
-/** The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6). */
-export function globallyRefused(retryAfterMs: number): RateLimitError {
-  return new RateLimitError({ message: LIMITED, retryAfterMs, global: true, scope: 'global' });
+/**
+ * The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6).
+ *
+ * @param fields what else it carries: `RateLimit` and `RateLimit-Policy`, where they are sent
+ */
+export function globallyRefused(retryAfterMs: number, fields: Fields = []): RateLimitError {
+  return new RateLimitError({ message: LIMITED, retryAfterMs, global: true, scope: 'global', fields });
 }
 
 export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): RateLimitError {

@@ -1,4 +1,5 @@
 import type { Decision } from '../../limits/index.ts';
+import { type PolicyReport, policyFields } from './policy-report.ts';
 
 /** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
 const MIN_RESET_AFTER_MS = 1;
@@ -14,6 +15,8 @@ export interface RateReport {
   /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
+  /** For `RateLimit` and `RateLimit-Policy`; null: the response does not carry them. */
+  readonly policy: PolicyReport | null;
 }
 
 /** Copies what is needed: a store may overwrite its decision at the next call. */
@@ -22,9 +25,10 @@ export function reportOf(
   bucket: string,
   scope: 'user' | 'shared',
   nowMs: number,
+  policy: PolicyReport | null = null,
 ): RateReport {
   const { limit, remaining, resetAtMs, resetAfterMs } = decision;
-  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, bucket, scope };
+  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, bucket, scope, policy };
 }
 
 /** Adds the six header fields of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
@@ -43,6 +47,7 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
     'X-RateLimit-Scope',
     report.scope,
   );
+  if (report.policy !== null) fields.push(...policyFields(report.policy, nowMs));
 }
 
 /** Whole milliseconds as seconds with exactly three decimals, never with an exponent. */

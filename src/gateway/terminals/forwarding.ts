@@ -50,7 +50,8 @@ export class Forwarding implements CallSink, UpstreamLeg {
 
   info(status: number, fields: Fields): void {
     if (this.#exchange.downstream.version !== '1.0') {
-      const policy = { status, chunked: false, rateLimits: false, cors: false };
+      const policies = !this.#exchange.sendsPolicies;
+      const policy = { status, chunked: false, rateLimits: false, policies, cors: false };
       this.#exchange.downstream.info(status, keepResponseFields(fields, policy));
     }
   }
@@ -158,7 +159,8 @@ export class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #keep(status: number, fields: Fields, chunked: boolean, rateLimits: boolean): string[] {
-    return keepResponseFields(fields, { status, chunked, rateLimits, cors: this.#passesCors() });
+    const policies = rateLimits || !this.#exchange.sendsPolicies;
+    return keepResponseFields(fields, { status, chunked, rateLimits, policies, cors: this.#passesCors() });
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {

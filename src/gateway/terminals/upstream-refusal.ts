@@ -120,8 +120,9 @@ export class UpstreamRefusal {
   }
 
   #keep(rateLimits: boolean): string[] {
-    const { fields, cors } = this.#parts;
-    return keepResponseFields(fields, { status: 429, chunked: false, rateLimits, cors });
+    const { exchange, fields, cors } = this.#parts;
+    const policies = rateLimits || !exchange.sendsPolicies;
+    return keepResponseFields(fields, { status: 429, chunked: false, rateLimits, policies, cors });
   }
 
   #answer(scope: Scope, reason: string, fields: Fields, body: string): void {

@@ -12,6 +12,7 @@ const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
   allowHeaders: null,
   credentials: false,
   maxAgeS: 600,
+  policies: false,
   ...change,
 });
 
@@ -33,6 +34,12 @@ describe('a response', () => {
     expect(fieldOf(fields, 'Access-Control-Expose-Headers')).toContain('Retry-After');
     expect(fieldOf(fields, 'Vary')).toBe('Origin');
     expect(fields).not.toContain('Access-Control-Allow-Credentials');
+  });
+
+  test('lets it read the fields of the IETF draft where they are sent', () => {
+    const exposed = (policies: boolean) =>
+      fieldOf(corsFields(rules({ policies }), 'https://app.example'), 'Access-Control-Expose-Headers');
+    expect(exposed(true)).toBe(`${exposed(false)}, RateLimit, RateLimit-Policy`);
   });
 
   test.each(['https://evil.example', 'https://app.example.evil', 'HTTPS://APP.EXAMPLE', 'null', undefined])(

@@ -7,7 +7,10 @@ import {
 } from '../../../src/http/index.ts';
 
 const kept = (fields: string[], policy: Partial<ResponsePolicy> = {}) =>
-  keepResponseFields(fields, { status: 200, chunked: false, rateLimits: false, cors: false, ...policy });
+  keepResponseFields(fields, {
+    ...{ status: 200, chunked: false, rateLimits: false, policies: false, cors: false },
+    ...policy,
+  });
 
 test('fields pass in their own letter case, order and number', () => {
   const fields = ['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Caf\u00e9', '\u00ff', 'Content-Length', '3'];
@@ -71,6 +74,20 @@ describe('rate-limit fields of an upstream', () => {
   });
 });
 
+describe('fields of the IETF draft from an upstream', () => {
+  const theirs = ['RateLimit', '"b";r=1', 'ratelimit-policy', '"b";q=2;w=1', 'RateLimit_Remaining', '3'];
+
+  test('are dropped with those of earlier drafts, in every spelling, if the gateway writes its own', () => {
+    expect(kept([...theirs, 'RateLimited', 'no', 'Retry-After', '1'])).toEqual([
+      ...['RateLimited', 'no', 'Retry-After', '1'],
+    ]);
+  });
+
+  test('pass as they are if it does not', () => {
+    expect(kept(theirs, { policies: true })).toEqual(theirs);
+  });
+});
+
 describe('CORS fields of an upstream', () => {
   const theirs = ['Access-Control-Allow-Origin', '*', 'access-control-allow-credentials', 'true'];
 
@@ -100,7 +117,8 @@ test('trailers that describe the body pass, and fields that belong in a head do 
 });
 
 test('trailers that some reader takes for head fields are dropped, as are CORS fields', () => {
-  const fields = ['Content.Length', '3', 'X~RateLimit_Scope', 'user', 'Access-Control-Allow-Origin', '*'];
+  const limits = ['X~RateLimit_Scope', 'user', 'RateLimit', '"b";r=1', 'RateLimit.Policy', '"b";q=1'];
+  const fields = ['Content.Length', '3', ...limits, 'Access-Control-Allow-Origin', '*'];
   expect(keepTrailerFields(fields)).toEqual([]);
 });
 

@@ -104,6 +104,19 @@ describe('a value of limits.yaml', () => {
       'bucket_hash: rout',
       '1:14: bucket_hash: expected "value" or "route", found "rout", did you mean "route"?',
     ],
+    [
+      'headers: [ratelimit]',
+      '1:10: headers: x-ratelimit must be among them: clients of this API rely on it. Write [x-ratelimit] or [x-ratelimit, ratelimit]',
+    ],
+    ['headers: [x-ratelimit, x-ratelimit]', '1:10: headers: a family is listed twice'],
+    [
+      'headers: [x-ratelimit, rate-limit]',
+      '1:24: headers[1]: expected "x-ratelimit" or "ratelimit", found "rate-limit", did you mean "ratelimit"?',
+    ],
+    [
+      'headers: ratelimit',
+      '1:10: headers: expected [x-ratelimit] or [x-ratelimit, ratelimit], found "ratelimit"',
+    ],
     ['bucket: {}', '1:1: unknown key "bucket", did you mean "buckets"?'],
   ])('%s is an error', async (text, diagnostic) => {
     expect(await diagnosticsIn(`${text}\n`)).toEqual([diagnostic]);
@@ -223,6 +236,15 @@ describe('a caller who is listed', () => {
 });
 
 describe('a bucket', () => {
+  it('does not have the name of the global limit where responses tell both', async () => {
+    const named = (headers: string) =>
+      diagnosticsIn(`headers: ${headers}\nbuckets: { global: { user: 5/5s } }\nroutes: { /: global }\n`);
+    expect(await named('[x-ratelimit]')).toEqual([]);
+    expect(await named('[x-ratelimit, ratelimit]')).toEqual([
+      '2:12: buckets: the name "global" is that of the global limit in RateLimit: call the bucket something else',
+    ]);
+  });
+
   it('that no line leads to is worth a warning', async () => {
     expect(
       await diagnosticsIn('buckets: { b: { user: 5/5s }, c: { user: 5/5s } }\nroutes: { /: b }\n'),

@@ -178,6 +178,7 @@ describe('the comparison of two limits.yaml', () => {
       webhook_not_found: 'off',
       failed_verifications: '2000/1m',
       keys_per_caller: 5000,
+      headers: ['x-ratelimit', 'ratelimit'],
       bucket_hash: 'route',
     };
     expect(changes(before, now)).toEqual([
@@ -189,6 +190,7 @@ describe('the comparison of two limits.yaml', () => {
       'looser: never_restrict: no longer restricts 198.51.100.7',
       'looser: failed_verifications: 2000 in 1m, before 1000 in 1m',
       'looser: webhook_not_found: no limit, before 10 in 10m',
+      'neutral: headers: RateLimit and RateLimit-Policy are sent as well',
       'neutral: bucket_hash: route, before value: clients see other X-RateLimit-Bucket',
     ]);
   });
@@ -207,6 +209,7 @@ describe('the comparison of two limits.yaml', () => {
       keys_per_caller: { keys_per_caller: 5 },
       window_slack: { window_slack: '0ms' },
       patience: { patience: '50ms' },
+      headers: { headers: ['x-ratelimit', 'ratelimit'] },
       bucket_hash: { bucket_hash: 'route' },
     };
     for (const key of Object.keys(limitsSchema.shape))
