@@ -46,6 +46,8 @@ export function adminView(parts: ShownParts): AdminView {
     status: (showCallers: boolean) => gatherStatus(sources, showCallers),
     api: {
       restrictions: limiting.restrictions,
+      allowances: limiting.allowances,
+      limits: () => generations.current.snapshot.limits,
       identity: () => generations.current.snapshot.identity,
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },

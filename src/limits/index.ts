@@ -1,8 +1,12 @@
 export {
   type Algorithm,
+  type Allowance,
+  type AllowanceReading,
+  type AllowanceStore,
   BucketHash,
   type BucketHashing,
   CallerShare,
+  type CountedIn,
   type Decision,
   defineLimit,
   type Limit,

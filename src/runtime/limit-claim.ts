@@ -58,7 +58,7 @@ export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | n
 }
 
 /** What this caller draws on in the bucket. */
-function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
+export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
   const { rollout } = bucket;
   return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
 }

@@ -14,6 +14,7 @@ import {
   WebhookNotFound,
 } from '../limits/index.ts';
 import { OffenceFeed } from '../redis/index.ts';
+import { Allowances } from './allowances.ts';
 import { Blocked } from './blocked.ts';
 import { announceLift, announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
@@ -37,6 +38,8 @@ export class Limiting {
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
+  /** What callers have drawn. */
+  readonly allowances: Allowances;
   readonly listener: LimitListener;
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
@@ -74,6 +77,11 @@ export class Limiting {
     this.invalidRequests = new InvalidRequests(this.restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);
+    this.allowances = new Allowances({
+      store: (this.shared?.limits ?? this.memory).allowances,
+      shared: this.shared,
+      ignoredRefusals: this.ignoredRefusals,
+    });
     this.use(model);
   }
 

@@ -1,4 +1,5 @@
 import type { NotBeforeMarks } from '../auth/index.ts';
+import { randomKey } from '../core/index.ts';
 import {
   type AnonymousRestriction,
   type Lift,
@@ -11,6 +12,9 @@ import type { Board, Fact } from '../redis/index.ts';
 const RESTRICTION = 'restriction';
 const LIFT = 'lift';
 const MARK = 'mark';
+const RESET = 'reset';
+/** Longer than a gateway takes to read it, unless it is away; then its memory of refusals is outdated anyway. */
+const RESET_MS = 5_000;
 
 /** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
 export function announceRestriction(board: Board, restriction: AnonymousRestriction): void {
@@ -42,6 +46,20 @@ export function shareRestrictions(board: Board, restrictions: Restrictions): voi
     *everything() {
       for (const lift of restrictions.lifted()) yield factOfLift(lift);
     },
+  });
+}
+
+/** Announces that an operator has reset counters. Whose they are is not told: each gateway forgets all refusals it remembers. */
+export function announceReset(board: Board): void {
+  board.post({ name: `${RESET}:${randomKey().toString('base64url')}`, value: 0, forMs: RESET_MS });
+}
+
+/** Calls back when any gateway has reset counters, this one included. */
+export function onReset(board: Board, forget: () => void): void {
+  board.join(RESET, {
+    learn: forget,
+    // Nothing that a Redis that was lost has to know again.
+    everything: () => [],
   });
 }
 

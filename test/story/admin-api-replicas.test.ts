@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import type { ConfigPart } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
@@ -13,17 +14,19 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-async function newGateway() {
+async function newGateway(store: ConfigPart = {}, limits: ConfigPart = { global: { address: 'off' } }) {
   const token_file = await tempText('admin-token', ADMIN_TOKEN);
   const gateway = await startRedisGateway({
-    store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' },
-    limits: { global: { address: 'off' } },
+    store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s', ...store },
+    limits,
     config: { listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } },
   });
   return { gateway, api: await ApiClient.of(gateway) };
 }
 
 const statusOf = async (gateway: TestGateway) => (await gateway.ask(head('GET /'))).status;
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 
 test('an added and a lifted restriction hold at all replicas, also at one that starts later', async () => {
   const [first, second] = [await newGateway(), await newGateway()];
@@ -42,4 +45,33 @@ test('an added and a lifted restriction hold at all replicas, also at one that s
   const third = await newGateway();
   expect(await statusOf(third.gateway)).toBe(200);
   expect((await third.api.call('GET', '/api/restrictions')).body).toMatchObject({ total: 0 });
+});
+
+test('a caller with a fresh allowance is served at all replicas at once, and no longer bound by waits it was told', async () => {
+  const limits = {
+    global: { address: '3/10m' },
+    ignored_refusals: { limit: '1/10m', addresses: true },
+    invalid_requests: 'off',
+  };
+  const store = { prefix: 'reset' };
+  const [first, second] = [await newGateway(store, limits), await newGateway(store, limits)];
+  const both = async () => [await statusOf(first.gateway), await statusOf(second.gateway)];
+  expect([await both(), await both()].flat()).toEqual([200, 200, 200, 429]);
+  expect(await both()).toEqual([429, 429]);
+  const read = await second.api.call('GET', '/api/buckets?address=127.0.0.1');
+  expect(read.body).toMatchObject({
+    countedIn: 'redis',
+    limits: [{ counts: 'global', used: 3, remaining: 0 }],
+  });
+  // Past the second in which requests in flight are excused.
+  await pause(1_100);
+  const reset = await first.api.call('DELETE', '/api/buckets?address=127.0.0.1');
+  expect(reset.body).toMatchObject({ countedIn: 'redis', global: true });
+  expect(await statusOf(first.gateway)).toBe(200);
+  await waitFor('the other replica serves', async () => (await statusOf(second.gateway)) === 200);
+  await waitFor('all is used up', async () => (await statusOf(second.gateway)) === 429);
+  for (let i = 0; i < 3; i++) expect(await both()).toEqual([429, 429]);
+  // A wait that was ignored would count as an offence, and two of them restrict, as soon as gateways have added theirs up.
+  await pause(700);
+  expect((await first.api.call('GET', '/api/restrictions')).body).toMatchObject({ total: 0 });
 });

@@ -3,13 +3,14 @@ import { type AdminApiListener, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../access/index.ts';
 import { notFound, wrongMethod } from './api-errors.ts';
+import { type BucketSources, BucketsApi } from './buckets-api.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
 import { readBody } from './read-body.ts';
 import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
 
 /** What the API shows and changes. */
-export type ApiSources = RestrictionSources;
+export interface ApiSources extends RestrictionSources, BucketSources {}
 
 /** A path, of which the last segment may be a parameter, and its operations. */
 interface Resource {
@@ -72,7 +73,15 @@ export class AdminApi {
 
 function resourcesOf(sources: ApiSources): readonly Resource[] {
   const restrictions = new RestrictionsApi(sources);
+  const buckets = new BucketsApi(sources);
   return [
+    {
+      path: /^\/api\/buckets$/,
+      operations: [
+        { method: 'GET', changes: false, run: call => buckets.read(call) },
+        { method: 'DELETE', changes: true, run: call => buckets.reset(call) },
+      ],
+    },
     {
       path: /^\/api\/restrictions$/,
       operations: [

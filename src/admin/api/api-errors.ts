@@ -12,6 +12,10 @@ export function conflict(message: string): GatewayError {
   return new GatewayError({ status: 409, rpcCode: RpcCode.failedPrecondition, side: 'client', message });
 }
 
+export function unavailable(message: string): GatewayError {
+  return new GatewayError({ status: 503, rpcCode: RpcCode.unavailable, side: 'gateway', message });
+}
+
 export function wrongMethod(allowed: readonly string[]): GatewayError {
   return new GatewayError({
     status: 405,

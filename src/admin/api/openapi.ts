@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readVersion } from '../../core/index.ts';
+import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
 import { ANONYMOUS_PATHS } from './openapi-anonymous.ts';
 import { errors, json, type PathItems } from './openapi-parts.ts';
 import {
@@ -37,6 +38,21 @@ export function openApiDocument(): object {
 }
 
 const ADMIN_PATHS: PathItems = {
+  '/api/buckets': {
+    get: {
+      operationId: 'readBuckets',
+      summary: 'Shows what a client has left of each limit. Draws nothing.',
+      parameters: parametersOf(bucketsSchema),
+      responses: { 200: json('What is left.', 'Buckets'), ...errors(400, 401, 403, 404, 429, 503) },
+    },
+    delete: {
+      operationId: 'resetBuckets',
+      summary:
+        'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: what all clients share of one value.',
+      parameters: parametersOf(bucketsSchema),
+      responses: { 200: json('What was reset.', 'BucketsReset'), ...errors(400, 401, 403, 404, 429, 503) },
+    },
+  },
   '/api/restrictions': {
     get: {
       operationId: 'listRestrictions',
@@ -87,6 +103,8 @@ function parametersOf(schema: z.ZodType): object[] {
 function schemas(): object {
   const registry = z.registry<{ id: string }>();
   registry.add(errorSchema, { id: 'Error' });
+  registry.add(bucketsReadSchema, { id: 'Buckets' });
+  registry.add(bucketsResetSchema, { id: 'BucketsReset' });
   registry.add(restrictionSchema, { id: 'Restriction' });
   registry.add(restrictionsSchema, { id: 'Restrictions' });
   registry.add(newRestrictionSchema, { id: 'NewRestriction' });

@@ -58,7 +58,11 @@ export class RestrictionsApi {
         'It was not restricted: never_restrict lists it, or the table of restrictions is full.',
       );
     const shape = this.#shapeOf(added);
-    return { status: 201, body: shape, change: { what: 'restriction_added', client: nameIn(shape) } };
+    return {
+      status: 201,
+      body: shape,
+      change: { what: 'restriction_added', client: nameIn(shape), bucket: null },
+    };
   }
 
   lift({ id }: Call): Reply | GatewayError {
@@ -66,7 +70,7 @@ export class RestrictionsApi {
     const listed = restrictions.listed.withDigest(id);
     if (listed === null || !restrictions.lift(id)) return notFound('There is no restriction with this id.');
     const client = nameIn(this.#shapeOf(listed));
-    return { status: 204, body: null, change: { what: 'restriction_lifted', client } };
+    return { status: 204, body: null, change: { what: 'restriction_lifted', client, bucket: null } };
   }
 
   #shapeOf({ kind, digest, reason, untilEpochMs, key }: ListedRestriction): RestrictionShape {

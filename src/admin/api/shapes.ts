@@ -3,10 +3,10 @@ import { RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../limits/index.ts';
 
 // What the admin API takes and returns. openapi.ts makes the schemas of the document of these.
 
-const moment = () => z.string().meta({ format: 'date-time' });
+export const moment = () => z.string().meta({ format: 'date-time' });
 
 /** A client, as `weir who` takes it: an address, or the claims that identify a caller. */
-const whoKeys = {
+export const whoKeys = {
   address: z.string().optional().describe('An IP address. IPv6 counts by its /64.'),
   client: z.string().optional().describe('The claim azp of the caller.'),
   subject: z.string().optional().describe('The claim sub of the caller.'),

@@ -37,6 +37,7 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
   const sets = setsOf(name, config, context);
   return {
     name,
+    main: config.main ?? null,
     scope: config.scope ?? (shared ? 'shared' : 'user'),
     hash: new BucketHash(name, limits.bucket_hash, digests),
     ...sets,

@@ -69,6 +69,8 @@ export interface BucketLimits {
 /** A named group of routes that draws on one quota. */
 export interface BucketModel extends BucketLimits {
   readonly name: string;
+  /** The name of its main parameter; null: it has none. */
+  readonly main: string | null;
   readonly scope: 'user' | 'shared';
   readonly hash: BucketHash;
   /** Null: the bucket treats all callers of a class alike. */

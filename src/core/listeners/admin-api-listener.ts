@@ -11,9 +11,11 @@ export type AdminRefusal =
 
 /** Something that an operator changed by the admin API. */
 export interface AdminChange {
-  readonly what: 'restriction_added' | 'restriction_lifted';
-  /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here. */
+  readonly what: 'restriction_added' | 'restriction_lifted' | 'buckets_reset';
+  /** The client of the gateway that it is about: an address, or the pseudonym of a caller; null: not known here, or all clients. */
   readonly client: string | null;
+  /** The one bucket that it is about; null: it is about more, or about none. */
+  readonly bucket: string | null;
   /** Where the change came from: the address of the peer. */
   readonly by: string;
 }

@@ -127,6 +127,17 @@ export class CounterTable {
     this.#giveBack(at);
   }
 
+  /** Frees all counters that a caller has in these spaces. Looks at every record: not for requests. */
+  release(spaces: ReadonlySet<number>, caller: string): void {
+    const callerAt = this.#callers.find(caller);
+    if (callerAt < 0) return;
+    const { ints } = this.#table;
+    for (let at = 0; at < this.#table.used; at++) {
+      const word = at * WIDTH;
+      if (ints[word + CALLER] === callerAt && spaces.has(ints[word + SPACE] ?? 0)) this.#giveBack(at);
+    }
+  }
+
   /** How many counters for main values this caller holds. */
   partsOf(caller: string): number {
     const at = this.#callers.find(caller);

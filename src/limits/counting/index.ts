@@ -1,3 +1,4 @@
+export type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './allowance.ts';
 export { BucketHash, type BucketHashing, RecentDigests } from './bucket-hash.ts';
 export { CallerShare } from './caller-share.ts';
 export { newCounter } from './counter.ts';

@@ -3,6 +3,7 @@ import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
 import { Draw } from './draw.ts';
 import type { Limit, LimitSet } from './limit-definition.ts';
+import { MemoryAllowances } from './memory-allowances.ts';
 import { Moment } from './moment.ts';
 import { ShadowDraw } from './shadow-draw.ts';
 import { type BoundSet, Spaces } from './spaces.ts';
@@ -34,6 +35,8 @@ type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
 /** Counts in this process. Answers synchronously, always with the same object, valid until the next call. */
 export class MemoryStore implements LimitStore {
+  /** Shows and resets counters. */
+  readonly allowances: MemoryAllowances;
   readonly #clock: Clock;
   readonly #table: CounterTable;
   readonly #spaces = new Spaces();
@@ -51,6 +54,12 @@ export class MemoryStore implements LimitStore {
     this.#clock = options.clock;
     this.#table = new CounterTable(options.maxKeys ?? 1_000_000);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
+    this.allowances = new MemoryAllowances({
+      clock: options.clock,
+      table: this.#table,
+      spaces: this.#spaces,
+      keysPerCaller: () => this.#keysPerCaller,
+    });
     this.#global = new Draw(this.#table);
     this.#caller = new Draw(this.#table);
     this.#resource = new Draw(this.#table);

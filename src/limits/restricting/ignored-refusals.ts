@@ -33,6 +33,11 @@ export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
     this.#memory = new RefusalMemory(options);
   }
 
+  /** Excuses everyone from the waits announced so far. Call it when an operator has given somebody a fresh allowance. */
+  forgetWaits(): void {
+    this.#memory.forget();
+  }
+
   /**
    * Call this for refusals by a key of the caller's own: its global limit or its limit in a bucket (also a shared bucket). Not
    * for a decision with `sharedKey`: that key may have refused another caller first.

@@ -15,10 +15,16 @@ export class RefusalMemory {
   readonly #table: CounterTable;
   readonly #spaces = new Spaces();
   readonly #refusal = newCounter();
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ clock, maxKeys = DEFAULT_MAX_EVENT_KEYS }: EventCounterOptions) {
     this.#clock = clock;
     this.#table = new CounterTable(maxKeys);
+  }
+
+  /** Excuses everyone from the waits announced so far. */
+  forget(): void {
+    this.#forgottenAtMs = Math.floor(this.#clock.monotonicMs());
   }
 
   /** Notes a refusal. True when the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
@@ -36,7 +42,8 @@ export class RefusalMemory {
       // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
       // once that wait was ignored.
       const { markMs, resetMs, count } = refusal;
-      if (nowMs < resetMs - stepMs) {
+      const isExcused = markMs <= this.#forgottenAtMs;
+      if (!isExcused && nowMs < resetMs - stepMs) {
         const toldAtMs = stepMs === 0 ? markMs : resetMs - 2 * stepMs;
         if (nowMs - toldAtMs <= inFlightMs(limit)) return false;
         refusal.count = 1;
@@ -44,7 +51,7 @@ export class RefusalMemory {
         return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
       }
       // A smooth limit admits one request a step, which does not make up for a wait that was ignored.
-      if (count === 1 && nowMs < resetMs) firstMs = markMs;
+      if (!isExcused && count === 1 && nowMs < resetMs) firstMs = markMs;
     }
     refusal.markMs = firstMs;
     // A client that comes within the slack is not early.

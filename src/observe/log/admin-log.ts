@@ -13,6 +13,7 @@ const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
 const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
   restriction_added: 'an operator restricted a client by the admin API',
   restriction_lifted: 'an operator lifted a restriction by the admin API',
+  buckets_reset: 'an operator reset what a client has used up by the admin API',
 };
 
 /** Requests refused for one reason. */
@@ -34,8 +35,9 @@ export class AdminLog implements AdminApiListener {
     this.#clock = clock;
   }
 
-  changed({ what, client, by }: AdminChange): void {
-    this.#log.warn({ type: 'admin', change: what, client, address: by }, CHANGES[what]);
+  changed({ what, client, bucket, by }: AdminChange): void {
+    const about = what === 'buckets_reset' ? { client, bucket } : { client };
+    this.#log.warn({ type: 'admin', change: what, ...about, address: by }, CHANGES[what]);
   }
 
   refused(refusal: AdminRefusal, address: string): void {

@@ -16,7 +16,7 @@ export class AdminMetrics implements AdminApiListener {
     });
     this.#changes = new Counter({
       name: 'weir_admin_changes_total',
-      help: 'Changes by the admin API: restriction_added or restriction_lifted.',
+      help: 'Changes by the admin API: restriction_added, restriction_lifted or buckets_reset.',
       labelNames: ['change'],
       registers: [registry],
     });

@@ -152,6 +152,7 @@ export const RESTRICTIONS = Object.entries(KINDS_OF).flatMap(([reason, kinds]) =
 export const ADMIN_CHANGES = every<AdminChange['what']>({
   restriction_added: true,
   restriction_lifted: true,
+  buckets_reset: true,
 });
 
 export const ADMIN_REFUSALS = every<AdminRefusal>({

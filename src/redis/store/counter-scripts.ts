@@ -10,7 +10,7 @@ import { defineScript } from '../connection/index.ts';
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
  * lock nobody out until then, it ends one period from now at the latest.
  */
-const COUNTERS = `
+export const COUNTERS = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
@@ -103,7 +103,7 @@ end
  * Once a caller holds as many main values as it may, further ones share one counter. A sorted set, ordered by Reset, lists the
  * values held. KEYS: [n] that set, [n + 1] the shared counter.
  */
-const PARTS = `
+export const PARTS = `
 local function readPart(l, key, index, others, most)
   read(l, key)
   if l.known or redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf') < most then return end

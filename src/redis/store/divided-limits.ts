@@ -30,13 +30,13 @@ export class DividedLimits {
 
 function divideEach({ global, caller, resource }: LimitsByRole, divisor: number): LimitsByRole {
   return {
-    global: divide(global, divisor),
-    caller: divide(caller, divisor),
-    resource: divide(resource, divisor),
+    global: global && divideLimit(global, divisor),
+    caller: caller && divideLimit(caller, divisor),
+    resource: resource && divideLimit(resource, divisor),
   };
 }
 
 /** Keeps the slack: that of a smooth limit depends on its units, but fewer units would only allow more slack. */
-function divide(limit: Limit | null, divisor: number): Limit | null {
-  return limit === null ? null : { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
+export function divideLimit(limit: Limit, divisor: number): Limit {
+  return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

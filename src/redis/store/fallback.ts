@@ -1,7 +1,14 @@
 import type { StoreListener } from '../../core/index.ts';
-import { type Decision, type Limit, type MemoryStore, NO_LIMITS, UNLIMITED } from '../../limits/index.ts';
+import {
+  type AllowanceStore,
+  type Decision,
+  type Limit,
+  type MemoryStore,
+  NO_LIMITS,
+  UNLIMITED,
+} from '../../limits/index.ts';
 import type { FailurePolicy } from '../options.ts';
-import { DividedLimits } from './divided-limits.ts';
+import { DividedLimits, divideLimit } from './divided-limits.ts';
 import type { Question } from './question.ts';
 
 export interface FallbackDependencies {
@@ -21,9 +28,12 @@ const CLOSED: Decision = { ...UNLIMITED, admitted: false, retryAfterMs: CLOSED_R
 export class Fallback {
   readonly #dependencies: FallbackDependencies;
   readonly #divided = new DividedLimits();
+  /** The local counters; null: the policy decides without. */
+  readonly allowances: AllowanceStore | null;
 
   constructor(dependencies: FallbackDependencies) {
     this.#dependencies = dependencies;
+    this.allowances = dependencies.policy === 'local' ? localAllowances(dependencies) : null;
   }
 
   /** May return an object that the next call overwrites. */
@@ -57,4 +67,17 @@ export class Fallback {
       shadow: { ...shadow, resourceWindow: -shadow.resourceWindow },
     };
   }
+}
+
+function localAllowances({ local, replicas }: FallbackDependencies): AllowanceStore {
+  return {
+    read(limits, caller, main) {
+      const divided = limits.map(limit => divideLimit(limit, replicas()));
+      return { ...local.allowances.read(divided, caller, main), countedIn: 'local' };
+    },
+    reset(limits, caller, main) {
+      local.allowances.reset(limits, caller, main);
+      return 'local';
+    },
+  };
 }

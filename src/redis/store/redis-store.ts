@@ -1,26 +1,15 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
 import { type Decision, type Limit, type LimitSet, type LimitStore, UNLIMITED } from '../../limits/index.ts';
-import { RedisError, type RedisScript, type Reply } from '../connection/index.ts';
+import { RedisError } from '../connection/index.ts';
 import { DECIDE, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { type Plan, PlanTable, textOf } from './plan.ts';
 import type { Question } from './question.ts';
+import { RedisAllowances } from './redis-allowances.ts';
 import { type Response, readResponse } from './script-response.ts';
-
-/** What the store needs of a connection. */
-export interface ScriptRunner {
-  readonly isCluster: boolean;
-  readonly prefix: string;
-  run(script: RedisScript, keys: readonly string[], args: readonly string[], reply: Reply): void;
-}
-
-/** What the store needs to know of Redis. */
-export interface HealthView {
-  readonly isShared: boolean;
-  failed(error: RedisError): void;
-}
+import type { HealthView, ScriptRunner } from './store-dependencies.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: ScriptRunner;
@@ -42,6 +31,8 @@ const DRAW_AND_RETURN_ALL = '2';
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
 export class RedisStore implements LimitStore {
+  /** Shows and resets counters. After a reset, call `forgetRefusals`. */
+  readonly allowances: RedisAllowances;
   readonly #dependencies: RedisStoreDependencies;
   readonly #keys: Keys;
   readonly #plans = new PlanTable();
@@ -56,6 +47,12 @@ export class RedisStore implements LimitStore {
     this.#fallback = new Fallback(dependencies);
     this.#refusals = new KnownRefusals(dependencies.clock);
     this.#keysPerCaller = dependencies.keysPerCaller;
+    this.allowances = new RedisAllowances({
+      ...dependencies,
+      keys: this.#keys,
+      fallback: this.#fallback,
+      keysPerCaller: () => this.#keysPerCaller,
+    });
   }
 
   /** A reload may change this number; callers keep the keys they hold. */

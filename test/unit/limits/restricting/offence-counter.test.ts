@@ -175,6 +175,19 @@ describe('refusals that are ignored', () => {
     expect(restrictions.size).toBe(0);
   });
 
+  test('do not count against a wait that was forgotten, since the client may have been given a fresh allowance', () => {
+    refuse('c1', 5_000);
+    clock.advance(1_001);
+    ignored.forgetWaits();
+    clock.advance(1);
+    times(99, () => refuse('c1', 3_998));
+    expect(restrictions.size).toBe(0);
+    // The first of these announced a new one.
+    clock.advance(1_001);
+    times(3, () => refuse('c1', 2_997));
+    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+  });
+
   test('do not count for a client that comes back in the slack of its wait', () => {
     times(99, () => {
       refuse('c1', 5_000);
@@ -216,7 +229,7 @@ describe('refusals that are ignored', () => {
     times(4, () => refuse('c1', 3_999));
     expect(restrictions.size).toBe(0);
     clock.advance(1_001);
-    times(3, () => refuse('c1', 2_998));
+    times(3, () => refuse('c1', 2_997));
     expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
   });
 

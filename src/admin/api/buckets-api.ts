@@ -1,0 +1,147 @@
+import type { BucketModel, IdentityModel, LimitsModel } from '../../config/index.ts';
+import { formatDuration, GatewayError } from '../../core/index.ts';
+import { mainValue } from '../../http/index.ts';
+import type { Allowance } from '../../limits/index.ts';
+import type { Allowances } from '../../runtime/index.ts';
+import { badRequest, notFound, unavailable } from './api-errors.ts';
+import { type AllowanceShape, type BucketsQuery, bucketsSchema } from './bucket-shapes.ts';
+import { type Client, clientOf } from './client.ts';
+import { type CountedLimit, limitsOfClient, sharedLimits } from './counted-limits.ts';
+import { type Call, queryObject, type Reply, readBy } from './operation.ts';
+
+export interface BucketSources {
+  readonly allowances: Allowances;
+  identity(): IdentityModel | null;
+  limits(): LimitsModel;
+  /** The name of a caller in the log. */
+  pseudonymOf(key: string): string;
+}
+
+/** What a request is about. */
+interface Question {
+  /** Null: what all clients share. */
+  readonly client: Client | null;
+  /** Null: all of them. */
+  readonly bucket: BucketModel | null;
+  /** Null: none is given. */
+  readonly value: string | null;
+}
+
+/** Shows and resets what clients have drawn. */
+export class BucketsApi {
+  readonly #sources: BucketSources;
+
+  constructor(sources: BucketSources) {
+    this.#sources = sources;
+  }
+
+  async read({ query }: Call): Promise<Reply | GatewayError> {
+    const asked = this.#ask(query);
+    if (asked instanceof GatewayError) return asked;
+    const { client, bucket, value } = asked;
+    if (bucket !== null && bucket.main !== null && value === null) return valueNeeded(bucket.main);
+    const all = this.#limitsOf(asked);
+    const shown = all.filter(({ bucket }) => value !== null || bucket === null || bucket.main === null);
+    const reading = await this.#sources.allowances.read(
+      shown.map(({ limit }) => limit),
+      client?.key ?? '',
+      value ?? '',
+    );
+    if (reading === null) return nothingCounts();
+    const { countedIn, allowances } = reading;
+    const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
+    const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
+    return { status: 200, body: { countedIn, ...this.#nameOf(client), limits, needValue }, change: null };
+  }
+
+  async reset({ query }: Call): Promise<Reply | GatewayError> {
+    const asked = this.#ask(query);
+    if (asked instanceof GatewayError) return asked;
+    const { client, bucket, value } = asked;
+    // What others share with a client is reset only if it is asked for by itself.
+    const limits = this.#limitsOf(asked).filter(({ limit }) => client === null || limit.role !== 'resource');
+    const countedIn = await this.#sources.allowances.reset(
+      limits.map(({ limit }) => limit),
+      client?.key ?? '',
+      value,
+    );
+    if (countedIn === null) return nothingCounts();
+    const name = this.#nameOf(client);
+    const body = { countedIn, ...name, global: bucket === null, buckets: namesOf(limits) };
+    const who = name.address ?? name.caller;
+    return {
+      status: 200,
+      body,
+      change: { what: 'buckets_reset', client: who, bucket: bucket?.name ?? null },
+    };
+  }
+
+  #ask(query: URLSearchParams): Question | GatewayError {
+    const read = readBy(bucketsSchema, queryObject(query));
+    if (!read.ok) return read.error;
+    const { bucket: name, value: given, ...who } = read.value;
+    const value = given === undefined ? null : mainValue(encodeURIComponent(given));
+    const { buckets } = this.#sources.limits();
+    const bucket = buckets.find(each => each.name === name) ?? null;
+    if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
+    if (given !== undefined && (bucket === null || bucket.main === null))
+      return badRequest('value: give it with a bucket that has a main parameter.');
+    const client = this.#clientIn(who);
+    if (client instanceof GatewayError) return client;
+    if (client !== null) return { client, bucket, value };
+    if (bucket === null || sharedLimits(bucket).length === 0)
+      return badRequest('Give a client, or a bucket with a quota for "resource".');
+    return value === null ? valueNeeded(bucket.main) : { client, bucket, value };
+  }
+
+  #clientIn(who: Omit<BucketsQuery, 'bucket' | 'value'>): Client | GatewayError | null {
+    return Object.keys(who).length === 0 ? null : clientOf(who, this.#sources.identity());
+  }
+
+  #limitsOf({ client, bucket }: Question): CountedLimit[] {
+    if (client === null) return bucket === null ? [] : sharedLimits(bucket);
+    const all = limitsOfClient(this.#sources.limits(), client);
+    return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
+  }
+
+  #nameOf(client: Client | null) {
+    return {
+      address: client?.kind === 'address' ? client.key : null,
+      caller: client === null || client.kind === 'address' ? null : this.#sources.pseudonymOf(client.key),
+    };
+  }
+}
+
+function shapeOf(counted: CountedLimit | undefined, allowance: Allowance): AllowanceShape[] {
+  if (counted === undefined) return [];
+  const { bucket, limit, isInShadow } = counted;
+  const { units, remaining, resetAtMs, waitMs } = allowance;
+  return [
+    {
+      bucket: bucket?.name ?? null,
+      counts: limit.role,
+      quota: `${limit.units}/${formatDuration(limit.periodMs)}`,
+      algorithm: limit.algorithm,
+      shadow: isInShadow,
+      limit: units,
+      used: units - remaining,
+      remaining,
+      resetAt: remaining === units ? null : new Date(resetAtMs).toISOString(),
+      waitMs,
+    },
+  ];
+}
+
+function namesOf(limits: readonly CountedLimit[]): string[] {
+  return [...new Set(limits.flatMap(({ bucket }) => bucket?.name ?? []))];
+}
+
+function valueNeeded(main: string | null): GatewayError {
+  return badRequest(`value: the bucket counts each value of ${main} by itself, so give one.`);
+}
+
+function nothingCounts(): GatewayError {
+  return unavailable(
+    'Redis is away, and by on_failure of the configuration nothing counts until it is back.',
+  );
+}

@@ -1,0 +1,127 @@
+import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../limits/index.ts';
+import { RedisError, type RedisScript } from '../connection/index.ts';
+import { DROP, READ_ALLOWANCES } from './allowance-scripts.ts';
+import type { Fallback } from './fallback.ts';
+import type { Keys } from './keys.ts';
+import { textOf } from './plan.ts';
+import type { HealthView, ScriptRunner } from './store-dependencies.ts';
+
+export interface RedisAllowancesDependencies {
+  readonly connection: ScriptRunner;
+  readonly health: HealthView;
+  readonly keys: Keys;
+  readonly fallback: Fallback;
+  readonly keysPerCaller: () => number;
+}
+
+/** Limits in one command: few enough to block Redis for less than a millisecond. */
+const PORTION = 100;
+
+/** Shows and resets the counters in Redis, or those that take their place while it is away. */
+export class RedisAllowances implements AllowanceStore {
+  readonly #dependencies: RedisAllowancesDependencies;
+
+  constructor(dependencies: RedisAllowancesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async read(limits: readonly Limit[], caller: string, main: string): Promise<AllowanceReading | null> {
+    const { health, fallback } = this.#dependencies;
+    if (health.isShared) {
+      try {
+        const portions = portionsOf(limits).map(portion => this.#readPortion(portion, caller, main));
+        return { countedIn: 'redis', allowances: (await Promise.all(portions)).flat() };
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+    return fallback.allowances?.read(limits, caller, main) ?? null;
+  }
+
+  async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
+    const { health, fallback } = this.#dependencies;
+    const local = fallback.allowances?.reset(limits, caller, main) ?? null;
+    if (!health.isShared) return local;
+    try {
+      await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));
+      return 'redis';
+    } catch (error) {
+      this.#failed(error);
+      return local;
+    }
+  }
+
+  async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
+    const { keys, keysPerCaller } = this.#dependencies;
+    const [first] = limits;
+    const isResource = first?.role === 'resource';
+    const most = main === '' || isResource ? 0 : keysPerCaller();
+    const names = isResource ? [keys.resource(first, main)] : this.#ownKeys(limits, caller, main);
+    const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
+    return readReply(reply, limits);
+  }
+
+  /** The keys of a caller, in the order of the scripts. */
+  #ownKeys(limits: readonly Limit[], caller: string, main: string): string[] {
+    const { keys } = this.#dependencies;
+    const own = keys.caller(caller);
+    const counters = limits.map(limit =>
+      limit.role === 'global' ? keys.global(own, limit) : keys.own(own, limit, main),
+    );
+    if (main === '') return counters;
+    const others = limits.filter(({ role }) => role === 'caller').map(limit => keys.others(own, limit));
+    return others.length === 0 ? counters : [...counters, keys.parts(own), ...others];
+  }
+
+  async #resetPortion(limits: readonly Limit[], caller: string, main: string | null): Promise<void> {
+    const { keys } = this.#dependencies;
+    const [first] = limits;
+    if (first?.role === 'resource') {
+      await this.#run(DROP, [keys.resource(first, main ?? '')], []);
+      return;
+    }
+    const own = keys.caller(caller);
+    const counted = limits.filter(({ role }) => role === 'caller');
+    // A value beyond those that the caller may hold is counted with others.
+    const counters = counted.flatMap(limit => [keys.own(own, limit, main ?? ''), keys.others(own, limit)]);
+    const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
+    const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
+    const names = [...global, ...counters, ...(starts.length > 0 ? [keys.parts(own)] : [])];
+    await this.#run(DROP, names, starts);
+  }
+
+  #run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#dependencies.connection.run(script, keys, args, (error, value) =>
+        error === null ? resolve(value) : reject(error),
+      );
+    });
+  }
+
+  #failed(error: unknown): void {
+    const { health } = this.#dependencies;
+    health.failed(error instanceof RedisError ? error : new RedisError('error', String(error)));
+  }
+}
+
+/** In their order. A resource is by itself, as a cluster may keep it anywhere; the caller's own limits are in one place. */
+function portionsOf(limits: readonly Limit[]): Limit[][] {
+  const portions: Limit[][] = [];
+  for (const limit of limits) {
+    const last = portions.at(-1);
+    const isApart = limit.role === 'resource' || last?.[0]?.role === 'resource';
+    if (last === undefined || isApart || last.length === PORTION) portions.push([limit]);
+    else last.push(limit);
+  }
+  return portions;
+}
+
+function readReply(reply: unknown, limits: readonly Limit[]): Allowance[] {
+  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
+  return limits.map(({ units }, at) => {
+    const [remaining = Number.NaN, resetAtMs = Number.NaN, waitMs = Number.NaN] = numbers.slice(3 * at);
+    if (![remaining, resetAtMs, waitMs].every(Number.isSafeInteger))
+      throw new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
+    return { units, remaining, resetAtMs, waitMs };
+  });
+}

@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
+import { tempText } from '../support/temp.ts';
+
+const limits = {
+  global: { user: '8/1h', address: '3/1h' },
+  buckets: {
+    things: { user: '2/1h', shadow: { user: '1/1h' } },
+    channels: { main: 'id', user: '5/1h', resource: '1/1h' },
+    slow: { user: '6/1h', algorithm: 'smooth', shadow: true },
+  },
+  routes: { '/things': 'things', '/channels/{id}': 'channels', '/slow': 'slow' },
+};
+
+/** What is left, by what it counts: the limit, what is used of it, and whether it is in shadow. */
+type Left = Readonly<Record<string, readonly [limit: number, used: number, shadow?: true]>>;
+
+class Room {
+  readonly front: LimitedGateway;
+  readonly api: ApiClient;
+
+  private constructor(front: LimitedGateway, api: ApiClient) {
+    this.front = front;
+    this.api = api;
+  }
+
+  static async start(): Promise<Room> {
+    const token_file = await tempText('admin-token', ADMIN_TOKEN);
+    const config = { listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } };
+    const front = await startLimited(limits, { config });
+    return new Room(front, await ApiClient.of(front.gateway));
+  }
+
+  /** The query that names a caller of the issuer. */
+  of(subject: string, more: Readonly<Record<string, string>> = {}): string {
+    const client = String(this.front.issuer.claims()['azp']);
+    return new URLSearchParams({ client, subject, ...more }).toString();
+  }
+
+  async ask(subject: string, target: string, times = 1): Promise<readonly number[]> {
+    return statusesOf(await askTimes(this.front, times, target, this.front.issuer.bearer({ sub: subject })));
+  }
+
+  async left(query: string): Promise<Left> {
+    const { body } = await this.api.call('GET', `/api/buckets?${query}`);
+    const { limits } = body as { limits: Record<string, unknown>[] };
+    return Object.fromEntries(
+      limits.map(({ bucket, counts, limit, used, shadow }) => [
+        `${bucket ?? ''}${bucket === null ? '' : ' '}${counts} ${limit}`,
+        shadow === true ? [limit, used, true] : [limit, used],
+      ]),
+    ) as Left;
+  }
+}
+
+test('shows why a caller is refused and gives it a fresh allowance', async () => {
+  const room = await Room.start();
+  expect(await room.ask('alice', 'GET /things', 3)).toEqual([200, 200, 429]);
+  const asked = Date.now();
+  const { body } = await room.api.call('GET', `/api/buckets?${room.of('alice', { bucket: 'things' })}`);
+  expect(body).toEqual({
+    countedIn: 'memory',
+    address: null,
+    caller: expect.stringMatching(/^[\w-]{22}$/),
+    needValue: [],
+    limits: [
+      {
+        bucket: 'things',
+        counts: 'caller',
+        quota: '2/1h',
+        algorithm: 'window',
+        shadow: false,
+        limit: 2,
+        used: 2,
+        remaining: 0,
+        resetAt: expect.any(String),
+        waitMs: expect.any(Number),
+      },
+      expect.objectContaining({ quota: '1/1h', shadow: true, used: 1 }),
+    ],
+  });
+  const [{ resetAt, waitMs }] = (body as { limits: [{ resetAt: string; waitMs: number }] }).limits;
+  expect(Date.parse(resetAt)).toBeGreaterThan(asked + 3_590_000);
+  expect(waitMs).toBeGreaterThan(3_590_000);
+  const reset = await room.api.call('DELETE', `/api/buckets?${room.of('alice', { bucket: 'things' })}`);
+  expect(reset.body).toMatchObject({ countedIn: 'memory', global: false, buckets: ['things'] });
+  // The global limit still knows of both.
+  expect(await room.left(room.of('alice'))).toEqual({
+    'global 8': [8, 2],
+    'things caller 2': [2, 0],
+    'things caller 1': [1, 0, true],
+    'slow caller 6': [6, 0, true],
+  });
+  expect(await room.ask('alice', 'GET /things', 3)).toEqual([200, 200, 429]);
+});
+
+test('without a bucket resets all that is counted of one caller alone, and of no other', async () => {
+  const room = await Room.start();
+  for (const target of ['GET /things', 'GET /channels/7', 'GET /slow']) await room.ask('alice', target);
+  await room.ask('bob', 'GET /things');
+  await room.ask('bob', 'GET /channels/8');
+  const { body } = await room.api.call('GET', `/api/buckets?${room.of('alice')}`);
+  expect(body).toMatchObject({ needValue: ['channels'] });
+  const reset = await room.api.call('DELETE', `/api/buckets?${room.of('alice')}`);
+  expect(reset.body).toMatchObject({ global: true, buckets: ['things', 'channels', 'slow'] });
+  expect(Object.values(await room.left(room.of('alice'))).map(([, used]) => used)).toEqual([0, 0, 0, 0]);
+  // What she shares with others is still used up.
+  const seven = { bucket: 'channels', value: '7' };
+  expect(await room.left(room.of('alice', seven))).toEqual({
+    'channels caller 5': [5, 0],
+    'channels resource 1': [1, 1],
+  });
+  expect((await room.left(room.of('bob')))['global 8']).toEqual([8, 2]);
+  expect(await room.ask('alice', 'GET /channels/7')).toEqual([429]);
+  const shared = new URLSearchParams(seven);
+  expect(await room.left(String(shared))).toEqual({ 'channels resource 1': [1, 1] });
+  await room.api.call('DELETE', `/api/buckets?${shared}`);
+  expect(await room.ask('alice', 'GET /channels/7')).toEqual([200]);
+  expect(await room.ask('alice', 'GET /channels/8')).toEqual([429]);
+});
+
+test('knows addresses, and tells log and metrics who reset what', async () => {
+  const room = await Room.start();
+  for (let i = 0; i < 4; i++) await askOnce(room.front, 'GET /open/a');
+  const query = 'address=127.0.0.1';
+  expect((await room.left(query))['global 3']).toEqual([3, 3]);
+  await room.api.call('DELETE', `/api/buckets?${query}`);
+  expect((await askOnce(room.front, 'GET /open/a')).status).toBe(200);
+  await room.api.call('DELETE', '/api/buckets?bucket=channels&value=7');
+  const { gateway } = room.front;
+  const lines = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'admin');
+  const change = { change: 'buckets_reset', address: '127.0.0.1' };
+  expect(lines).toEqual([
+    expect.objectContaining({ ...change, client: '127.0.0.1', bucket: null }),
+    expect.objectContaining({ ...change, client: null, bucket: 'channels' }),
+  ]);
+  const counted = await gateway.counted('weir_admin_changes_total');
+  expect(counted).toEqual(new Map([['{change="buckets_reset"}', 2]]));
+});
+
+const WRONG: readonly (readonly [number, string])[] = [
+  [400, ''],
+  [400, 'bucket=channels'],
+  [400, 'bucket=things'],
+  [400, 'bucket=things&value=7'],
+  [400, 'address=127.0.0.1&value=7'],
+  [400, 'address=127.0.0.1&bucket=channels&value='],
+  [400, 'address=127.0.0.1&buckets=channels'],
+  [404, 'address=127.0.0.1&bucket=nowhere'],
+];
+
+test('wants a client, and a value where each is counted by itself', async () => {
+  const { api } = await Room.start();
+  for (const [status, query] of WRONG)
+    for (const method of ['GET', 'DELETE'])
+      expect((await api.call(method, `/api/buckets?${query}`)).status, `${method} ${query}`).toBe(status);
+  const query = 'address=127.0.0.1&bucket=channels';
+  expect((await api.call('GET', `/api/buckets?${query}`)).status).toBe(400);
+  expect((await api.call('DELETE', `/api/buckets?${query}`)).status).toBe(200);
+  expect((await api.call('DELETE', `/api/buckets?${query}`, { token: null })).status).toBe(401);
+  expect((await api.call('GET', '/api/buckets?address=127.0.0.1', { token: null })).status).toBe(200);
+});
