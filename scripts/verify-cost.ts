@@ -2,7 +2,7 @@
 // first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { KeySet, MARK_LIMITS, NotBeforeMarks, Verifier } from '../src/auth/index.ts';
+import { KeySet, REVOCATION_LIMITS, Revocations, Verifier } from '../src/auth/index.ts';
 import { type AuthListener, systemClock } from '../src/core/index.ts';
 import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
@@ -25,7 +25,7 @@ const SILENT: AuthListener = {
   budgetSpent() {},
   keySetLoaded() {},
   keySetFailed() {},
-  markEvicted() {},
+  revocationEvicted() {},
 };
 
 for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
@@ -71,7 +71,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     random: Math.random,
   });
   await keys.refresh();
-  const marks = new NotBeforeMarks(MARK_LIMITS, systemClock, () => {});
+  const revocations = new Revocations(REVOCATION_LIMITS, systemClock, () => {}).of(ISSUER);
   const rules = {
     issuer: ISSUER,
     audience: AUDIENCE,
@@ -81,7 +81,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     identityHeaders: [],
     leewayMs: 30_000,
   };
-  const verifier = new Verifier(rules, CACHE_OPTIONS, { ...shared, keys, marks, budget: null });
+  const verifier = new Verifier(rules, CACHE_OPTIONS, { ...shared, keys, revocations, budget: null });
   return async token => {
     const verdict = verifier.verify(token, '192.0.2.1');
     if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('Weir refused a valid token');

@@ -53,7 +53,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
     unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
-    provider: identity?.facts ?? null,
+    provider: identity === null ? null : providerStatus(identity, sources.limiting),
     store: storeStatus(sources.limiting),
     buckets: gatherBuckets(snapshot, recent),
     callers: showCallers ? gatherCallers(sources) : null,
@@ -61,6 +61,24 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     upstreams: gatherUpstreams(sources, snapshot, recent),
     errors: recent.errors.list,
   };
+}
+
+function providerStatus(
+  { facts }: NonNullable<Generation['identity']>,
+  { shared }: Limiting,
+): GatewayStatus['provider'] {
+  const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
+  const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
+  const revocations = {
+    notBeforeMs: momentOf(notBeforeS),
+    pushedNotBeforeMs: momentOf(pushedS ?? 0),
+    subjects,
+    sessions,
+    keptForSeconds: keptForS,
+    keptBy,
+    outliveRestart: shared !== null,
+  };
+  return { ...facts, revocations };
 }
 
 function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus['store'] {

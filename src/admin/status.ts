@@ -49,6 +49,19 @@ export interface GatewayStatus {
     readonly endpointsKnown: boolean;
     readonly keys: number;
     readonly keysAsOfMs: number | null;
+    /** Tokens that the provider or its users took back. */
+    readonly revocations: {
+      /** Tokens issued before it are refused; null: there is no such moment. */
+      readonly notBeforeMs: number | null;
+      /** What the provider pushed last; null: nothing, or that there is no such moment. */
+      readonly pushedNotBeforeMs: number | null;
+      readonly subjects: number;
+      readonly sessions: number;
+      readonly keptForSeconds: number;
+      /** Where that time is from. */
+      readonly keptBy: string;
+      readonly outliveRestart: boolean;
+    };
   } | null;
   readonly store: {
     readonly kind: string;
@@ -145,7 +158,7 @@ function withDates(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      const isMoment = /(?:[aA]t|since|until|AsOf|notAfter)Ms$/.test(name);
+      const isMoment = /(?:[aA]t|since|until|AsOf|notAfter|[nN]otBefore)Ms$/.test(name);
       if (!isMoment) return [name, withDates(member)];
       return [name.slice(0, -2), typeof member === 'number' ? isoTime(member) : null];
     }),

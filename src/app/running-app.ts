@@ -1,4 +1,5 @@
 import { AdminListener } from '../admin/index.ts';
+import { REVOCATION_LIMITS, Revocations } from '../auth/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
@@ -34,6 +35,7 @@ export class RunningApp implements App {
   /** Null: spans go nowhere. */
   readonly #spans: SpanExport | null;
   readonly #transports: Transports;
+  readonly #revocations: Revocations;
   readonly #generations: Generations;
   readonly #limiting: Limiting;
   readonly #overload: Overload;
@@ -58,6 +60,8 @@ export class RunningApp implements App {
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
     this.#transports = new Transports(upstream => openTransport(upstream, clock, systemRandom));
+    const { identity } = this.#observation;
+    this.#revocations = new Revocations(REVOCATION_LIMITS, clock, () => identity.revocationEvicted());
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot);
     this.#overload = this.#makeOverload(snapshot);
@@ -138,7 +142,7 @@ export class RunningApp implements App {
   #makeGenerations(first: Snapshot): Generations {
     const { reloads, identity: listener } = this.#observation;
     return new Generations(first, {
-      identity: { clock: this.#clock, random: systemRandom, listener },
+      identity: { clock: this.#clock, random: systemRandom, listener, revocations: this.#revocations },
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);
@@ -158,14 +162,8 @@ export class RunningApp implements App {
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
     });
-    const shareMarks = ({ identity }: Generation) => {
-      if (identity !== null) limiting.shareMarks(identity.marks);
-    };
-    shareMarks(this.#generations.current);
-    return this.#follows(limiting, (part, generation) => {
-      part.use(generation.snapshot.limits);
-      shareMarks(generation);
-    });
+    limiting.shareRevocations(this.#revocations);
+    return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
   }
 
   /** Times the event loop, which keeps real time whatever clock the gateway is given. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../core/index.ts';
 import type { AccessTokenOptions, BotRule, IdentityHeader } from './options.ts';
+import type { Revocable } from './revocation/index.ts';
 import {
   dateClaim,
   type Invalid,
@@ -15,23 +16,21 @@ import {
 export type CallerKind = 'bot' | 'user';
 
 /** The sender of a request, according to a verified token. */
-export interface Caller {
+export interface Caller extends Revocable {
   readonly kind: CallerKind;
   /**
    * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
    */
   readonly principal: string;
-  /** `sub`, or null. Not-before marks are kept per subject. */
-  readonly subject: string | null;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
-  /** `iat`. */
-  readonly issuedAtS: number;
   /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
   readonly key: VerificationKey;
   /** Fields for the upstream: name, value, ... ready to be sent. */
   readonly identityFields: Fields;
+  /** The version of the issuer's revocations that the token is known to have passed; 0: none. */
+  passedVersion: number;
 }
 
 const MAX_PRINCIPAL_LENGTH = 256;
@@ -39,13 +38,13 @@ const MAX_PRINCIPAL_LENGTH = 256;
 /** The caller behind a verified token, or the refusal when a claim that identifies it is missing. */
 export function callerOf(
   claims: JsonObject,
+  revocable: Revocable,
   options: AccessTokenOptions,
   key: VerificationKey,
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
-  const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  if (issuedAtS === null) return lacking('iat');
+  if (dateClaim(claims, 'iat') === null) return lacking('iat');
   const bot = options.bots !== null && isBot(claims, options.bots) ? options.bots : null;
   const kind = bot === null ? 'user' : 'bot';
   const parts: string[] = [];
@@ -55,13 +54,13 @@ export function callerOf(
     parts.push(part);
   }
   return {
+    ...revocable,
     kind,
     principal: principalOf(kind, parts),
-    subject: textClaim(claims, 'sub'),
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
-    issuedAtS,
     key,
     identityFields: identityFields(claims, options.identityHeaders),
+    passedVersion: 0,
   };
 }
 

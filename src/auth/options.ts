@@ -68,12 +68,12 @@ export interface BudgetOptions {
   readonly maxAddresses: number;
 }
 
-/** How not-before marks are kept. */
-export interface MarkOptions {
-  /** Subjects with a mark of their own. */
-  readonly maxSubjects: number;
-  /** Minimum time a subject's mark is kept, from the moment it names. */
-  readonly keepMs: number;
+/** How revocations of one issuer are kept. */
+export interface RevocationOptions {
+  /** Subjects with a mark of their own, and the same number of sessions. */
+  readonly maxEntries: number;
+  /** How long tokens are taken to live until one that lives longer is seen, in seconds. */
+  readonly keepS: number;
 }
 
 /** The key set options that are not configurable. */
@@ -85,4 +85,4 @@ export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as cons
 /** The budget options that are not configurable. */
 export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
-export const MARK_LIMITS: MarkOptions = { maxSubjects: 100_000, keepMs: 86_400_000 };
+export const REVOCATION_LIMITS: RevocationOptions = { maxEntries: 100_000, keepS: 86_400 };

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { type AuthListener, type Clock, TwoGenerations } from '../core/index.ts';
+import { type AuthListener, type Clock, type RevocationReason, TwoGenerations } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
 import type { KeySet } from './key-set.ts';
-import type { NotBeforeMarks } from './marks.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
+import { type IssuerRevocations, type Revocable, revocableOf } from './revocation/index.ts';
 import {
   dateClaim,
   type Invalid,
@@ -14,14 +14,13 @@ import {
   type Jwt,
   parseJwt,
   refuseClaims,
-  textClaim,
   type VerificationKey,
 } from './token/index.ts';
 import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {
   readonly keys: KeySet;
-  readonly marks: NotBeforeMarks;
+  readonly revocations: IssuerRevocations;
   /** Null: failures are not limited. */
   readonly budget: CheckBudget | null;
   readonly clock: Clock;
@@ -38,6 +37,15 @@ type Fetched =
   | 'joined'
   | 'failed';
 
+/** A token of which only the signature remains to be checked. */
+interface Candidate {
+  readonly jwt: Jwt;
+  readonly revocable: Revocable;
+  readonly tokenHash: string;
+  /** Whose budget pays for a failure. */
+  readonly address: string;
+}
+
 /**
  * Turns tokens into callers, without a promise unless the token's key has to be fetched.
  *
@@ -46,7 +54,7 @@ type Fetched =
 export class Verifier {
   readonly #options: AccessTokenOptions;
   readonly #keys: KeySet;
-  readonly #marks: NotBeforeMarks;
+  readonly #revocations: IssuerRevocations;
   readonly #budget: CheckBudget | null;
   readonly #clock: Clock;
   readonly #listener: AuthListener;
@@ -57,7 +65,7 @@ export class Verifier {
   constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
     this.#options = options;
     this.#keys = dependencies.keys;
-    this.#marks = dependencies.marks;
+    this.#revocations = dependencies.revocations;
     this.#budget = dependencies.budget;
     this.#clock = dependencies.clock;
     this.#listener = dependencies.listener;
@@ -93,22 +101,31 @@ export class Verifier {
    */
   accepts(caller: Caller): boolean {
     const accepted =
-      this.#clock.epochMs() < caller.expiresAtMs && this.#keys.holds(caller.key) && !this.isRevoked(caller);
+      this.#clock.epochMs() < caller.expiresAtMs &&
+      this.#keys.holds(caller.key) &&
+      this.revocationOf(caller) === null;
     if (accepted) this.#listener.tokenKnown();
     return accepted;
   }
 
-  /** Whether the caller's token predates a not-before mark. Also used to end streams in progress. */
-  isRevoked(caller: Caller): boolean {
-    return this.#marks.refuse(caller.subject, caller.issuedAtS);
+  /** Why the caller's token was revoked; null: it was not. Also used to end streams in progress. */
+  revocationOf(caller: Caller): RevocationReason | null {
+    const { version } = this.#revocations;
+    if (caller.passedVersion === version) return null;
+    const reason = this.#revocations.refusal(caller);
+    if (reason === null) caller.passedVersion = version;
+    return reason;
   }
 
   #judge(token: string, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
     // 1. Whatever needs no key: malformed and expired tokens are refused without drawing on the budget.
     const jwt = parseJwt(token);
     if (jwt.kind === 'invalid') return this.refuse(jwt);
-    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs()) ?? this.#refuseByMark(jwt);
+    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return this.refuse(refusal);
+    const revocable = revocableOf(jwt);
+    const revoked = this.#revocations.refusal(revocable);
+    if (revoked !== null) return this.refuse(invalid(revoked));
 
     // 2. The key. A known key id with another algorithm is a forgery, not a new key.
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
@@ -123,7 +140,7 @@ export class Verifier {
     }
 
     // 4. The signature, or the search for its key.
-    if (keys.length > 0) return this.#check(jwt, keys, tokenHash, address);
+    if (keys.length > 0) return this.#check({ jwt, revocable, tokenHash, address }, keys);
     if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
       return this.#answerUnknownKey(jwt, address, fetched);
     }
@@ -133,25 +150,21 @@ export class Verifier {
       .then(good => this.#judge(token, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
   }
 
-  #refuseByMark({ claims }: Jwt): Invalid | null {
-    const issuedAtS = dateClaim(claims, 'iat') ?? 0;
-    return this.#marks.refuse(textClaim(claims, 'sub'), issuedAtS) ? invalid('not_before') : null;
-  }
-
-  #check(jwt: Jwt, keys: readonly VerificationKey[], tokenHash: string, address: string): Verdict {
+  #check({ jwt, revocable, tokenHash, address }: Candidate, keys: readonly VerificationKey[]): Verdict {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const key = keys.find(candidate =>
       isSignature(jwt.algorithm, candidate.keyObject, signingInput, jwt.signature),
     );
     this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
-    const verdict = key === undefined ? invalid('signature') : callerOf(jwt.claims, this.#options, key);
+    const verdict =
+      key === undefined ? invalid('signature') : callerOf(jwt.claims, revocable, this.#options, key);
     if (verdict.kind === 'invalid') {
       this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
       this.#budget?.failed(address, keys.length);
       return this.refuse(verdict);
     }
     this.#callers.set(tokenHash, verdict);
-    this.#marks.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
     return verdict;
   }
 

@@ -54,6 +54,7 @@ export type {
   ReplacedEvent,
   RestrictionEvent,
   RestrictionReason,
+  RevocationReason,
   ShadowEvent,
   ShadowRefuser,
   SignatureAlgorithm,

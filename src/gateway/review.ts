@@ -1,12 +1,12 @@
 import type { Caller, Verifier } from '../auth/index.ts';
-import type { Clock, GatewayError } from '../core/index.ts';
+import type { Clock, GatewayError, RevocationReason } from '../core/index.ts';
 import type { Limiting } from '../runtime/index.ts';
 import { ADDRESS_BLOCKED, addressRestricted, CALLER_BLOCKED, callerRestricted } from './responses/index.ts';
 
 // What is under way goes on only while its sender may: asked now and then, of exchanges and of what they became.
 
 /** Why a token that was valid no longer counts. */
-export type TokenFlaw = 'expired' | 'not_before';
+export type TokenFlaw = 'expired' | RevocationReason;
 
 /** The block or the restriction that a sender is under; null if absent. */
 export function restrictionOf(
@@ -30,5 +30,5 @@ export function flawOf(
   clock: Clock,
 ): TokenFlaw | null {
   if (closeAtExpiry && clock.epochMs() >= caller.expiresAtMs) return 'expired';
-  return verifier.isRevoked(caller) ? 'not_before' : null;
+  return verifier.revocationOf(caller);
 }

@@ -170,7 +170,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
   budgetSpent: true,
   keySetLoaded: true,
   keySetFailed: true,
-  markEvicted: true,
+  revocationEvicted: true,
   redeemed: true,
   discovered: true,
 };

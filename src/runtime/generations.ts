@@ -14,8 +14,8 @@ export interface GenerationsDependencies {
 }
 
 /**
- * Replaces one generation by the next, which inherits whatever did not change: connections, keys, verified tokens, and not-before
- * marks.
+ * Replaces one generation by the next, which inherits whatever did not change: connections, keys and verified
+ * tokens.
  *
  * A generation with another provider waits until it has that provider's keys, without which it would turn every caller away;
  * until then the current one serves. If the current one has no keys either, there is nothing to lose, and the next does not wait.

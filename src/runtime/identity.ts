@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type NotBeforeMarks, VerificationBudget, Verifier } from '../auth/index.ts';
+import { type IssuerRevocations, type RevocationFacts, VerificationBudget, Verifier } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
 import { SignIn } from '../signin/index.ts';
 import { type IdentityDependencies, Issuer } from './issuer.ts';
@@ -12,6 +12,7 @@ export interface ProviderStatus {
   readonly keys: number;
   /** When the fetch of that set began, in milliseconds since the epoch; null before the first. */
   readonly keysAsOfMs: number | null;
+  readonly revocations: RevocationFacts;
 }
 
 /**
@@ -38,9 +39,9 @@ export class Identity {
     this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
   }
 
-  /** The not-before marks: older tokens of a subject are refused. */
-  get marks(): NotBeforeMarks {
-    return this.#issuer.marks;
+  /** Which tokens are revoked. */
+  get revocations(): IssuerRevocations {
+    return this.#issuer.revocations;
   }
 
   /** True once the first key set has come; later failures of the issuer do not make the gateway unready. */
@@ -49,12 +50,13 @@ export class Identity {
   }
 
   get facts(): ProviderStatus {
-    const { provider, keys } = this.#issuer;
+    const { provider, keys, revocations } = this.#issuer;
     return {
       issuer: this.#model.provider.issuer,
       endpointsKnown: provider.ready,
       keys: keys.size,
       keysAsOfMs: keys.loaded ? keys.asOfMs : null,
+      revocations: revocations.facts,
     };
   }
 
@@ -69,7 +71,8 @@ export class Identity {
 
   /** Serves from now on: its numbers apply to what it shares with the previous identity. */
   serve(): void {
-    this.#issuer.marks.setIssuerMark(this.#model.notBeforeS);
+    const { notBeforeS, accessTokens } = this.#model;
+    this.#issuer.revocations.use({ notBeforeS, leewayS: accessTokens.leewayMs / 1_000, maxLifetimeS: null });
     if (this.#model.failedVerifications !== null) this.#budget?.use(this.#model.failedVerifications);
   }
 
@@ -90,9 +93,9 @@ export class Identity {
   }
 
   #newVerifier({ clock, listener }: IdentityDependencies): Verifier {
-    const { keys, marks } = this.#issuer;
+    const { keys, revocations } = this.#issuer;
     const { accessTokens, cache } = this.#model;
-    return new Verifier(accessTokens, cache, { keys, marks, budget: this.#budget, clock, listener });
+    return new Verifier(accessTokens, cache, { keys, revocations, budget: this.#budget, clock, listener });
   }
 
   #knownSignIn(kin: Identity | null): SignIn | null {
@@ -100,8 +103,8 @@ export class Identity {
   }
 
   #newSignIn({ clock, listener }: IdentityDependencies): SignIn {
-    const { provider, marks } = this.#issuer;
-    const learnedMark = (subject: string, notBefore: number) => marks.learn(subject, notBefore);
+    const { provider, revocations } = this.#issuer;
+    const learnedMark = (subject: string, notBefore: number) => revocations.revokeSubject(subject, notBefore);
     return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { KeySet, MARK_LIMITS, NotBeforeMarks } from '../auth/index.ts';
+import { type IssuerRevocations, KeySet, type Revocations } from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
 import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
@@ -8,24 +8,26 @@ export interface IdentityDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly listener: AuthListener & SignInListener;
+  /** Of every issuer. */
+  readonly revocations: Revocations;
 }
 
-/** The provider as the issuer of tokens: its endpoints, its keys, and its not-before marks. */
+/** The provider as the issuer of tokens: its endpoints, its keys, and which of its tokens are revoked. */
 export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
-  readonly marks: NotBeforeMarks;
+  readonly revocations: IssuerRevocations;
   readonly #model: IdentityModel;
   #onKeys: () => void = () => {};
 
   /** @param kin the previous one, if it is the same issuer: what it knows is used until it is refreshed */
   private constructor(
     model: IdentityModel,
-    { clock, random, listener }: IdentityDependencies,
+    { clock, random, listener, revocations }: IdentityDependencies,
     kin: Issuer | null,
   ) {
     this.#model = model;
-    this.marks = kin?.marks ?? new NotBeforeMarks(MARK_LIMITS, clock, () => listener.markEvicted());
+    this.revocations = revocations.of(model.provider.issuer);
     // Fetches the keys as soon as their URL is known.
     this.provider = new Provider(model.provider, {
       listener,

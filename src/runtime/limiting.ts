@@ -1,4 +1,4 @@
-import { isPrincipal, type NotBeforeMarks } from '../auth/index.ts';
+import { isPrincipal, type Revocations } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import { addressOfKey } from '../http/index.ts';
@@ -16,7 +16,7 @@ import {
 import { OffenceFeed } from '../redis/index.ts';
 import { Allowances } from './allowances.ts';
 import { Blocked } from './blocked.ts';
-import { announceLift, announceRestriction, shareMarks, shareRestrictions } from './replication.ts';
+import { announceLift, announceRestriction, shareRestrictions, shareRevocations } from './replication.ts';
 import { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */
@@ -97,9 +97,9 @@ export class Limiting {
     this.shared?.limits.forgetRefusals();
   }
 
-  /** Shares these marks with the other gateways, if there are any. */
-  shareMarks(marks: NotBeforeMarks): void {
-    if (this.shared !== null) shareMarks(this.shared.board, marks);
+  /** Shares these revocations with the other gateways, if there are any. */
+  shareRevocations(revocations: Revocations): void {
+    if (this.shared !== null) shareRevocations(this.shared.board, revocations);
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */

@@ -1,4 +1,4 @@
-import type { NotBeforeMarks } from '../auth/index.ts';
+import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../auth/index.ts';
 import { randomKey } from '../core/index.ts';
 import {
   type AnonymousRestriction,
@@ -11,10 +11,10 @@ import type { Board, Fact } from '../redis/index.ts';
 
 const RESTRICTION = 'restriction';
 const LIFT = 'lift';
-const MARK = 'mark';
 const RESET = 'reset';
 /** Longer than a gateway takes to read it, unless it is away; then its memory of refusals is outdated anyway. */
 const RESET_MS = 5_000;
+const REVOCATION = 'revocation';
 
 /** Announces a restriction that began here; `shareRestrictions` handles those of other gateways. */
 export function announceRestriction(board: Board, restriction: AnonymousRestriction): void {
@@ -63,18 +63,17 @@ export function onReset(board: Board, forget: () => void): void {
   });
 }
 
-/** Shares not-before marks, so that one learnt by any gateway applies at all of them. */
-export function shareMarks(board: Board, marks: NotBeforeMarks): void {
-  const fact = (digest: string, markS: number, forMs: number): Fact => ({
-    name: `${MARK}:${digest}`,
-    value: markS,
-    forMs,
-  });
-  marks.announceTo(({ digest, markS, forMs }) => board.post(fact(digest, markS, forMs)));
-  board.join(MARK, {
-    learn: ({ name, value }) => marks.adopt(name, value),
+/** Shares revocations, so that a token refused by any gateway is refused by all of them. */
+export function shareRevocations(board: Board, revocations: Revocations): void {
+  revocations.announceTo(revocation => board.post(factOfRevocation(revocation)));
+  board.join(REVOCATION, {
+    learn({ name, value, forMs }) {
+      const [kindName, issuer = '', whom = ''] = name.split(':');
+      const kind = REVOCATION_KINDS.find(each => each === kindName);
+      if (kind !== undefined && issuer !== '') revocations.adopt({ kind, issuer, whom, value, forMs });
+    },
     *everything() {
-      for (const { digest, markS, forMs } of marks.running()) yield fact(digest, markS, forMs);
+      for (const revocation of revocations.running()) yield factOfRevocation(revocation);
     },
   });
 }
@@ -86,4 +85,8 @@ function factOf({ kind, reason, digest, forMs, lifts }: AnonymousRestriction): F
 
 function factOfLift({ digest, count, forMs }: Lift): Fact {
   return { name: `${LIFT}:${digest}`, value: count, forMs };
+}
+
+function factOfRevocation({ kind, issuer, whom, value, forMs }: AnonymousRevocation): Fact {
+  return { name: `${REVOCATION}:${kind}:${issuer}:${whom}`, value, forMs };
 }

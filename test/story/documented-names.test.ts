@@ -80,7 +80,8 @@ function schemasBeside({ name }: Document) {
 
 /** Words that are no keys, and exist: values of labels and, in the guide for those who come from elsewhere, theirs. */
 function wordsBeside(document: Document): string[] {
-  if (['docs/operations.md', 'docs/tls.md'].includes(document.name)) return stringsInSources();
+  if (['docs/operations.md', 'docs/tls.md', 'docs/tokens.md'].includes(document.name))
+    return stringsInSources();
   if (document.name !== 'docs/migrating.md') return [];
   const theirs = [...document.blockLines('nginx'), ...document.blockLines('yaml')].join('\n');
   return [...OF_OTHERS, ...theirs.split(/\W+/)];

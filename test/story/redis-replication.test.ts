@@ -333,7 +333,12 @@ test('what gateways send each other contains no address, no principal, no token 
   });
   await redeem(front.gateway, 'a-code', 'https://app.example/callback');
   await askTimes(front, 9, 'GET /a');
-  const topics = [/mark:/, /restriction:address:/, /restriction:principal:/, /restriction:webhook:/];
+  const topics = [
+    /revocation:subject:/,
+    /restriction:address:/,
+    /restriction:principal:/,
+    /restriction:webhook:/,
+  ];
   await waitFor('all of it was told', () =>
     topics.every(topic => monitor.commands().some(line => topic.test(line))),
   );

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../core/index.ts';
 import type { GatewayStatus } from '../status.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 import { moment } from './moments.ts';
@@ -10,6 +11,7 @@ const NOTICED = {
 } as const;
 
 type Fact = readonly [name: string, value: HtmlPart];
+type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
 
 export function configurationSection({
   configuration: now,
@@ -70,15 +72,31 @@ export function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Htm
 
 export function providerSection({ provider: facts, atMs }: GatewayStatus): Html {
   if (facts === null) return section('Identity provider', factTable([['Configured', 'none']]));
-  const { issuer, endpointsKnown, keys, keysAsOfMs } = facts;
+  const { issuer, endpointsKnown, keys, keysAsOfMs, revocations } = facts;
   return section(
     'Identity provider',
     factTable([
       ['Issuer', issuer],
       ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
       ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, moment(keysAsOfMs, atMs)]],
+      ...revocationFacts(revocations, atMs),
     ]),
   );
+}
+
+function revocationFacts(
+  { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
+  nowMs: number,
+): Fact[] {
+  const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
+  return [
+    ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : moment(notBeforeMs, nowMs)],
+    ['Sessions that ended', `${sessions}, kept ${kept}`],
+    ['Users with older tokens refused', `${subjects}, kept ${kept}`],
+    ...(outliveRestart
+      ? []
+      : [['A restart', 'forgets which tokens are revoked: there is no Redis'] satisfies Fact]),
+  ];
 }
 
 export function storeSection({ store: { kind, state, keys, evictions, restrictions } }: GatewayStatus): Html {

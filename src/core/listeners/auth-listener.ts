@@ -18,13 +18,19 @@ export type InvalidReason =
   | 'audience'
   | 'expired'
   | 'not_yet_valid'
-  /** Issued before a not-before mark. */
-  | 'not_before'
+  | RevocationReason
   /** An ID, refresh or logout token. */
   | 'token_kind'
   /** Signed by a key that is not in the issuer's key set. */
   | 'unknown_key'
   | 'signature';
+
+/** Why a token that was valid is not any more. */
+export type RevocationReason =
+  /** Issued before a not-before mark. */
+  | 'not_before'
+  /** Its session ended. */
+  | 'signed_out';
 
 /** The signature algorithms that are accepted, by their names in a token's `alg`. */
 export type SignatureAlgorithm = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}` | 'EdDSA' | 'Ed25519' | 'Ed448';
@@ -56,6 +62,6 @@ export interface AuthListener {
   keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void;
   /** The issuer's keys could not be fetched, or the response was not a key set. The keys held stay in use. */
   keySetFailed(cause: unknown): void;
-  /** A subject's not-before mark was evicted because the table was full: its older tokens may be accepted again. */
-  markEvicted(): void;
+  /** A revocation was evicted because the table was full: every token as old as it is refused from now on. */
+  revocationEvicted(): void;
 }

@@ -1,5 +1,11 @@
 export type { AdminApiListener, AdminChange, AdminRefusal } from './admin-api-listener.ts';
-export type { AuthListener, FlawedKey, InvalidReason, SignatureAlgorithm } from './auth-listener.ts';
+export type {
+  AuthListener,
+  FlawedKey,
+  InvalidReason,
+  RevocationReason,
+  SignatureAlgorithm,
+} from './auth-listener.ts';
 export type {
   ConnectionListener,
   HandshakeOutcome,

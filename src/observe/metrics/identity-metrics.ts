@@ -50,9 +50,9 @@ const KEY_SET_FETCHES = {
   labelNames: ['outcome'],
 } as const;
 
-const MARKS_EVICTED = {
-  name: 'weir_not_before_marks_evicted_total',
-  help: 'Not-before marks evicted because the table was full: older tokens of their subjects may be accepted again.',
+const REVOCATIONS_EVICTED = {
+  name: 'weir_revocations_evicted_total',
+  help: 'Revocations evicted because the table was full: every token as old as they were is refused.',
 } as const;
 
 const REDEEMED = {
@@ -92,7 +92,7 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   readonly #checks: Tally;
   readonly #keys: Gauge;
   readonly #keySetFetches: Tally;
-  readonly #marksEvicted: Counter;
+  readonly #revocationsEvicted: Counter;
   readonly #redeemed: Tally;
   readonly #redeemDuration: Histogram;
   readonly #refreshed: Tally;
@@ -106,7 +106,7 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#checks = tallyCounter({ ...CHECKS, registers });
     this.#keys = new Gauge({ ...KEYS, registers });
     this.#keySetFetches = tallyCounter({ ...KEY_SET_FETCHES, registers });
-    this.#marksEvicted = new Counter({ ...MARKS_EVICTED, registers });
+    this.#revocationsEvicted = new Counter({ ...REVOCATIONS_EVICTED, registers });
     this.#redeemed = tallyCounter({ ...REDEEMED, registers });
     this.#redeemDuration = new Histogram({ ...REDEEM_DURATION, registers });
     this.#refreshed = tallyCounter({ ...REFRESHED, registers });
@@ -164,8 +164,8 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#keySetFetches.of('failed').count++;
   }
 
-  markEvicted(): void {
-    this.#marksEvicted.inc();
+  revocationEvicted(): void {
+    this.#revocationsEvicted.inc();
   }
 
   redeemed({ grant, outcome, durationMs }: RedeemEvent): void {

@@ -72,6 +72,7 @@ export const INVALID_REASONS = every<InvalidReason>({
   expired: true,
   not_yet_valid: true,
   not_before: true,
+  signed_out: true,
   token_kind: true,
   unknown_key: true,
   signature: true,

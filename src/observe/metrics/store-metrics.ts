@@ -5,7 +5,7 @@ import { type Tally, tallyCounter } from './tally.ts';
 
 /** What gateways share, read at each scrape. Counts are since the start. */
 export interface SharingView {
-  /** Restrictions and marks not yet written to Redis. */
+  /** Restrictions and revocations not yet written to Redis. */
   readonly untold: number;
   /** Restrictions started by other gateways whose clients have not been seen here. */
   readonly adopted: number;
@@ -81,7 +81,7 @@ export class StoreMetrics implements StoreListener {
     const registers = [this.#registry];
     new Gauge({
       name: 'weir_store_untold',
-      help: 'Restrictions and not-before marks of this gateway not yet written to Redis.',
+      help: 'Restrictions and revocations of this gateway not yet written to Redis.',
       registers,
       collect() {
         this.set(sharing().untold);

@@ -2,6 +2,22 @@ import type { GatewayStatus } from '../../../src/admin/status.ts';
 
 export const MOMENT = Date.parse('2026-01-31T12:00:00Z');
 
+export const PROVIDER: NonNullable<GatewayStatus['provider']> = {
+  issuer: 'https://id.example',
+  endpointsKnown: true,
+  keys: 2,
+  keysAsOfMs: MOMENT,
+  revocations: {
+    notBeforeMs: MOMENT,
+    pushedNotBeforeMs: null,
+    subjects: 3,
+    sessions: 4,
+    keptForSeconds: 86_430,
+    keptBy: 'default',
+    outliveRestart: false,
+  },
+};
+
 /** A status in which all is well. */
 export const STATUS: GatewayStatus = {
   version: '1.2.3',
@@ -24,7 +40,7 @@ export const STATUS: GatewayStatus = {
   traffic: { connections: 4, requestsInFlight: 2 },
   certificates: [],
   unlistedProxies: [],
-  provider: { issuer: 'https://id.example', endpointsKnown: true, keys: 2, keysAsOfMs: MOMENT },
+  provider: PROVIDER,
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1 },
   buckets: [],
   callers: { refusedMost: [], nearLimit: [], restrictions: [], unlistedRestrictions: 0 },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { statusAsJson } from '../../../src/admin/status.ts';
-import { MOMENT, STATUS } from './gateway-status.ts';
+import { MOMENT, PROVIDER, STATUS } from './gateway-status.ts';
 
 it('has moments under plain names, in ISO 8601', () => {
   const lastFailure = { atMs: MOMENT, errors: [], mended: true };
@@ -21,7 +21,11 @@ it('has moments under plain names, in ISO 8601', () => {
     at: '2026-01-31T12:01:05.000Z',
     startedAt: '2026-01-31T12:00:00.000Z',
     configuration: { since: '2026-01-31T12:00:00.000Z', lastFailure: { at: '2026-01-31T12:00:00.000Z' } },
-    provider: { keysAsOf: '2026-01-31T12:00:00.000Z', keys: 2 },
+    provider: {
+      keysAsOf: '2026-01-31T12:00:00.000Z',
+      keys: 2,
+      revocations: { notBefore: '2026-01-31T12:00:00.000Z', pushedNotBefore: null, sessions: 4 },
+    },
     callers: { restrictions: [{ until: '2026-01-31T12:00:00.000Z' }] },
     upstreams: [{ name: 'api' }],
   });
@@ -29,6 +33,6 @@ it('has moments under plain names, in ISO 8601', () => {
 });
 
 it('has null for a moment that has not come', () => {
-  const provider = { issuer: 'i', endpointsKnown: false, keys: 0, keysAsOfMs: null };
+  const provider = { ...PROVIDER, keysAsOfMs: null };
   expect(JSON.parse(statusAsJson({ ...STATUS, provider })).provider.keysAsOf).toBeNull();
 });

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callerOf } from '../../../src/auth/caller.ts';
 import type { AccessTokenOptions, Caller } from '../../../src/auth/index.ts';
+import { revocableOf } from '../../../src/auth/revocation/index.ts';
 import { readKeySet } from '../../../src/auth/token/jwk.ts';
+import { digestOf } from '../../../src/core/index.ts';
 import { keySetJson } from '../../support/token-issuer.ts';
 import { claims, ecdsa, inWords, options, START_MS, START_S } from './fixture.ts';
 
@@ -10,7 +12,9 @@ const [key] = readKeySet(Buffer.from(keySetJson([ecdsa])), 1, []).keys;
 
 function read(changed: Readonly<Record<string, unknown>>, changedOptions: Partial<AccessTokenOptions> = {}) {
   if (key === undefined) throw new Error('no key');
-  return callerOf({ ...claims, ...changed }, { ...options, ...changedOptions }, key);
+  const all = { ...claims, ...changed };
+  const revocable = revocableOf({ claims: all, signingInput: 'e30.e30' });
+  return callerOf(all, revocable, { ...options, ...changedOptions }, key);
 }
 
 function caller(
@@ -29,7 +33,7 @@ describe('a caller', () => {
     expect(caller({})).toMatchObject({
       kind: 'user',
       principal: 'user:web ada',
-      subject: 'ada',
+      subject: digestOf('ada'),
       expiresAtMs: START_MS + 330_000,
       issuedAtS: START_S,
       identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'],
@@ -41,7 +45,7 @@ describe('a caller', () => {
     expect(found).toMatchObject({
       kind: 'bot',
       principal: 'bot:robot',
-      subject: 'service-account',
+      subject: digestOf('service-account'),
     });
   });
 

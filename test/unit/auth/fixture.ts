@@ -3,9 +3,10 @@ import {
   type AccessTokenOptions,
   type BudgetOptions,
   type CacheOptions,
+  type IssuerRevocations,
   KeySet,
-  MARK_LIMITS,
-  NotBeforeMarks,
+  REVOCATION_LIMITS,
+  Revocations,
   type Verdict,
   VerificationBudget,
   Verifier,
@@ -85,7 +86,7 @@ export class Recorder implements AuthListener {
   budgetSpent = () => this.#add('budgetSpent');
   keySetLoaded = (...values: unknown[]) => this.#add('keySetLoaded', ...values);
   keySetFailed = (...values: unknown[]) => this.#add('keySetFailed', ...values);
-  markEvicted = () => this.#add('markEvicted');
+  revocationEvicted = () => this.#add('revocationEvicted');
 
   count(name: keyof AuthListener): number {
     return this.events.filter(event => event[0] === name).length;
@@ -99,7 +100,7 @@ export class Recorder implements AuthListener {
 export interface Room {
   readonly issuer: ScriptedIssuer;
   readonly keys: KeySet;
-  readonly marks: NotBeforeMarks;
+  readonly revocations: IssuerRevocations;
   readonly recorder: Recorder;
   readonly verifier: Verifier;
   /** What the token is found to be, awaited where it has to be, in few words. */
@@ -121,10 +122,12 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
     random: () => 0,
     listener: recorder,
   });
-  const marks = new NotBeforeMarks(MARK_LIMITS, clock, recorder.markEvicted);
+  const revocations = new Revocations(REVOCATION_LIMITS, clock, recorder.revocationEvicted).of(
+    options.issuer,
+  );
   const budget =
     changed.budget === null ? null : new VerificationBudget({ ...BUDGET_OPTIONS, ...changed.budget }, clock);
-  const dependencies = { keys, marks, budget, clock, listener: recorder };
+  const dependencies = { keys, revocations, budget, clock, listener: recorder };
   const verifier = new Verifier(
     { ...options, ...changed.access },
     { ...CACHE_OPTIONS, ...changed.cache },
@@ -134,7 +137,7 @@ export async function openRoom(issuer: ScriptedIssuer, changed: RoomOptions = {}
   if (issuer.state === 'hanging') await vi.advanceTimersByTimeAsync(KEY_SET_OPTIONS.fetchTimeoutMs);
   await first;
   const judge = async (token: string, address = ADDRESS) => inWords(await verifier.verify(token, address));
-  return { issuer, keys, marks, recorder, verifier, judge };
+  return { issuer, keys, revocations, recorder, verifier, judge };
 }
 
 /** `user web ada`, `invalid expired`, `invalid claim exp`, `unavailable 5`, `spent 60000`. */

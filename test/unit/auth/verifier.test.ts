@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../../../src/auth/index.ts';
+import { sessionDigest } from '../../../src/auth/revocation/revocable.ts';
+import { digestOf } from '../../../src/core/index.ts';
 import { base64Url, issuerKey, type SigningAlgorithm, signToken } from '../../support/token-issuer.ts';
 import {
   ADDRESS,
@@ -75,24 +77,38 @@ describe('a good token', () => {
   });
 
   it('is refused from the moment a mark overtakes it, although it is known', async () => {
-    const { judge, marks } = await open();
+    const { judge, revocations } = await open();
     const ada = signToken(rsa, claims);
     const bob = signToken(rsa, { ...claims, sub: 'bob' });
     await judge(ada);
     await judge(bob);
-    marks.learn('ada', START_S + 1);
+    revocations.revokeSubject('ada', START_S + 1);
     expect([await judge(ada), await judge(bob)]).toEqual(['invalid not_before', 'user web bob']);
-    marks.setIssuerMark(START_S + 1);
+    revocations.use({ notBeforeS: START_S + 1, leewayS: 30, maxLifetimeS: null });
     expect([await judge(ada), await judge(bob)]).toEqual(['invalid not_before', 'invalid not_before']);
     expect(await judge(signToken(rsa, { ...claims, iat: START_S + 1 }))).toBe('user web ada');
   });
 
-  it('reports the lifetime of its tokens to the marks', async () => {
-    const { judge, marks } = await open();
+  it('is refused from the moment its session ends, although it is known, and no other session’s is', async () => {
+    const { judge, revocations } = await open();
+    const [one, other] = ['s1', 's2'].map(sid => signToken(rsa, { ...claims, sid }));
+    expect([await judge(one ?? ''), await judge(other ?? '')]).toEqual(['user web ada', 'user web ada']);
+    revocations.endSession(sessionDigest('s1'));
+    expect([await judge(one ?? ''), await judge(other ?? '')]).toEqual([
+      'invalid signed_out',
+      'user web ada',
+    ]);
+    expect(await judge(signToken(rsa, { ...claims, sid: 's1', jti: 'never seen' }))).toBe(
+      'invalid signed_out',
+    );
+  });
+
+  it('says how long the revocations that concern it have to be kept', async () => {
+    const { judge, revocations } = await open();
     await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }));
-    marks.learn('ada', START_S + 1);
+    revocations.revokeSubject('ada', START_S + 1);
     vi.setSystemTime((START_S + 29 * 86_400) * 1_000);
-    marks.learn('bob', START_S);
+    revocations.revokeSubject('bob', START_S);
     expect(await judge(signToken(rsa, { ...claims, exp: START_S + 30 * 86_400 }))).toBe('invalid not_before');
   });
 
@@ -103,7 +119,7 @@ describe('a good token', () => {
   });
 
   it('stays valid for code that remembers its caller, until it expires, is revoked or loses its key', async () => {
-    const { verifier, marks, keys, issuer } = await open();
+    const { verifier, revocations, keys, issuer } = await open();
     const remember = (key = rsa) => {
       const verdict = verifier.verify(signToken(key, claims), ADDRESS);
       if (verdict instanceof Promise || verdict.kind !== 'user') throw new Error('refused');
@@ -111,14 +127,13 @@ describe('a good token', () => {
     };
     const caller = remember();
     expect(verifier.accepts(caller)).toBe(true);
-    marks.learn('ada', START_S + 1);
-    expect([verifier.accepts(caller), verifier.isRevoked(caller)]).toEqual([false, true]);
-    marks.setIssuerMark(0);
-    const other = { ...caller, subject: 'bob' };
-    expect([verifier.accepts(other), verifier.isRevoked(other)]).toEqual([true, false]);
+    revocations.revokeSubject('ada', START_S + 1);
+    expect([verifier.accepts(caller), verifier.revocationOf(caller)]).toEqual([false, 'not_before']);
+    const other = { ...caller, subject: digestOf('bob'), passedVersion: 0 };
+    expect([verifier.accepts(other), verifier.revocationOf(other)]).toEqual([true, null]);
     issuer.keys = [ecdsa];
     await keys.refresh();
-    expect([verifier.accepts(other), verifier.isRevoked(other)]).toEqual([false, false]);
+    expect([verifier.accepts(other), verifier.revocationOf(other)]).toEqual([false, null]);
     vi.advanceTimersByTime(330_000);
     expect(verifier.accepts({ ...other, key: caller.key })).toBe(false);
   });

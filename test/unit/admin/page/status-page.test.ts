@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PAGE_POLICY, statusAsPage } from '../../../../src/admin/page/index.ts';
 import type { BucketStatus, GatewayStatus } from '../../../../src/admin/status.ts';
-import { MOMENT, STATUS } from '../gateway-status.ts';
+import { MOMENT, PROVIDER, STATUS } from '../gateway-status.ts';
 
 const pageOf = (configuration: Partial<GatewayStatus['configuration']>, rest: Partial<GatewayStatus> = {}) =>
   statusAsPage({ ...STATUS, ...rest, configuration: { ...STATUS.configuration, ...configuration } });
@@ -25,6 +25,18 @@ const bucket = (name: string, refused: number): BucketStatus => ({
 });
 
 describe('the page', () => {
+  it('says which tokens are revoked, and whether a restart forgets it', () => {
+    const page = pageOf({});
+    expect(rowOf(page, 'Tokens refused if older than')).toContain('2026-01-31');
+    expect(rowOf(page, 'Sessions that ended')).toContain('4, kept for 86430s (default)');
+    expect(rowOf(page, 'Users with older tokens refused')).toContain('3, kept');
+    expect(rowOf(page, 'A restart')).toContain('forgets');
+    const revocations = { ...PROVIDER.revocations, notBeforeMs: null, outliveRestart: true };
+    const shared = pageOf({}, { provider: { ...PROVIDER, revocations } });
+    expect(rowOf(shared, 'Tokens refused if older than')).toContain('no moment');
+    expect(rowOf(shared, 'A restart')).toBeUndefined();
+  });
+
   it('escapes all text of files, clients and upstreams', () => {
     const nasty = `<script>alert("1")</script>&'`;
     const seen = { count: 1, lastMinute: 1, lastHour: 1, lastAtMs: MOMENT, cause: nasty };
@@ -42,7 +54,7 @@ describe('the page', () => {
         version: nasty,
         host: nasty,
         notReady: nasty,
-        provider: { issuer: nasty, endpointsKnown: false, keys: 0, keysAsOfMs: null },
+        provider: { ...PROVIDER, issuer: nasty, endpointsKnown: false, keys: 0, keysAsOfMs: null },
         store: { kind: nasty, state: nasty, keys: 0, evictions: 0, restrictions: 0 },
         buckets: [
           {

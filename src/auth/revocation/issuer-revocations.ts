@@ -1,0 +1,239 @@
+import { type Clock, digestOf, type RevocationReason } from '../../core/index.ts';
+import type { RevocationOptions } from '../options.ts';
+import type { AnonymousRevocation } from './anonymous-revocation.ts';
+import { MarkTable } from './mark-table.ts';
+import { type Pushed, PushedMark } from './pushed-mark.ts';
+import type { Revocable } from './revocable.ts';
+import type { RevocationFacts } from './revocation-facts.ts';
+
+/** What the configuration says. */
+export interface RevocationRules {
+  /** Tokens issued before it are refused; seconds since the epoch, 0: none. A push does not lower it. */
+  readonly notBeforeS: number;
+  /** A token is accepted this much longer than it lives. */
+  readonly leewayS: number;
+  /** No token that lives longer is accepted; null: learnt from the tokens seen. */
+  readonly maxLifetimeS: number | null;
+}
+
+export interface IssuerRevocationsDependencies {
+  readonly clock: Clock;
+  /** Hands what is learnt here to other gateways. */
+  readonly announce: (revocation: AnonymousRevocation) => void;
+  /** A revocation was evicted because a table was full. */
+  readonly onEvicted: () => void;
+  /** Returns a number that no issuer has had before. */
+  readonly nextVersion: () => number;
+}
+
+const HOUR_S = 3_600;
+
+/**
+ * Which tokens of an issuer are revoked: those issued before the mark for everyone or for their subject (one issued in the same
+ * second passes, as it does at the provider), and those of sessions that ended. A revocation is kept as long as a token that it
+ * refuses can live. When a table is full, everything as old as what it drops is refused: nothing revoked is ever accepted again.
+ */
+export class IssuerRevocations {
+  readonly #issuer: string;
+  readonly #options: RevocationOptions;
+  readonly #dependencies: IssuerRevocationsDependencies;
+  readonly #subjects: MarkTable;
+  readonly #sessions: MarkTable;
+  readonly #pushed = new PushedMark();
+  #rules: RevocationRules = { notBeforeS: 0, leewayS: 0, maxLifetimeS: null };
+  /** Of what was evicted. */
+  #floorS = 0;
+  /** The highest mark of all three. */
+  #everyoneS = 0;
+  #longestS = 0;
+  #version: number;
+
+  /** @param issuer its digest */
+  constructor(issuer: string, options: RevocationOptions, dependencies: IssuerRevocationsDependencies) {
+    this.#issuer = issuer;
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#version = dependencies.nextVersion();
+    const evicted = (markS: number) => this.#evicted(markS);
+    this.#subjects = new MarkTable(options.maxEntries, evicted);
+    this.#sessions = new MarkTable(options.maxEntries, evicted);
+  }
+
+  /** Changes whenever a token that passed may be refused. Two issuers never have the same. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get facts(): RevocationFacts {
+    const { maxLifetimeS } = this.#rules;
+    const isLearnt = this.#longestS > this.#options.keepS;
+    return {
+      notBeforeS: this.#everyoneS,
+      pushedS: this.#pushed.newest?.markS ?? null,
+      subjects: this.#subjects.size,
+      sessions: this.#sessions.size,
+      keptForS: this.#keepS,
+      keptBy: maxLifetimeS !== null ? 'configuration' : isLearnt ? 'longest token seen' : 'default',
+    };
+  }
+
+  /** Why this token is refused; null: it is not revoked. */
+  refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
+    if (issuedAtS < this.#everyoneS) return 'not_before';
+    if (subject !== null && issuedAtS < this.#subjects.markOf(subject)) return 'not_before';
+    return this.#sessions.markOf(session) > 0 ? 'signed_out' : null;
+  }
+
+  use(rules: RevocationRules): void {
+    this.#rules = rules;
+    this.#changed();
+  }
+
+  /** Notes the lifetime of a verified token. In whole hours, so that it rarely changes. */
+  observeLife(lifeS: number): void {
+    if (lifeS > this.#longestS && lifeS > this.#options.keepS)
+      this.#lengthen(Math.ceil(lifeS / HOUR_S) * HOUR_S);
+  }
+
+  /**
+   * Refuses the subject's tokens issued before this moment. 0 means none; never lowers a mark, since a late response must not
+   * lower a newer one.
+   */
+  revokeSubject(subject: string, beforeS: number): void {
+    const digest = digestOf(subject);
+    if (this.#raise(this.#subjects, digest, beforeS))
+      this.#announceAll([this.#mark('subject', digest, beforeS)]);
+  }
+
+  /** Refuses every token of a session, from now on. @param session as in `Revocable` */
+  endSession(session: string): void {
+    const endedS = Math.floor(this.#nowS) + 1;
+    if (this.#raise(this.#sessions, session, endedS))
+      this.#announceAll([this.#mark('session', session, endedS)]);
+  }
+
+  /** Takes in what the provider pushed, unless a newer push is known. May lower the mark. */
+  push(pushed: Pushed): 'applied' | 'outdated' {
+    if (!this.#takePush(pushed, 0)) return 'outdated';
+    this.#announceAll(this.#push());
+    return 'applied';
+  }
+
+  /** Takes in what another gateway learnt. */
+  adopt({ kind, whom, value, forMs }: AnonymousRevocation): void {
+    switch (kind) {
+      case 'subject':
+        this.#raise(this.#subjects, whom, value);
+        return;
+      case 'session':
+        this.#raise(this.#sessions, whom, value);
+        return;
+      case 'push':
+        this.#adoptPush({ markS: Number(whom), order: value }, forMs);
+        return;
+      case 'everyone':
+        this.#raiseFloor(value);
+        return;
+      case 'lifetime':
+        if (value > this.#longestS) this.#longestS = value;
+    }
+  }
+
+  /** Everything, as it would be announced now. */
+  *running(): Generator<AnonymousRevocation> {
+    if (this.#longestS > 0) yield this.#anonymous('lifetime', '', this.#longestS, 2_000 * this.#longestS);
+    if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
+    yield* this.#push();
+    for (const [digest, markS] of this.#subjects.entries()) yield this.#mark('subject', digest, markS);
+    for (const [digest, markS] of this.#sessions.entries()) yield this.#mark('session', digest, markS);
+  }
+
+  get #nowS(): number {
+    return this.#dependencies.clock.epochMs() / 1_000;
+  }
+
+  /** How long after its mark a revocation is kept. */
+  get #keepS(): number {
+    const { maxLifetimeS, leewayS } = this.#rules;
+    return (maxLifetimeS ?? Math.max(this.#options.keepS, this.#longestS)) + leewayS;
+  }
+
+  #changed(): void {
+    this.#everyoneS = Math.max(this.#rules.notBeforeS, this.#pushed.newest?.markS ?? 0, this.#floorS);
+    this.#version = this.#dependencies.nextVersion();
+  }
+
+  #raise(table: MarkTable, digest: string, markS: number): boolean {
+    const raised = table.raise(digest, markS, this.#nowS - this.#keepS);
+    if (raised) this.#version = this.#dependencies.nextVersion();
+    return raised;
+  }
+
+  /** A revocation is lost, so everything as old as it is refused. */
+  #evicted(markS: number): void {
+    this.#dependencies.onEvicted();
+    // What is issued from the next second on must pass, whatever moment the mark named.
+    const floorS = Math.min(markS, Math.floor(this.#nowS) + 1);
+    if (this.#raiseFloor(floorS)) this.#announceAll([this.#mark('everyone', '', floorS)]);
+  }
+
+  #raiseFloor(markS: number): boolean {
+    if (markS <= this.#floorS) return false;
+    this.#floorS = markS;
+    this.#changed();
+    return true;
+  }
+
+  /** Tokens live longer than known: everyone has to keep longer what they hold. */
+  #lengthen(longestS: number): void {
+    this.#longestS = longestS;
+    this.#announceAll(this.running());
+  }
+
+  #takePush(pushed: Pushed, forMs: number): boolean {
+    const untilMs = this.#dependencies.clock.epochMs() + Math.max(forMs, this.#keepS * 1_000);
+    const taken = this.#pushed.take(pushed, untilMs);
+    if (taken) this.#changed();
+    return taken;
+  }
+
+  #adoptPush(pushed: Pushed, forMs: number): void {
+    if (!Number.isSafeInteger(pushed.markS) || !this.#takePush(pushed, forMs)) return;
+    // Keeps it longer than the gateway that told it does? With a tolerance, else two gateways would outbid each other.
+    const leftMs = this.#pushed.untilMs - this.#dependencies.clock.epochMs();
+    if (leftMs > forMs + 2_000) this.#announceAll(this.#push());
+  }
+
+  #announceAll(revocations: Iterable<AnonymousRevocation>): void {
+    for (const revocation of revocations) this.#dependencies.announce(revocation);
+  }
+
+  #mark(kind: AnonymousRevocation['kind'], whom: string, markS: number): AnonymousRevocation {
+    return this.#anonymous(
+      kind,
+      whom,
+      markS,
+      (markS + this.#keepS) * 1_000 - this.#dependencies.clock.epochMs(),
+    );
+  }
+
+  *#push(): Generator<AnonymousRevocation> {
+    const { newest, untilMs } = this.#pushed;
+    if (newest === null) return;
+    yield this.#anonymous(
+      'push',
+      String(newest.markS),
+      newest.order,
+      untilMs - this.#dependencies.clock.epochMs(),
+    );
+  }
+
+  #anonymous(
+    kind: AnonymousRevocation['kind'],
+    whom: string,
+    value: number,
+    forMs: number,
+  ): AnonymousRevocation {
+    return { kind, issuer: this.#issuer, whom, value, forMs: Math.ceil(forMs) };
+  }
+}
