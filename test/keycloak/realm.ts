@@ -1,18 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { demoRealm, KeycloakAdmin, type Representation } from '../../src/demo/keycloak/index.ts';
+import { GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
 
 /** Where the client `gateway` may send browsers back to. Nothing listens there. */
 export const REDIRECT_URI = 'https://app.example/callback';
+
+/** A confidential client. */
+export interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
 
 /** A realm of a test's own, with the users, clients and secrets of the demo. */
 export class TestRealm {
   readonly name: string;
   readonly issuer: string;
+  /** The protocol mappers of the client `gateway` in the realm file. */
+  readonly mappers: readonly Representation[];
   readonly #admin: KeycloakAdmin;
 
-  constructor(name: string, admin: KeycloakAdmin) {
+  constructor(name: string, mappers: readonly Representation[], admin: KeycloakAdmin) {
     this.name = name;
+    this.mappers = mappers;
     this.issuer = `${inject('keycloakOrigin')}/realms/${name}`;
     this.#admin = admin;
   }
@@ -61,15 +71,51 @@ export class TestRealm {
     return user;
   }
 
-  /** Tokens of a client by its own credentials, as the provider's response has them. */
-  async clientCredentials(clientId: string, secret: string): Promise<Representation> {
-    const response = await fetch(`${this.issuer}/protocol/openid-connect/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${btoa(`${clientId}:${secret}`)}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  /** Adds a key, which signs from now on if no other has a higher priority. */
+  async addKey(priority: number): Promise<void> {
+    await this.ask('POST', '/components', {
+      name: `key-${priority}`,
+      providerId: 'rsa-generated',
+      providerType: 'org.keycloak.keys.KeyProvider',
+      config: { priority: [String(priority)], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
     });
-    if (!response.ok) throw new Error(`Keycloak refuses ${clientId}: ${await response.text()}`);
+  }
+
+  /** Takes a key out of the key set. */
+  async disableKey(keyId: string): Promise<void> {
+    const { keys } = (await this.ask('GET', '/keys')) as { keys: { kid: string; providerId: string }[] };
+    const id = keys.find(({ kid }) => kid === keyId)?.providerId;
+    const component = (await this.ask('GET', `/components/${id}`)) as Representation;
+    const config = { ...asObject(component['config']), enabled: ['false'], active: ['false'] };
+    await this.ask('PUT', `/components/${id}`, { ...component, config });
+  }
+
+  /** Tokens of a client by its own credentials, as the provider's response has them. */
+  clientCredentials(clientId: string, secret: string): Promise<Representation> {
+    return this.tokens({ grant_type: 'client_credentials' }, { id: clientId, secret });
+  }
+
+  /** What the token endpoint answers to this form, past the gateway. Rejects if it refuses. */
+  async tokens(
+    form: Readonly<Record<string, string>>,
+    client: Client = GATEWAY_CLIENT,
+  ): Promise<Representation> {
+    const response = await this.post('/token', form, client);
+    if (!response.ok) throw new Error(`Keycloak refuses ${client.id}: ${await response.text()}`);
     return (await response.json()) as Representation;
+  }
+
+  /** Posts a form to an endpoint below `/protocol/openid-connect`, as this client. */
+  post(
+    endpoint: string,
+    form: Readonly<Record<string, string>>,
+    client: Client = GATEWAY_CLIENT,
+  ): Promise<Response> {
+    return fetch(`${this.issuer}/protocol/openid-connect${endpoint}`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
+      body: new URLSearchParams(form),
+    });
   }
 
   async #find(path: string, query: string): Promise<readonly Representation[]> {
@@ -88,7 +134,8 @@ export async function newRealm(settings: Representation = {}): Promise<TestRealm
   const admin = new KeycloakAdmin(inject('keycloakOrigin'));
   const realm = await demoRealm({ name, redirectUris: [REDIRECT_URI] });
   await admin.createRealm({ ...realm, ...settings });
-  return new TestRealm(name, admin);
+  const mappers = realm.clients[0]?.['protocolMappers'];
+  return new TestRealm(name, Array.isArray(mappers) ? mappers : [], admin);
 }
 
 /** Stops Keycloak, as a machine that is taken away, or starts it again with all that it knew. */

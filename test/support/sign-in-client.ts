@@ -25,7 +25,7 @@ export function json(response: Response): Record<string, unknown> {
 }
 
 /** The page to open, as the gateway names it. */
-async function authorizeUrl(gateway: TestGateway): Promise<string> {
+export async function authorizeUrl(gateway: TestGateway): Promise<string> {
   return String(json(await gateway.ask(head('GET /v1/anonymous/authorize-url')))['url']);
 }
 
