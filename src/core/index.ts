@@ -59,6 +59,8 @@ export type {
   ShadowRefuser,
   SignatureAlgorithm,
   SignInListener,
+  SignOutEvent,
+  SignOutOutcome,
   StoreFailure,
   StoreListener,
   TokenRefusal,

@@ -172,6 +172,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
   keySetFailed: true,
   revocationEvicted: true,
   redeemed: true,
+  signedOut: true,
   discovered: true,
 };
 

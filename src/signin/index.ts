@@ -6,6 +6,7 @@ export {
   type ProviderOptions,
   type ProviderTls,
   type SignInOptions,
+  type SignOutEnds,
 } from './options.ts';
 export { Provider } from './provider/index.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './redeem/index.ts';

@@ -11,14 +11,19 @@ export interface OptionError {
     | 'endpoints.authorization'
     | 'endpoints.token'
     | 'endpoints.keySet'
+    | 'endpoints.revocation'
+    | 'endpoints.endSession'
     | 'tls'
     | 'clientAuthentication'
     | 'redirectUri';
   readonly message: string;
 }
 
+/** The options that can be wrong. */
+type ClientOptions = Pick<SignInOptions, 'clientAuthentication' | 'redirectUri'>;
+
 /** Everything that is wrong with the options, for the operator to see before anything runs. */
-export function signInErrors(provider: ProviderOptions, signIn: SignInOptions): readonly OptionError[] {
+export function signInErrors(provider: ProviderOptions, signIn: ClientOptions): readonly OptionError[] {
   const found: [OptionError['option'], string | undefined][] = [
     ...addressErrors(provider),
     ['tls', tlsError(provider.tls)],
@@ -38,6 +43,8 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
     ['endpoints.authorization', check(provider.endpoints.authorization)],
     ['endpoints.token', check(provider.endpoints.token)],
     ['endpoints.keySet', check(provider.endpoints.keySet)],
+    ['endpoints.revocation', check(provider.endpoints.revocation)],
+    ['endpoints.endSession', check(provider.endpoints.endSession)],
   ];
 }
 
@@ -71,7 +78,7 @@ function tlsError(tls: ProviderTls): string | undefined {
   }
 }
 
-function authenticationError(provider: ProviderOptions, signIn: SignInOptions): string | undefined {
+function authenticationError(provider: ProviderOptions, signIn: ClientOptions): string | undefined {
   const { kind } = signIn.clientAuthentication;
   if (kind === 'tls_client_auth' && provider.tls.certificate === null)
     return 'needs a certificate and its key under tls';

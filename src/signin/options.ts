@@ -7,7 +7,7 @@ export interface ProviderOptions {
    * different names inside and outside the cluster. Null: derived from the issuer.
    */
   readonly discoveryUrl: string | null;
-  /** Override the discovery document. With all three given, no document is fetched. */
+  /** Override the discovery document. With the first three given, no document is fetched. */
   readonly endpoints: EndpointOverrides;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
@@ -20,6 +20,9 @@ export interface ProviderOptions {
   readonly refreshMs: number;
 }
 
+/** What a sign-out ends at the provider: the refresh token, or the session of the browser as well. */
+export type SignOutEnds = 'refresh_token' | 'session';
+
 /** Addresses configured by the operator; null: as the discovery document says. */
 export interface EndpointOverrides {
   /** Opened by browsers. */
@@ -28,6 +31,10 @@ export interface EndpointOverrides {
   readonly token: string | null;
   /** The key set (`jwks_uri`), read by the gateway. */
   readonly keySet: string | null;
+  /** Where refresh tokens are revoked (RFC 7009), called by the gateway. */
+  readonly revocation: string | null;
+  /** Where sessions are ended, called by the gateway. */
+  readonly endSession: string | null;
 }
 
 /** PEM texts; null: not given. `certificate` and `key` are given together. */
@@ -52,8 +59,9 @@ export interface SignInOptions {
    * provider checks them itself.
    */
   readonly redirectAllowList: readonly string[] | null;
-  /** Token requests in flight, of which one address may hold a quarter. Beyond either: 503. */
+  /** Requests in flight for signing in, refreshing and signing out, of which one address may hold a quarter. Beyond either: 503. */
   readonly maxInFlight: number;
+  readonly signOutEnds: SignOutEnds;
 }
 
 /** How the gateway authenticates to the token endpoint, by the names of the OpenID Connect registry. */

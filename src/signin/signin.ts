@@ -20,10 +20,12 @@ import {
   refreshGrant,
   requestTokens,
 } from './redeem/index.ts';
+import { SignOut } from './sign-out/index.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
-  readonly status: 200;
+  /** 204: it has no body. */
+  readonly status: 200 | 204;
   /** All fields but the framing: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];
   /** JSON in UTF-8. */
@@ -33,10 +35,12 @@ export interface SignInResponse {
 export interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
-  readonly listener: Pick<SignInListener, 'redeemed'>;
+  readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
   /** Called when tokens come with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
 }
+
+const SIGNED_OUT: SignInResponse = { status: 204, fields: [], body: Buffer.alloc(0) };
 
 type Ended =
   | { readonly outcome: 'success'; readonly response: SignInResponse }
@@ -58,12 +62,16 @@ export class SignIn {
   readonly #redirects: ReadonlySet<string> | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: InFlight;
+  readonly #signOut: SignOut;
 
   constructor(options: SignInOptions, parts: SignInDependencies) {
     this.#options = options;
     this.#parts = parts;
     this.#inFlight = new InFlight(options.maxInFlight);
     this.#authentication = clientAuth(options.clientAuthentication);
+    const { provider, clock, listener } = parts;
+    const [authentication, inFlight] = [this.#authentication, this.#inFlight];
+    this.#signOut = new SignOut(options, { provider, clock, listener, authentication, inFlight });
     this.#redirects =
       options.redirectAllowList === null
         ? undefined
@@ -94,6 +102,19 @@ export class SignIn {
   /** The path `sign_in.refresh`: trades the refresh token in the body for new tokens, in the same way. */
   refresh(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
     return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address));
+  }
+
+  /**
+   * The path `sign_in.sign_out`: ends the refresh token in the body at the provider, in the same way.
+   *
+   * @param endSession ends the client's session in the gateways; called unless the body is wrong
+   */
+  async signOut(
+    body: Buffer,
+    address: string,
+    endSession: () => void,
+  ): Promise<SignInResponse | GatewayError> {
+    return (await this.#signOut.run(body, address, endSession)) ?? SIGNED_OUT;
   }
 
   async #announce(grant: GrantKind, attempt: () => Promise<Ended>): Promise<SignInResponse | GatewayError> {

@@ -39,6 +39,7 @@ const LIMITS = {
     'GET /exempt/{id}': 'exempt',
     'POST /v1/anonymous/auth': 'sign-in',
     'POST /session/refresh': 'sign-in',
+    'POST /session/end': 'mine',
     '/v1/{rest}': 'rest',
   },
 };
@@ -90,6 +91,7 @@ const PATHS = [
     '/v1/anonymous/auth',
     '/v1/anonymous/auth/',
     '/session/refresh',
+    '/session/end',
     '/Session/refresh/',
     '/V1/Anonymous/auth',
     '/v1/anonymous/authorize-url',
@@ -213,7 +215,11 @@ it('says of every request what a gateway with tokens, limits and CORS does with 
   const routes = ROUTES.map(route => ({ upstream: 'api', ...route }));
   const { gateway } = await startGatewayOf(issuer, {
     limits: LIMITS,
-    config: { routes, cors: { origins: 'any' }, sign_in: { refresh: '/session/refresh' } },
+    config: {
+      routes,
+      cors: { origins: 'any' },
+      sign_in: { refresh: '/session/refresh', sign_out: '/session/end' },
+    },
   });
   const bearers = { bot: [issuer.bearer({ client_id: 'bot' })], user: [issuer.bearer()], address: [] };
   expect(await differences(gateway, bearers)).toEqual([]);

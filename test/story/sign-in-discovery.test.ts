@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
 import type { ProviderOptions } from '../../src/signin/index.ts';
+import { PROVIDER_OPTIONS } from '../support/identity-options.ts';
 import {
   type Script,
   type ScriptedOptions,
@@ -125,6 +126,8 @@ test('a provider with another name inside the cluster is discovered and asked th
     authorizationEndpoint: 'https://id.example.com/authorize',
     tokenEndpoint: `${fake.issuer}/token`,
     keySetUrl: `${fake.issuer}/keys`,
+    revocationEndpoint: `${fake.issuer}/revoke`,
+    endSessionEndpoint: `${fake.issuer}/logout`,
   });
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
 });
@@ -133,6 +136,7 @@ test('with every endpoint given no document is fetched', async () => {
   const fake = await provider();
   const room = open('https://id.example.com', {
     endpoints: {
+      ...PROVIDER_OPTIONS.endpoints,
       authorization: 'https://id.example.com/authorize',
       token: `${fake.issuer}/token`,
       keySet: 'https://id.example.com/keys',

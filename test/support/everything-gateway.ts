@@ -55,7 +55,7 @@ async function startWithEverything(): Promise<LocalGateway> {
         { grpc: 'a.B/*', upstream: 'calls' },
       ],
       store: { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' },
-      sign_in: { refresh: '/refresh' },
+      sign_in: { refresh: '/refresh', sign_out: '/sign-out' },
       caps: { requests: 1 },
       metrics: { route_durations: true },
     },

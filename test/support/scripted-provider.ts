@@ -7,7 +7,7 @@ import { TLSSocket } from 'node:tls';
 /** How an endpoint answers. */
 export type Script = (response: ServerResponse, socket: Socket) => void;
 
-/** A request to the token endpoint, as it came. */
+/** A request to an endpoint that takes secrets, as it came. */
 export interface TokenRequest {
   readonly method: string;
   readonly headers: Readonly<IncomingMessage['headers']>;
@@ -24,12 +24,16 @@ export interface ScriptedProvider {
   readonly issuer: string;
   readonly port: number;
   readonly tokenRequests: readonly TokenRequest[];
+  /** Requests to revoke a refresh token (/revoke) or to end a session (/logout). */
+  readonly endRequests: readonly (TokenRequest & { readonly path: string })[];
   /** How many times the discovery document was asked for. */
   readonly discoveries: number;
   /** How many times the key set was asked for. */
   readonly keyFetches: number;
   /** May be changed at any time. At the start: `scripts.tokens()`. */
   token: Script;
+  /** How both /revoke and /logout answer; may be changed at any time. At the start: 200. */
+  end: Script;
   /** May be changed at any time. At the start: a right document. */
   discovery: Script;
   /** May be changed at any time. At the start: no such thing. */
@@ -48,12 +52,14 @@ export interface ScriptedOptions {
 
 export async function startScriptedProvider(options: ScriptedOptions = {}): Promise<ScriptedProvider> {
   const tokenRequests: TokenRequest[] = [];
+  const endRequests: (TokenRequest & { path: string })[] = [];
   const connections = new Map<Socket, number>();
   let discoveries = 0;
   let keyFetches = 0;
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    if (request.url === '/token') {
+    const { url: path = '' } = request;
+    if (['/token', '/revoke', '/logout'].includes(path)) {
       const { socket } = request;
       const connection = connections.get(socket) ?? connections.size + 1;
       connections.set(socket, connection);
@@ -62,8 +68,10 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
           const certificate =
             socket instanceof TLSSocket ? socket.getPeerCertificate().subject?.CN : undefined;
           const { method = '', headers } = request;
-          tokenRequests.push({ method, headers, body, connection, certificate: certificate?.toString() });
-          provider.token(response, socket);
+          const came = { method, headers, body, connection, certificate: certificate?.toString() };
+          if (path === '/token') tokenRequests.push(came);
+          else endRequests.push({ ...came, path });
+          (path === '/token' ? provider.token : provider.end)(response, socket);
         },
         () => undefined,
       );
@@ -84,6 +92,7 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
     issuer,
     port,
     tokenRequests,
+    endRequests,
     get discoveries() {
       return discoveries;
     },
@@ -91,11 +100,14 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
       return keyFetches;
     },
     token: scripts.tokens(),
+    end: scripts.empty(200),
     discovery: scripts.json(200, {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
       jwks_uri: `${issuer}/keys`,
+      revocation_endpoint: `${issuer}/revoke`,
+      end_session_endpoint: `${issuer}/logout`,
       ...options.document,
     }),
     keys: scripts.html(404),
@@ -125,6 +137,10 @@ export const scripts = {
   /** A good token response without any member that a provider may leave out; `more` adds some. */
   tokens(more: Readonly<Record<string, unknown>> = {}): Script {
     return scripts.json(200, { access_token: unsignedJwt({ sub: 'alice' }), token_type: 'Bearer', ...more });
+  },
+
+  empty(status: number): Script {
+    return response => response.writeHead(status).end();
   },
 
   html(status: number): Script {
@@ -189,6 +205,10 @@ export const scripts = {
 /** What Keycloak 26 says, word for word. */
 export const keycloak = {
   codeNotValid: scripts.json(400, { error: 'invalid_grant', error_description: 'Code not valid' }),
+  invalidRefreshToken: scripts.json(400, {
+    error: 'invalid_grant',
+    error_description: 'Invalid refresh token',
+  }),
   incorrectRedirectUri: scripts.json(400, {
     error: 'invalid_grant',
     error_description: 'Incorrect redirect_uri',

@@ -1,5 +1,11 @@
 import { inspect } from 'node:util';
-import { type DiscoveryEvent, GatewayError, type RedeemEvent, systemClock } from '../../src/core/index.ts';
+import {
+  type DiscoveryEvent,
+  GatewayError,
+  type RedeemEvent,
+  type SignOutEvent,
+  systemClock,
+} from '../../src/core/index.ts';
 import {
   Provider,
   type ProviderOptions,
@@ -14,12 +20,18 @@ export interface SignInRoom {
   readonly signIn: SignIn;
   readonly provider: Provider;
   readonly redeemed: readonly RedeemEvent[];
+  readonly signedOut: readonly SignOutEvent[];
   readonly discovered: readonly DiscoveryEvent[];
   readonly marks: readonly (readonly [subject: string, notBefore: number])[];
   /** Redeems this body, as JSON, for a client of this address. Returns the parsed response or the error. */
   redeem(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
   /** The same with the refresh token in this body. */
   refresh(body: unknown, address?: string): Promise<Record<string, unknown> | GatewayError>;
+  /** Signs out with the refresh token in this body. `ended`: the session was ended in the gateway. */
+  signOut(
+    body: unknown,
+    address?: string,
+  ): Promise<{ readonly response: SignInResponse | GatewayError; readonly ended: boolean }>;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
   /** Everything announced, as deeply as a careless logger would print it. */
@@ -32,6 +44,7 @@ export function openSignInRoom(
   signIn: Partial<SignInOptions> & Pick<SignInOptions, 'redirectUri'>,
 ): SignInRoom {
   const redeemed: RedeemEvent[] = [];
+  const signedOut: SignOutEvent[] = [];
   const discovered: DiscoveryEvent[] = [];
   const marks: [string, number][] = [];
   let known: () => void = () => undefined;
@@ -51,6 +64,7 @@ export function openSignInRoom(
     scope: 'openid',
     redirectAllowList: null,
     maxInFlight: 100,
+    signOutEnds: 'refresh_token',
     clientId: 'gateway',
     clientAuthentication: { kind: 'client_secret_basic', secret: 'marker-secret' },
     ...signIn,
@@ -58,7 +72,10 @@ export function openSignInRoom(
   const theSignIn = new SignIn(options, {
     provider: theProvider,
     clock: systemClock,
-    listener: { redeemed: event => void redeemed.push(event) },
+    listener: {
+      redeemed: event => void redeemed.push(event),
+      signedOut: event => void signedOut.push(event),
+    },
     learnedMark: (subject, notBefore) => void marks.push([subject, notBefore]),
   });
   theProvider.start();
@@ -66,6 +83,7 @@ export function openSignInRoom(
     signIn: theSignIn,
     provider: theProvider,
     redeemed,
+    signedOut,
     discovered,
     marks,
     async redeem(body, address = '192.0.2.1') {
@@ -74,9 +92,20 @@ export function openSignInRoom(
     async refresh(body, address = '192.0.2.1') {
       return parsed(await theSignIn.refresh(Buffer.from(JSON.stringify(body)), address));
     },
+    async signOut(body, address = '192.0.2.1') {
+      let ended = false;
+      const end = () => {
+        ended = true;
+      };
+      const response = await theSignIn.signOut(Buffer.from(JSON.stringify(body)), address, end);
+      return { response, ended };
+    },
     ready: () => ready,
     everythingSaid: () =>
-      inspect({ redeemed, discovered, marks }, { depth: 20, showHidden: true, maxStringLength: null }),
+      inspect(
+        { redeemed, signedOut, discovered, marks },
+        { depth: 20, showHidden: true, maxStringLength: null },
+      ),
     close: () => theProvider.stop(),
   };
 }

@@ -14,7 +14,7 @@ export interface AnonymousRevocation {
 export const REVOCATION_KINDS = [
   /** The subject's tokens issued before `value`. */
   'subject',
-  /** Every token of the session, which ended before `value`. */
+  /** The session's tokens issued before `value`. */
   'session',
   /** Every token issued before `whom`, until a push of a higher order says otherwise. */
   'push',

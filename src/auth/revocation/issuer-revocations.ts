@@ -81,7 +81,7 @@ export class IssuerRevocations {
   refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
     if (subject !== null && issuedAtS < this.#subjects.markOf(subject)) return 'not_before';
-    return this.#sessions.markOf(session) > 0 ? 'signed_out' : null;
+    return issuedAtS < this.#sessions.markOf(session) ? 'signed_out' : null;
   }
 
   use(rules: RevocationRules): void {
@@ -105,9 +105,17 @@ export class IssuerRevocations {
       this.#announceAll([this.#mark('subject', digest, beforeS)]);
   }
 
-  /** Refuses every token of a session, from now on. @param session as in `Revocable` */
-  endSession(session: string): void {
-    const endedS = Math.floor(this.#nowS) + 1;
+  /**
+   * Refuses the tokens of a session that were issued until now. Later ones pass: a browser that is still signed in at the provider
+   * gets new tokens of the same session, and what a refresh token gets is for the provider to decide (OpenID Connect
+   * Back-Channel Logout 1.0, 2.7).
+   *
+   * @param session as in `Revocable`
+   * @param untilS a moment on the provider's clock, in seconds since the epoch, that is surely not later, for a provider whose
+   *   clock is ahead: the `iat` of a valid token
+   */
+  endSession(session: string, untilS = 0): void {
+    const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;
     if (this.#raise(this.#sessions, session, endedS))
       this.#announceAll([this.#mark('session', session, endedS)]);
   }

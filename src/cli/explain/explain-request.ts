@@ -48,7 +48,8 @@ function explainRouted(
   const rivals = rivalsOf(route, method, target.path, routes);
   if (match === null || route === undefined) return refused('404, no route matches', [], rivals);
   const { value, params } = match;
-  const refusal = value.kind === 'sign-in' ? whySignInRefuses(value, method, snapshot.identity) : null;
+  const refusal =
+    value.kind === 'sign-in' ? whySignInRefuses(value, method, caller.as, snapshot.identity) : null;
   if (refusal !== null) return refused(refusal, found, rivals);
   const limited = { method, path: target.path, route: value, as: caller.as };
   const unread = whyBucketRefuses(limited, config);

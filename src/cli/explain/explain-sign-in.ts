@@ -1,21 +1,28 @@
 import type { IdentityModel, SignInRoute } from '../../config/index.ts';
+import type { AskedCaller } from './explanation.ts';
 import type { Row } from './row.ts';
 
 /** Says why the gateway refuses a request to one of its own routes; null: it serves the request. */
 export function whySignInRefuses(
-  { methods }: SignInRoute,
+  { methods, authentication }: SignInRoute,
   method: string,
+  as: AskedCaller['as'],
   identity: IdentityModel | null,
 ): string | null {
   if (identity === null) return '404, no identity_provider is configured';
+  // The missing token is found first.
+  if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;
 }
 
 /** Describes what the gateway does with a request that it serves itself. */
-export function describeSignIn({ endpoint }: SignInRoute, { provider, signIn }: IdentityModel): Row[] {
+export function describeSignIn(
+  { endpoint, authentication }: SignInRoute,
+  { provider, signIn }: IdentityModel,
+): Row[] {
   return [
     ['served by', `the gateway itself: ${SERVED[endpoint]}`],
-    ['authentication', 'none: open to everyone'],
+    ['authentication', AUTHENTICATION[authentication]],
     ['provider', provider.issuer],
     ['client', `${signIn.clientId}, ${signIn.clientAuthentication.kind}`],
     ...DETAILS[endpoint](signIn),
@@ -29,12 +36,24 @@ const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: IdentityModel['
   ],
   auth: describeRedirects,
   refresh: () => [],
+  'sign-out': ({ signOutEnds }) => [['ends', ENDS[signOutEnds]]],
+};
+
+const AUTHENTICATION: Readonly<Record<SignInRoute['authentication'], string>> = {
+  none: 'none: open to everyone',
+  required: 'required: 401 without a valid token',
+};
+
+const ENDS: Readonly<Record<IdentityModel['signIn']['signOutEnds'], string>> = {
+  refresh_token: 'the refresh token, at the revocation endpoint of the provider',
+  session: "the session, at the provider's end-session endpoint",
 };
 
 const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   'authorize-url': 'returns the address where a browser signs in',
   auth: 'redeems an authorization code for tokens',
   refresh: 'trades a refresh token for new tokens',
+  'sign-out': 'ends the session of the access token, and the refresh token',
 };
 
 function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Row[] {

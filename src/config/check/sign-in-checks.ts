@@ -2,7 +2,7 @@ import { findConflicts, type RouteEntry, type RoutePattern } from '../../routing
 import { SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, suggest } from '../file/index.ts';
 import type { SignInRoute } from '../model/index.ts';
-import { signInKeys } from '../schema/index.ts';
+import { signInPaths } from '../schema/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` is valid in itself. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
@@ -28,6 +28,28 @@ export function checkSignIn(file: ConfigFile): void {
       file.add(['sign_in', key], 'paths under /v1/anonymous are for the anonymous endpoints: choose another');
     taken.push({ pattern, by: `"${key}"` });
   }
+  checkSignOut(file, asMap(root.sign_in));
+}
+
+/** The first three make the gateway read no discovery document, which would name the others. */
+const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
+
+function checkSignOut(
+  file: ConfigFile,
+  { sign_out, sign_out_ends }: Readonly<Record<string, unknown>>,
+): void {
+  if (sign_out === undefined) {
+    if (sign_out_ends === undefined) return;
+    file.add(['sign_in', 'sign_out_ends'], '"sign_out_ends" has no effect without "sign_out"', {
+      about: 'key',
+    });
+    return;
+  }
+  const endpoints = asMap(asMap(asMap(file.value).identity_provider).endpoints);
+  const needed = sign_out_ends === 'session' ? 'end_session' : 'revocation';
+  if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;
+  const message = `needs "${needed}" under "endpoints" of identity_provider: with the three others, no discovery document is read`;
+  file.add(['sign_in', 'sign_out'], message);
 }
 
 /** Whether both patterns match the same paths, ignoring methods. */
@@ -43,10 +65,10 @@ function isReserved({ segments }: RoutePattern): boolean {
   });
 }
 
-function pathsIn(file: ConfigFile): [key: keyof typeof signInKeys, path: string][] {
+function pathsIn(file: ConfigFile): [key: keyof typeof signInPaths, path: string][] {
   const raw = asMap(asMap(file.value).sign_in);
-  return keysOf(signInKeys).flatMap(key => {
-    const { data: path } = signInKeys[key].safeParse(raw[key]);
+  return keysOf(signInPaths).flatMap(key => {
+    const { data: path } = signInPaths[key].safeParse(raw[key]);
     return path === undefined ? [] : [[key, path]];
   });
 }

@@ -5,7 +5,7 @@ import type { ProviderConfigOptions } from './read/index.ts';
 
 /** Compiles the part of a snapshot about the provider, sign-in and tokens. */
 export function compileIdentity(
-  { access_tokens: tokens }: GatewayConfig,
+  { access_tokens: tokens, sign_in: endpoints }: GatewayConfig,
   { failed_verifications: failures }: LimitsConfig,
   { provider, signIn }: ProviderConfigOptions,
 ): IdentityModel {
@@ -13,7 +13,7 @@ export function compileIdentity(
     throw new Error('access_tokens was not checked: it is needed with identity_provider');
   return {
     provider,
-    signIn,
+    signIn: { ...signIn, signOutEnds: endpoints?.sign_out_ends ?? 'refresh_token' },
     accessTokens: accessTokenOptions(tokens, provider.issuer, signIn.clientId),
     schemes: tokens.schemes.map(word => word.toLowerCase()),
     keySet: {

@@ -42,6 +42,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     hasIdentity: identity !== null,
     refreshes: own.some(({ endpoint }) => endpoint === 'refresh'),
+    signsOut: own.some(({ endpoint }) => endpoint === 'sign-out'),
     routeDurations,
   };
 }
@@ -104,6 +105,7 @@ const SIGN_IN: Readonly<Record<SignInEndpoint, readonly Ending[]>> = {
   'authorize-url': ANONYMOUS,
   auth: ANONYMOUS,
   refresh: [...ANONYMOUS, ...answered('401')],
+  'sign-out': answered('204', '400', '401', '405', '429', '500', '502', '503', '504'),
 };
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 

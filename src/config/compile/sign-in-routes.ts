@@ -18,17 +18,22 @@ const ANONYMOUS_ROUTES: readonly RouteEntry<SignInRoute>[] = [
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
 /** The gateway's own routes: the anonymous ones and those of `sign_in`, which take every method, too. */
-export function signInRoutes(config: SignInConfig): readonly RouteEntry<SignInRoute>[] {
-  const refresh = config?.refresh;
-  return refresh === undefined
-    ? ANONYMOUS_ROUTES
-    : [...ANONYMOUS_ROUTES, signInRoute(refresh, 'refresh', ['POST'])];
+export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<SignInRoute>[] {
+  const { refresh, sign_out: signOut } = config ?? {};
+  return [
+    ...ANONYMOUS_ROUTES,
+    ...(refresh === undefined ? [] : [signInRoute(refresh, 'refresh', ['POST'])]),
+    ...(signOut === undefined ? [] : [signInRoute(signOut, 'sign-out', ['POST'], 'required')]),
+  ];
 }
+
+type SignInPaths = Pick<Partial<NonNullable<SignInConfig>>, 'refresh' | 'sign_out'>;
 
 function signInRoute(
   path: string,
   endpoint: SignInEndpoint,
   methods: readonly string[],
+  authentication: SignInRoute['authentication'] = 'none',
 ): RouteEntry<SignInRoute> {
   return {
     pattern: parseRoutePattern(path, null),
@@ -37,7 +42,7 @@ function signInRoute(
       id: path,
       endpoint,
       methods,
-      authentication: 'none',
+      authentication,
       semicolons: 'refuse',
       parameters: [],
     },

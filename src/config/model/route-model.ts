@@ -50,8 +50,8 @@ export interface WebSocketModel {
   readonly idleMs: number;
 }
 
-/** The first two are always there; `refresh` is where the configuration puts it. */
-export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh';
+/** The first two are always there, the others where the configuration puts them. */
+export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh' | 'sign-out';
 
 /** One of the sign-in endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */
 export interface SignInRoute {
@@ -61,7 +61,8 @@ export interface SignInRoute {
   readonly endpoint: SignInEndpoint;
   /** The methods that do not get a 405. */
   readonly methods: readonly string[];
-  readonly authentication: 'none';
+  /** Only to sign out takes a token. */
+  readonly authentication: 'none' | 'required';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
 }

@@ -10,7 +10,7 @@ export {
 export { listenSchema } from './gateway/listen-schema.ts';
 export { logSchema } from './gateway/log-schema.ts';
 export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
-export { type SignInConfig, signInKeys } from './gateway/sign-in-schema.ts';
+export { type SignInConfig, signInPaths } from './gateway/sign-in-schema.ts';
 export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
 export { listenerTlsSchema } from './gateway/tls-schema.ts';
 export type { UpstreamConfig } from './gateway/upstreams-schema.ts';

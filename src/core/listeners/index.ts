@@ -39,5 +39,7 @@ export type {
   RedeemEvent,
   RedeemOutcome,
   SignInListener,
+  SignOutEvent,
+  SignOutOutcome,
 } from './sign-in-listener.ts';
 export type { DecidedBy, StoreFailure, StoreListener } from './store-listener.ts';

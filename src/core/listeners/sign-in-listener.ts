@@ -41,6 +41,17 @@ export interface RedeemEvent {
   readonly error: GatewayError | null;
 }
 
+/** How the provider's part of a sign-out ended; the session's access tokens are refused in any case but `bad_body`. */
+export type SignOutOutcome = Exclude<RedeemOutcome, 'code_refused'>;
+
+export interface SignOutEvent {
+  readonly outcome: SignOutOutcome;
+  /** From the end of the request's body to the response. */
+  readonly durationMs: number;
+  /** The error sent to the client; its `cause` is safe to log. Null after `success`. */
+  readonly error: GatewayError | null;
+}
+
 /** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
   /**
@@ -62,5 +73,6 @@ export interface DiscoveryEvent {
 /** Hears what happens in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
+  signedOut(event: SignOutEvent): void;
   discovered(event: DiscoveryEvent): void;
 }

@@ -1,8 +1,16 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
+import type { Identity } from '../../runtime/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignInResponse } from '../../signin/index.ts';
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
-import { addOwnFields, bodyTooLarge, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
+import {
+  addOwnFields,
+  bodyTooLarge,
+  internalFault,
+  noRoute,
+  unauthenticated,
+  wrongMethod,
+} from '../responses/index.ts';
 
 /**
  * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
@@ -12,10 +20,11 @@ const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
-  const signIn = exchange.generation.identity?.signIn;
-  if (signIn === undefined) return exchange.answerError(noRoute());
+  const { identity } = exchange.generation;
+  if (identity === null) return exchange.answerError(noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  const { signIn } = identity;
   const { addressKey } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
@@ -24,7 +33,17 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
       return serveBody(exchange, body => signIn.redeem(body, addressKey));
     case 'refresh':
       return serveBody(exchange, body => signIn.refresh(body, addressKey));
+    case 'sign-out':
+      return serveSignOut(exchange, identity);
   }
+}
+
+/** Signs out the caller whom the gates have identified, once the body is whole. */
+function serveSignOut(exchange: Exchange, { signIn, revocations }: Identity): Served {
+  const { caller, addressKey, refusedToken } = exchange;
+  if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
+  const endSession = () => revocations.endSession(caller.session, caller.issuedAtS);
+  return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
 
 /** What becomes of a request's body. */
@@ -77,13 +96,11 @@ function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {
 
 function reply(exchange: Exchange, response: SignInResponse | GatewayError): Served {
   if (response instanceof GatewayError) return exchange.answerError(response);
-  const fields = [...response.fields, 'Content-Length', String(response.body.length)];
+  const { status, body } = response;
+  // RFC 9110, 8.6: a 204 has no Content-Length.
+  const length = status === 204 ? [] : ['Content-Length', String(body.length)];
+  const fields = [...response.fields, ...length];
   addOwnFields(fields, exchange, exchange.rate);
-  return exchange.response.finish(
-    'answered',
-    response.status,
-    'OK',
-    fields,
-    response.body.toString('latin1'),
-  );
+  const reason = status === 204 ? 'No Content' : 'OK';
+  return exchange.response.finish('answered', status, reason, fields, body.toString('latin1'));
 }

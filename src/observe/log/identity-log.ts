@@ -5,6 +5,7 @@ import type {
   FlawedKey,
   RedeemEvent,
   SignInListener,
+  SignOutEvent,
 } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 
@@ -87,17 +88,13 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#keySetFails = true;
   }
 
-  redeemed({ grant, outcome, error }: RedeemEvent): void {
-    if (error === null || error.side === 'client') return;
-    const [type, what] = grant === 'code' ? ['sign-in', 'a sign-in'] : ['refresh', 'a refresh of tokens'];
-    const line = { type, outcome, cause: textOf(error.cause) };
-    if (outcome === 'gateway_refused' || outcome === 'fault')
-      this.#log.error(line, `${what} failed because of this gateway or its configuration`);
-    else
-      this.#log.warn(
-        line,
-        `${what} failed because the provider could not be asked or did not answer properly`,
-      );
+  redeemed(event: RedeemEvent): void {
+    if (event.grant === 'code') this.#attempted('sign-in', 'a sign-in', event);
+    else this.#attempted('refresh', 'a refresh of tokens', event);
+  }
+
+  signedOut(event: SignOutEvent): void {
+    this.#attempted('sign-out', 'a sign-out at the provider', event);
   }
 
   discovered({ outcome, ready, cause }: DiscoveryEvent): void {
@@ -110,6 +107,18 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
       this.#log.info({ type: 'provider' }, "discovered the provider's endpoints");
     }
     this.#discoveryFails = outcome === 'failed';
+  }
+
+  #attempted(type: string, what: string, { outcome, error }: RedeemEvent | SignOutEvent): void {
+    if (error === null || error.side === 'client') return;
+    const line = { type, outcome, cause: textOf(error.cause) };
+    if (outcome === 'gateway_refused' || outcome === 'fault')
+      this.#log.error(line, `${what} failed because of this gateway or its configuration`);
+    else
+      this.#log.warn(
+        line,
+        `${what} failed because the provider could not be asked or did not answer properly`,
+      );
   }
 }
 

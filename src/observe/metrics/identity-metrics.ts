@@ -6,6 +6,7 @@ import type {
   RedeemEvent,
   SignatureAlgorithm,
   SignInListener,
+  SignOutEvent,
 } from '../../core/index.ts';
 import type { LabelModel } from './label-model.ts';
 import {
@@ -79,6 +80,12 @@ const REFRESH_DURATION = {
   buckets: REDEEM_BUCKETS,
 } as const;
 
+const SIGNED_OUT = {
+  name: 'weir_sign_outs_total',
+  help: "Sign-outs, by the outcome of the provider's part.",
+  labelNames: ['outcome'],
+} as const;
+
 const DISCOVERIES = {
   name: 'weir_provider_discoveries_total',
   help: "Attempts to discover the provider's endpoints, by outcome.",
@@ -97,6 +104,7 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   readonly #redeemDuration: Histogram;
   readonly #refreshed: Tally;
   readonly #refreshDuration: Histogram;
+  readonly #signedOut: Tally;
   readonly #discoveries: Tally;
 
   constructor(registry: Registry) {
@@ -111,11 +119,12 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     this.#redeemDuration = new Histogram({ ...REDEEM_DURATION, registers });
     this.#refreshed = tallyCounter({ ...REFRESHED, registers });
     this.#refreshDuration = new Histogram({ ...REFRESH_DURATION, registers });
+    this.#signedOut = tallyCounter({ ...SIGNED_OUT, registers });
     this.#discoveries = tallyCounter({ ...DISCOVERIES, registers });
   }
 
   /** Follows the configuration: without an identity provider there is nothing to show. */
-  use({ hasIdentity, refreshes }: LabelModel): void {
+  use({ hasIdentity, refreshes, signsOut }: LabelModel): void {
     if (!hasIdentity) {
       this.#keys.remove();
       return;
@@ -129,6 +138,7 @@ export class IdentityMetrics implements AuthListener, SignInListener {
     for (const outcome of REDEEM_OUTCOMES) {
       if (outcome !== 'token_refused') this.#redeemed.of(outcome);
       if (outcome !== 'code_refused' && refreshes) this.#refreshed.of(outcome);
+      if (outcome !== 'code_refused' && signsOut) this.#signedOut.of(outcome);
     }
     for (const outcome of DISCOVERY_OUTCOMES) this.#discoveries.of(outcome);
   }
@@ -173,6 +183,10 @@ export class IdentityMetrics implements AuthListener, SignInListener {
       grant === 'code' ? [this.#redeemed, this.#redeemDuration] : [this.#refreshed, this.#refreshDuration];
     attempts.of(outcome).count++;
     duration.observe(durationMs / 1_000);
+  }
+
+  signedOut({ outcome }: SignOutEvent): void {
+    this.#signedOut.of(outcome).count++;
   }
 
   discovered(event: DiscoveryEvent): void {

@@ -15,6 +15,8 @@ export interface LabelModel {
   readonly hasIdentity: boolean;
   /** Whether there is an endpoint to refresh tokens. */
   readonly refreshes: boolean;
+  /** Whether there is an endpoint to sign out. */
+  readonly signsOut: boolean;
   /** Whether durations of requests are told apart by route too. */
   readonly routeDurations: boolean;
 }

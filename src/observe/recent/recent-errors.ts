@@ -13,6 +13,7 @@ import type {
   RedeemEvent,
   RestrictionEvent,
   SignInListener,
+  SignOutEvent,
   StoreFailure,
   StoreListener,
 } from '../../core/index.ts';
@@ -86,13 +87,12 @@ export class RecentErrors implements Partial<Heard> {
     if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', text(cause));
   }
 
-  redeemed({ grant, error, outcome }: RedeemEvent): void {
-    if (error !== null && error.side !== 'client')
-      this.#note(
-        this.#kinds,
-        `${grant === 'code' ? 'sign-in' : 'refresh'}: ${outcome}`,
-        error.cause === undefined ? error.message : text(error.cause),
-      );
+  redeemed(event: RedeemEvent): void {
+    this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
+  }
+
+  signedOut(event: SignOutEvent): void {
+    this.#noteAttempt('sign-out', event);
   }
 
   failed(failure: StoreFailure, cause: string): void {
@@ -135,6 +135,13 @@ export class RecentErrors implements Partial<Heard> {
   ofUpstream(upstream: string): RecentError | null {
     const kept = this.#upstreams.get(upstream);
     return kept === undefined ? null : view(upstream, kept);
+  }
+
+  /** Those of clients are everyday events. */
+  #noteAttempt(what: string, { error, outcome }: RedeemEvent | SignOutEvent): void {
+    if (error === null || error.side === 'client') return;
+    const cause = error.cause === undefined ? error.message : text(error.cause);
+    this.#note(this.#kinds, `${what}: ${outcome}`, cause);
   }
 
   #note(kinds: Map<string, Kept>, kind: string, cause: string | null): void {

@@ -19,8 +19,8 @@ export type FaultKind =
   | 'nonsense';
 
 /**
- * The errors of a token endpoint that the gateway tells apart: those of RFC 6749, 5.2, those meant for other endpoints
- * (RFC 6749, 4.1.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect URI.
+ * The errors of the provider that the gateway tells apart: those of RFC 6749, 5.2, those meant for other endpoints
+ * (RFC 6749, 4.1.2.1; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect URI.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -34,6 +34,8 @@ const OAUTH_ERRORS = [
   'slow_down',
   'interaction_required',
   'redirect_uri_mismatch',
+  'invalid_token',
+  'unsupported_token_type',
 ] as const;
 
 export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'another';

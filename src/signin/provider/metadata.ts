@@ -11,6 +11,10 @@ export interface ProviderMetadata {
   readonly tokenEndpoint: string;
   /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
+  /** Where refresh tokens are revoked (RFC 7009); null: nowhere that the gateway may call. */
+  readonly revocationEndpoint: string | null;
+  /** Where sessions are ended; null: nowhere that the gateway may call. */
+  readonly endSessionEndpoint: string | null;
 }
 
 /** Where the discovery document is (OpenID Connect Discovery 1.0, 4). */
@@ -20,13 +24,15 @@ export function discoveryAddress(options: ProviderOptions): string {
 
 /** The metadata if the options give all of it, or undefined when a discovery document is needed. */
 export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
-  const { authorization, token, keySet } = options.endpoints;
+  const { authorization, token, keySet, revocation, endSession } = options.endpoints;
   if (authorization === null || token === null || keySet === null) return undefined;
   return {
     issuer: options.issuer,
     authorizationEndpoint: authorization,
     tokenEndpoint: token,
     keySetUrl: keySet,
+    revocationEndpoint: revocation,
+    endSessionEndpoint: endSession,
   };
 }
 
@@ -43,7 +49,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   if (issuer !== options.issuer) {
     throw unusable(`says issuer ${shown(issuer)}, the configuration says ${shown(options.issuer)}`);
   }
-  const { authorization, token, keySet } = options.endpoints;
+  const { authorization, token, keySet, revocation, endSession } = options.endpoints;
   return {
     issuer: options.issuer,
     authorizationEndpoint: endpoint(
@@ -51,19 +57,39 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
       authorization ?? members.get('authorization_endpoint'),
       options,
     ),
-    tokenEndpoint: endpoint('token_endpoint', token ?? tokenEndpointOf(members, options), options),
+    tokenEndpoint: endpoint(
+      'token_endpoint',
+      token ?? calledEndpoint('token_endpoint', members, options),
+      options,
+    ),
     keySetUrl: endpoint('jwks_uri', keySet ?? members.get('jwks_uri'), options),
+    revocationEndpoint: revocation ?? optionalEndpoint('revocation_endpoint', members, options),
+    endSessionEndpoint: endSession ?? optionalEndpoint('end_session_endpoint', members, options),
   };
 }
 
 /** A provider may have a separate host that asks for client certificates (RFC 8705, 5). */
-function tokenEndpointOf(members: ReadonlyMap<string, unknown>, options: ProviderOptions): unknown {
+function calledEndpoint(
+  name: string,
+  members: ReadonlyMap<string, unknown>,
+  options: ProviderOptions,
+): unknown {
   const aliases = members.get('mtls_endpoint_aliases');
   if (options.tls.certificate !== null && typeof aliases === 'object' && aliases !== null) {
-    const alias = new Map<string, unknown>(Object.entries(aliases)).get('token_endpoint');
+    const alias = new Map<string, unknown>(Object.entries(aliases)).get(name);
     if (alias !== undefined) return alias;
   }
-  return members.get('token_endpoint');
+  return members.get(name);
+}
+
+/** Only signing out needs it, so that one that the gateway may not call is no reason to do without the document. */
+function optionalEndpoint(
+  name: string,
+  members: ReadonlyMap<string, unknown>,
+  options: ProviderOptions,
+): string | null {
+  const value = calledEndpoint(name, members, options);
+  return typeof value === 'string' && addressError(value, options.allowHttp) === undefined ? value : null;
 }
 
 function endpoint(name: string, value: unknown, options: ProviderOptions): string {

@@ -1,7 +1,8 @@
 export { type AuthResponse, type LearntMark, readResponse } from './auth-response.ts';
 export { type Failure, failure } from './failures.ts';
 export { codeGrant, type Grant, refreshGrant } from './grant.ts';
-export { failureOf } from './outcome.ts';
+export { failureOf, judge } from './outcome.ts';
+export { refusedBy } from './refusal.ts';
 export { readRefreshToken, readRequest, redirectRefusal } from './request.ts';
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './request-body.ts';
 export { requestTokens } from './token-request.ts';

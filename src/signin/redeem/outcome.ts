@@ -1,8 +1,9 @@
 import { ClientError, ResponseBodyError } from 'openid-client';
 import type { GrantKind } from '../../core/index.ts';
-import { type OAuthError, oauthError, ProviderFault } from '../provider/index.ts';
+import { type OAuthError, ProviderFault } from '../provider/index.ts';
 import { type FailedOutcome, type Failure, failure } from './failures.ts';
 import { quietText } from './quiet-text.ts';
+import { refusal } from './refusal.ts';
 
 /** What failed, whichever grant it was. */
 type Judgement = Exclude<FailedOutcome, 'code_refused' | 'token_refused'> | 'grant_refused';
@@ -24,7 +25,8 @@ export function failureOf(grant: GrantKind, error: unknown, secrets: readonly st
   return failure(grant, judgement === 'grant_refused' ? REFUSED[grant] : judgement, fault);
 }
 
-function judge(fault: ProviderFault | Error): Judgement {
+/** What a failed request to the provider means. */
+export function judge(fault: ProviderFault | Error): Judgement {
   if (!(fault instanceof ProviderFault)) return 'fault';
   switch (fault.kind) {
     case 'unreachable':
@@ -49,6 +51,7 @@ function judgeResponse(status: number, error: OAuthError | null): Judgement {
     case 'invalid_grant':
     case 'invalid_request':
     case 'redirect_uri_mismatch':
+    case 'invalid_token':
     // The user must sign in again: Entra ID says this about codes issued before its rules changed.
     case 'interaction_required':
       return 'grant_refused';
@@ -63,6 +66,7 @@ function judgeResponse(status: number, error: OAuthError | null): Judgement {
     case 'invalid_client':
     case 'unauthorized_client':
     case 'unsupported_grant_type':
+    case 'unsupported_token_type':
     case 'invalid_scope':
     case 'another':
       return 'gateway_refused';
@@ -84,7 +88,7 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
   let link = error;
   for (let depth = 0; depth < 8; depth += 1) {
     if (link instanceof ProviderFault) return link;
-    if (link instanceof ResponseBodyError) return refusal(link, secrets);
+    if (link instanceof ResponseBodyError) return refusal('token endpoint', link, secrets);
     if (link instanceof Response) return statusFault(link.status);
     if (!(link instanceof Error)) break;
     link = link.cause;
@@ -95,19 +99,6 @@ function faultIn(error: unknown, secrets: readonly string[]): ProviderFault | Er
   return new Error(
     `redeeming failed in the gateway: ${error instanceof Error ? quietText(error.name, secrets) : 'no error'}`,
   );
-}
-
-/**
- * Reads the provider's error before cutting out secrets: a code of `a`, cut out of `invalid_grant`, must not turn a refused
- * code into a fault of the gateway.
- */
-function refusal(response: ResponseBodyError, secrets: readonly string[]): ProviderFault {
-  const error = oauthError(response.error);
-  const word = error === 'another' ? quietText(response.error, secrets) : error;
-  const description =
-    typeof response.error_description === 'string' ? quietText(response.error_description, secrets) : '';
-  const message = `the token endpoint answered ${response.status} ${word}${description === '' ? '' : ` (${description})`}`;
-  return new ProviderFault('refused', message, { status: response.status, error });
 }
 
 function statusFault(status: number): ProviderFault {

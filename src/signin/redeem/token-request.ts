@@ -9,6 +9,7 @@ import {
 } from '../provider/index.ts';
 import type { TokenMembers } from './auth-response.ts';
 import { GRANT_TYPES, type Grant } from './grant.ts';
+import { jsonMembers } from './json-members.ts';
 
 /** What a token request needs in addition to the grant. */
 export interface TokenRequestDependencies {
@@ -49,16 +50,6 @@ export async function requestTokens(grant: Grant, parts: TokenRequestDependencie
   if (members === undefined)
     throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
   return members;
-}
-
-function jsonMembers(body: Buffer): TokenMembers | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return new Map(Object.entries(value));
-  } catch {
-    return undefined;
-  }
 }
 
 /**

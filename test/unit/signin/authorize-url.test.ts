@@ -6,6 +6,8 @@ const metadata = {
   authorizationEndpoint: 'https://id.example/auth?tenant=a%20b',
   tokenEndpoint: 'https://id.example/token',
   keySetUrl: 'https://id.example/certs',
+  revocationEndpoint: null,
+  endSessionEndpoint: null,
 };
 const parametersOf = (url: string) => [...new URL(url).searchParams];
 

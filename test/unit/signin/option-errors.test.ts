@@ -26,7 +26,13 @@ test('every error is found at once', () => {
   const found = errors(
     {
       discoveryUrl: 'nowhere',
-      endpoints: { authorization: 'http://id.example/', token: 'x', keySet: 'ftp://id.example' },
+      endpoints: {
+        authorization: 'http://id.example/',
+        token: 'x',
+        keySet: 'ftp://id.example',
+        revocation: 'http://id.example/revoke',
+        endSession: 'logout',
+      },
       tls: { ca: null, certificate: 'marker', key: null },
     },
     {
@@ -39,6 +45,8 @@ test('every error is found at once', () => {
     'endpoints.authorization',
     'endpoints.token',
     'endpoints.keySet',
+    'endpoints.revocation',
+    'endpoints.endSession',
     'tls',
     'clientAuthentication',
     'redirectUri',

@@ -15,10 +15,13 @@ import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
 const SECTION = 'identity_provider';
 
+/** What `identity_provider` says about signing in. */
+type ClientOptions = Omit<SignInOptions, 'signOutEnds'>;
+
 /** The provider and the gateway's part as its client, with secrets and keys read. */
 export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
-  readonly signIn: SignInOptions;
+  readonly signIn: ClientOptions;
 }
 
 /**
@@ -76,7 +79,7 @@ const STAND_INS = {
 function signInOptions(
   config: IdentityProviderConfig,
   clientAuthentication: SignInOptions['clientAuthentication'],
-): SignInOptions {
+): ClientOptions {
   return {
     clientId: config.client_id,
     clientAuthentication,
@@ -96,6 +99,8 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
       authorization: config.endpoints.authorization ?? null,
       token: config.endpoints.token ?? null,
       keySet: config.endpoints.key_set ?? null,
+      revocation: config.endpoints.revocation ?? null,
+      endSession: config.endpoints.end_session ?? null,
     },
     allowHttp: config.allow_http,
     tls: tls ?? NO_TLS,
@@ -128,6 +133,8 @@ const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
   'endpoints.authorization': ['endpoints', 'authorization'],
   'endpoints.token': ['endpoints', 'token'],
   'endpoints.keySet': ['endpoints', 'key_set'],
+  'endpoints.revocation': ['endpoints', 'revocation'],
+  'endpoints.endSession': ['endpoints', 'end_session'],
   tls: ['tls'],
   clientAuthentication: ['client_authentication'],
   redirectUri: ['redirect_uri'],

@@ -52,10 +52,16 @@ export const identityProviderSchema = z.strictObject({
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
       key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
+      revocation: address()
+        .optional()
+        .describe('Where the gateway revokes refresh tokens (RFC 7009), for sign_in.sign_out.'),
+      end_session: address()
+        .optional()
+        .describe('Where the gateway ends sessions, for sign_in.sign_out with "sign_out_ends: session".'),
     })
     .prefault({})
     .describe(
-      'Addresses that override those in the discovery document. With all three, the document is not read.',
+      'Addresses that override those in the discovery document. With the first three, the document is not read.',
     ),
   allow_http: yesOrNo()
     .prefault(false)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { choice } from '../plain-values.ts';
 import { routePath } from '../scalars/index.ts';
 
 /** One path, not a pattern. */
@@ -9,18 +10,30 @@ function ownPath() {
   });
 }
 
-/** The keys of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with those of a route. */
-export const signInKeys = {
+/** The paths of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
+export const signInPaths = {
   refresh: ownPath()
     .optional()
     .describe('The path where clients trade a refresh token for new tokens, such as /v1/users/refresh.'),
+  sign_out: ownPath()
+    .optional()
+    .describe(
+      'The path where clients sign out, such as /v1/users/sign-out: access tokens of the session are refused at once, and the refresh token is ended at the provider.',
+    ),
 };
 
 /** `sign_in` of gateway.yaml. */
 export const signInSchema = z
-  .strictObject(signInKeys)
-  .refine(paths => Object.values(paths).some(path => path !== undefined), {
-    error: 'names no endpoint: add "refresh", or leave out "sign_in"',
+  .strictObject({
+    ...signInPaths,
+    sign_out_ends: choice(['refresh_token', 'session'])
+      .prefault('refresh_token')
+      .describe(
+        "What sign_out ends at the provider. refresh_token: that token, at the revocation endpoint (RFC 7009). session: the browser's session as well, in Keycloak's way, at the end-session endpoint.",
+      ),
+  })
+  .refine(({ refresh, sign_out }) => refresh !== undefined || sign_out !== undefined, {
+    error: 'names no endpoint: add "refresh" or "sign_out", or leave out "sign_in"',
   })
   .optional()
   .describe(

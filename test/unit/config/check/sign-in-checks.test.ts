@@ -36,6 +36,12 @@ describe('a path of sign_in', () => {
       ]);
   });
 
+  it('is of one endpoint', async () => {
+    expect(await diagnosticsOf('{ refresh: /session, sign_out: /Session/ }')).toEqual([
+      '4:41: sign_in.sign_out: this path is that of "refresh": choose another',
+    ]);
+  });
+
   it('is one path, from the root', async () => {
     expect(await diagnosticsOf('{ refresh: v1/refresh }')).toEqual([
       expect.stringMatching(/^4:21: sign_in\.refresh: .*write "\/v1\/refresh"/),
@@ -50,7 +56,7 @@ describe('a path of sign_in', () => {
 describe('sign_in', () => {
   it('names an endpoint', async () => {
     expect(await diagnosticsOf('{}')).toEqual([
-      '4:10: sign_in: names no endpoint: add "refresh", or leave out "sign_in"',
+      '4:10: sign_in: names no endpoint: add "refresh" or "sign_out", or leave out "sign_in"',
     ]);
   });
 
@@ -61,6 +67,35 @@ routes: [{ path: /**, upstream: api, authentication: none }]
 `;
     expect(await diagnosticsIn(text)).toEqual([
       '1:1: "sign_in" has no effect without "identity_provider", which issues the tokens',
+    ]);
+  });
+});
+
+describe('sign_out', () => {
+  const ENDPOINTS = '{ authorization: "https://id/a", token: "https://id/t", key_set: "https://id/k" }';
+  const of = (endpoints: string, signIn: string) =>
+    diagnosticsIn(
+      `${PROVIDER.replace(', client_id', `, endpoints: ${endpoints}, client_id`)}sign_in: ${signIn}
+routes: [{ path: /**, upstream: api }]
+`,
+    );
+
+  it('needs a place where the provider ends what it ends, if no document names one', async () => {
+    const needs = (key: string) =>
+      `4:22: sign_in.sign_out: needs "${key}" under "endpoints" of identity_provider: with the three others, no discovery document is read`;
+    expect(await of(ENDPOINTS, '{ sign_out: /sign-out }')).toEqual([needs('revocation')]);
+    expect(await of(ENDPOINTS, '{ sign_out: /sign-out, sign_out_ends: session }')).toEqual([
+      needs('end_session'),
+    ]);
+    const both = ENDPOINTS.replace(' }', ', revocation: "https://id/r", end_session: "https://id/e" }');
+    for (const ends of ['refresh_token', 'session'])
+      expect(await of(both, `{ sign_out: /sign-out, sign_out_ends: ${ends} }`)).toEqual([]);
+    expect(await of('{ token: "https://id/t" }', '{ sign_out: /sign-out }')).toEqual([]);
+  });
+
+  it('is what sign_out_ends is about', async () => {
+    expect(await diagnosticsOf('{ refresh: /refresh, sign_out_ends: session }')).toEqual([
+      '4:31: sign_in: "sign_out_ends" has no effect without "sign_out"',
     ]);
   });
 });

@@ -18,7 +18,7 @@ describe('the labels of a configuration', () => {
     const { routes, webSocketUpstreams, upstreams } = await labelsOf(`${IDENTITY}
 listen: { http: { address: "127.0.0.1:0", h2c: true } }
 upstreams: { api: { url: "http://a" }, chat: { url: "http://b" }, calls: { url: "http://c", protocol: grpc } }
-sign_in: { refresh: /v1/refresh }
+sign_in: { refresh: /v1/refresh, sign_out: /v1/sign-out }
 routes:
   - { path: /v1/**, methods: [GET], upstream: api }
   - { path: /chat, upstream: chat, websocket: true, authentication: none }
@@ -31,6 +31,7 @@ routes:
       ['/v1/anonymous/authorize-url', 'none', 'http1,h2'],
       ['/v1/anonymous/auth', 'none', 'http1,h2'],
       ['/v1/refresh', 'none', 'http1,h2'],
+      ['/v1/sign-out', 'none', 'http1,h2'],
       ['none', 'none', 'http1,h2,grpc'],
     ]);
     const endingsOf = (index: number) => routes[index]?.endings.map(ending => ending.join(' '));
@@ -41,6 +42,7 @@ routes:
     expect(endingsOf(3)).not.toContain('500 forwarded');
     expect(endingsOf(5)).not.toContain('401 answered');
     expect(endingsOf(6)).toEqual(expect.arrayContaining(['200 answered', '401 answered']));
+    expect(endingsOf(7)).toEqual(expect.arrayContaining(['204 answered', '401 answered']));
     expect([upstreams, webSocketUpstreams]).toEqual([['api', 'chat', 'calls'], ['chat']]);
   });
 

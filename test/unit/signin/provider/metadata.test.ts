@@ -39,6 +39,8 @@ test('the endpoints are the document’s', () => {
     authorizationEndpoint: 'https://id.example/auth',
     tokenEndpoint: 'https://id.example/token',
     keySetUrl: 'https://id.example/certs',
+    revocationEndpoint: null,
+    endSessionEndpoint: null,
   });
 });
 
@@ -55,7 +57,7 @@ test('the operator’s endpoints come first, and the document need not have them
 });
 
 test('three configured endpoints need no document, two do', () => {
-  const three = { authorization: 'https://a/', token: 'https://t/', keySet: 'https://k/' };
+  const three = endpoints({ authorization: 'https://a/', token: 'https://t/', keySet: 'https://k/' });
   expect(configuredMetadata(options({ endpoints: three }))).toMatchObject({ tokenEndpoint: 'https://t/' });
   expect(configuredMetadata(options({ endpoints: { ...three, keySet: null } }))).toBeUndefined();
 });
@@ -102,4 +104,39 @@ test('the host for client certificates is used with a certificate', () => {
   expect(readMetadata({ ...aliased, mtls_endpoint_aliases: {} }, options({ tls })).tokenEndpoint).toBe(
     'https://id.example/token',
   );
+});
+
+test('where refresh tokens and sessions end is the document’s word too, or the operator’s, and may be missing', () => {
+  const ends = {
+    revocation_endpoint: 'https://id.example/revoke',
+    end_session_endpoint: 'https://id.example/logout',
+  };
+  expect(readMetadata({ ...document, ...ends }, options())).toMatchObject({
+    revocationEndpoint: 'https://id.example/revoke',
+    endSessionEndpoint: 'https://id.example/logout',
+  });
+  const given = options({
+    endpoints: endpoints({ revocation: 'https://inside/revoke', endSession: 'https://inside/logout' }),
+  });
+  expect(readMetadata({ ...document, ...ends }, given)).toMatchObject({
+    revocationEndpoint: 'https://inside/revoke',
+    endSessionEndpoint: 'https://inside/logout',
+  });
+});
+
+test.each([7, 'http://id.example/revoke', 'javascript:1', ''])(
+  'a place to revoke tokens that the gateway may not call, %j, leaves the document usable without it',
+  revocation_endpoint => {
+    expect(readMetadata({ ...document, revocation_endpoint }, options()).revocationEndpoint).toBeNull();
+  },
+);
+
+test('the host for client certificates is where they revoke tokens, too', () => {
+  const aliased = {
+    ...{ ...document, revocation_endpoint: 'https://id.example/revoke' },
+    mtls_endpoint_aliases: { revocation_endpoint: 'https://mtls.example/revoke' },
+  };
+  const tls = { ca: null, certificate: 'PEM', key: 'PEM' };
+  expect(readMetadata(aliased, options()).revocationEndpoint).toBe('https://id.example/revoke');
+  expect(readMetadata(aliased, options({ tls })).revocationEndpoint).toBe('https://mtls.example/revoke');
 });

@@ -11,6 +11,8 @@ const metadata = (issuer = 'https://id.example'): ProviderMetadata => ({
   authorizationEndpoint: `${issuer}/auth`,
   tokenEndpoint: `${issuer}/token`,
   keySetUrl: `${issuer}/certs`,
+  revocationEndpoint: null,
+  endSessionEndpoint: null,
 });
 
 beforeEach(() => void vi.useFakeTimers());
@@ -116,7 +118,8 @@ test('once stopped, it asks and learns nothing', async () => {
 });
 
 test('endpoints that are all configured are known at once and for ever', () => {
-  const endpoints = { authorization: 'https://a/', token: 'https://t/', keySet: 'https://k/' };
+  const three = { authorization: 'https://a/', token: 'https://t/', keySet: 'https://k/' };
+  const endpoints = { ...PROVIDER_OPTIONS.endpoints, ...three };
   const { room, asked, changes } = provider([down], { endpoints });
   room.start();
   expect(room.ready).toBe(true);
