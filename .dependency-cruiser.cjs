@@ -20,7 +20,7 @@ const FLOORS = [
     'tls',
   ],
   ['config'],
-  ['runtime'],
+  ['runtime', 'explain'],
   ['gateway', 'simulation'],
   ['server', 'admin'],
   ['app'],

@@ -48,6 +48,7 @@ export function adminView(parts: ShownParts): AdminView {
       restrictions: limiting.restrictions,
       allowances: limiting.allowances,
       limits: () => generations.current.snapshot.limits,
+      snapshot: () => generations.current.snapshot,
       identity: () => generations.current.snapshot.identity,
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },

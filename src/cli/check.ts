@@ -3,11 +3,10 @@ import {
   type Diagnostic,
   formatDiagnostic,
   type LoadedConfig,
-  type LoadedLimits,
-  type LoadedRoute,
   type LoadResult,
   loadConfig,
   type Severity,
+  type Snapshot,
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
@@ -76,54 +75,46 @@ function summary(file: string, result: LoadResult, { errors, warnings }: Finding
 }
 
 /** What the configuration contains, a few words each. */
-function contents({ snapshot, routes, files, limits }: LoadedConfig): string[] {
+function contents({ snapshot, files }: LoadedConfig): string[] {
   const [, ...limitsFiles] = files;
   return [
-    many(writtenRoutes(routes), 'route'),
+    many(snapshot.outline.routes.length, 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
-    ...(limitsFiles.length === 0 ? [] : [`limits of ${limitsFiles.join(', ')} (${describeLimits(limits)})`]),
+    ...(limitsFiles.length === 0
+      ? []
+      : [`limits of ${limitsFiles.join(', ')} (${describeLimits(snapshot)})`]),
   ];
 }
 
-function describeLimits({ routes }: LoadedLimits): string {
-  const tried = triedBuckets(routes);
+function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
+  const tried = triedBuckets(buckets);
+  const lines = Object.keys(outline.limits.routes).length;
   const onTrial = tried === 0 ? '' : `, ${tried} in shadow`;
-  return `${many(bucketsOf(routes), 'bucket')} on ${many(routes.length, 'line')}${onTrial}`;
+  return `${many(buckets.length, 'bucket')} on ${many(lines, 'line')}${onTrial}`;
 }
 
 /** Counts the buckets that do not hold with all of their numbers for all callers. */
-function triedBuckets(routes: LoadedLimits['routes']): number {
-  const buckets = new Set(routes.map(({ value }) => value.bucket));
-  return [...buckets].filter(isTried).length;
+function triedBuckets(buckets: readonly BucketModel[]): number {
+  return buckets.filter(isTried).length;
 }
 
 function isTried({ rollout, exemptSets }: BucketModel): boolean {
   return rollout !== null || Object.values(exemptSets).some(({ shadow }) => shadow !== null);
 }
 
-/** Counts the buckets in use. */
-function bucketsOf(routes: LoadedLimits['routes']): number {
-  return new Set(routes.map(({ value }) => value.bucket)).size;
-}
-
 function asJson(file: string, result: LoadResult, findings: Findings, passed: boolean): string {
   const loaded = result.ok
     ? {
         files: result.files,
-        routes: writtenRoutes(result.routes),
+        routes: result.snapshot.outline.routes.length,
         upstreams: result.snapshot.upstreams.length,
         provider: result.snapshot.identity?.provider.issuer ?? null,
-        buckets: bucketsOf(result.limits.routes),
-        bucketsInShadow: triedBuckets(result.limits.routes),
+        buckets: result.snapshot.limits.buckets.length,
+        bucketsInShadow: triedBuckets(result.snapshot.limits.buckets),
       }
     : {};
   return `${JSON.stringify({ ok: passed, file, ...loaded, ...findings }, null, 2)}\n`;
-}
-
-/** Counts the operator's routes; the gateway's own have no place. */
-function writtenRoutes(routes: readonly LoadedRoute[]): number {
-  return routes.filter(route => route.place !== null).length;
 }
 
 function many(count: number, what: string): string {

@@ -5,7 +5,7 @@ import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { demo } from './demo.ts';
 import { diff } from './diff.ts';
 import { ExitCode } from './exit-code.ts';
-import { explain } from './explain/index.ts';
+import { explain } from './explain.ts';
 import { health } from './health.ts';
 import { schema } from './schema.ts';
 import { serve } from './serve.ts';

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { type CallerKind, principalOf } from '../auth/index.ts';
-import { type CallerClaims, type CallersResult, formatDiagnostic, readCallers } from '../config/index.ts';
+import { type CallersResult, formatDiagnostic, readCallers } from '../config/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
+import { classOf } from './class-of-claims.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { readClaims } from './read-claims.ts';
@@ -85,34 +86,6 @@ function nameCaller(
 
 const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process draws a key at random and nobody can compute its pseudonyms.
 Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
-
-/** Finds the class of callers that exactly these claims identify. */
-function classOf(
-  known: readonly CallerClaims[],
-  claims: ReadonlyMap<string, string>,
-  wanted: CallerKind | null,
-): CallerClaims {
-  const classes = known.filter(({ kind }) => wanted === null || kind === wanted);
-  const [found, other] = classes.filter(({ claims: names }) => isSame(names, claims));
-  if (found === undefined)
-    throw new UsageError(classes.map(whatItTakes).join('; ') || 'there are no bots here');
-  if (other !== undefined)
-    throw new UsageError('bots and users are identified by the same claims: add --as bot or --as user');
-  return found;
-}
-
-function isSame(names: readonly string[], claims: ReadonlyMap<string, string>): boolean {
-  return names.length === claims.size && names.every(name => claims.has(name));
-}
-
-function whatItTakes({ kind, claims }: CallerClaims): string {
-  return `a ${kind} takes ${claims.map(optionFor).join(' ')}`;
-}
-
-function optionFor(name: string): string {
-  if (name === 'azp') return '--client AZP';
-  return name === 'sub' ? '--subject SUB' : `--claim ${name}=VALUE`;
-}
 
 function readClass(as: string | undefined): CallerKind | null {
   if (as === undefined || as === 'bot' || as === 'user') return as ?? null;

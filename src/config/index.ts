@@ -1,16 +1,14 @@
 export { type Change, changesInWords, changesOf, changesOfLimits, isStricter } from './compare/index.ts';
 export { type CallerClaims, QUOTA_KEYS } from './compile/index.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
-export { type Diagnostic, didYouMean, formatDiagnostic, type Severity } from './file/index.ts';
 export {
+  type Diagnostic,
+  didYouMean,
   type FilePlace,
-  type LoadedConfig,
-  type LoadedLimitRoute,
-  type LoadedLimits,
-  type LoadedRoute,
-  type LoadResult,
-  loadConfig,
-} from './load.ts';
+  formatDiagnostic,
+  type Severity,
+} from './file/index.ts';
+export { type LoadedConfig, type LoadResult, loadConfig } from './load.ts';
 export { type Loaded, loadEither } from './load-either.ts';
 export { type LimitsResult, loadLimits } from './load-limits.ts';
 export { loadTest } from './load-test.ts';
@@ -27,10 +25,13 @@ export {
   type HostPort,
   type Http2Model,
   type IdentityModel,
+  type LimitRouteModel,
   type LimitsModel,
   type Listed,
   type ListenerModel,
   type ListenModel,
+  limitsFor,
+  type Outline,
   type PolicyModel,
   type PoolModel,
   type RouteModel,
@@ -40,6 +41,7 @@ export {
   type StoreModel,
   type TimeoutsModel,
   type UpstreamModel,
+  type WrittenRoute,
 } from './model/index.ts';
 export { type AdminPlace, readAdmin } from './read-admin.ts';
 export { type CallersResult, readCallers } from './read-callers.ts';

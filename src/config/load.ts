@@ -1,5 +1,4 @@
 import { type Clock, systemClock } from '../core/index.ts';
-import type { RouteEntry } from '../routing/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import {
@@ -16,12 +15,13 @@ import {
   ConfigFile,
   type Diagnostic,
   type Environment,
-  type LimitsFiles,
+  type FilePlace,
+  KeyPlaces,
   Readings,
   withLeanHeap,
 } from './file/index.ts';
 import { holdsLimits } from './holds-limits.ts';
-import type { LimitRouteModel, RouteModel, Snapshot } from './model/index.ts';
+import type { Snapshot } from './model/index.ts';
 import { gatewayJsonSchema, gatewaySchema, gatewaySecrecy, validate } from './schema/index.ts';
 
 export interface LoadOptions {
@@ -37,12 +37,9 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
-  /** The routes in file order, then the gateway's own. */
-  readonly routes: readonly LoadedRoute[];
   /** gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
-  readonly limits: LoadedLimits;
   readonly warnings: readonly Diagnostic[];
   /** What the operator may want to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
@@ -52,33 +49,6 @@ export type LoadResult =
   | LoadedConfig
   /** At least one error, and possibly warnings; file by file, in file order. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
-
-/** A line of a file, as messages name it. */
-export interface FilePlace {
-  readonly file: string;
-  readonly line: number;
-}
-
-/** A route with its pattern and where it is written. */
-export interface LoadedRoute extends RouteEntry<RouteModel> {
-  /** Null: the route is the gateway's own. */
-  readonly place: FilePlace | null;
-}
-
-/** A line of `routes:` in limits.yaml. */
-export interface LoadedLimitRoute extends RouteEntry<LimitRouteModel> {
-  /** As it is written. */
-  readonly line: string;
-  readonly place: FilePlace | null;
-}
-
-/** Where the limits are written. */
-export interface LoadedLimits {
-  /** The lines of `routes:`, in file order. */
-  readonly routes: readonly LoadedLimitRoute[];
-  /** Where a key of limits.yaml is written; null: it is not, so its default applies. */
-  placeOf(path: readonly string[]): FilePlace | null;
-}
 
 /**
  * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a
@@ -122,35 +92,21 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     adminTokenHash,
     store,
     settings: settingsOf(file, gateway),
+    places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,
   };
-  const { snapshot, routes, ownRoutes, limitRoutes } = compileGateway(sources, options.generation);
-  const written = routes.map((route, index) => ({
-    ...route,
-    place: { file: file.name, line: file.place(['routes', index]).line },
-  }));
   return {
     ok: true,
-    snapshot,
-    routes: [...written, ...ownRoutes.map(route => ({ ...route, place: null }))],
+    snapshot: compileGateway(sources, options.generation),
     files: names,
     readings,
-    limits: loadedLimits(limitRoutes, Object.keys(limits.routes), limitsFiles),
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
 }
 
-function loadedLimits(
-  routes: readonly RouteEntry<LimitRouteModel>[],
-  lines: readonly string[],
-  files: LimitsFiles | null,
-): LoadedLimits {
-  const placeOf = (path: readonly string[]) => (files?.has(path) ? files.placeOf(path, 'key') : null);
-  const written = routes.map((route, index) => {
-    const line = lines[index] ?? '';
-    return { ...route, line, place: placeOf(['routes', line]) };
-  });
-  return { routes: written, placeOf };
+function routePlaces(file: ConfigFile, count: number): FilePlace[] {
+  const lineOf = (index: number) => file.place(['routes', index]).line;
+  return Array.from({ length: count }, (_, index) => ({ file: file.name, line: lineOf(index) }));
 }

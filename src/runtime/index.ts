@@ -2,7 +2,7 @@ export type { Allowances } from './allowances.ts';
 export { type Generation, isReady, transportTo } from './generation.ts';
 export { Generations } from './generations.ts';
 export type { Identity } from './identity.ts';
-export { type Claim, claimOn, drawsOf, type LimitedRequest, limitsFor } from './limit-claim.ts';
+export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
 export { Overload } from './overload.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -1,9 +1,9 @@
 import {
-  type BucketLimits,
   type BucketModel,
   type CallerClass,
   drawsOnBuckets,
   type LimitsModel,
+  limitsFor,
 } from '../config/index.ts';
 import type { Draws } from '../core/index.ts';
 import { mainValue } from '../http/index.ts';
@@ -55,10 +55,4 @@ export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | n
   if (main === null) return null;
   const { sets, exemptSets } = limitsFor(bucket, caller);
   return { set: (exempt ? exemptSets : sets)[callerClass], bucket, callerClass, caller, main, draws };
-}
-
-/** What this caller draws on in the bucket. */
-export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
-  const { rollout } = bucket;
-  return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
 }

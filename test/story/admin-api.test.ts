@@ -49,6 +49,7 @@ test('every operation answers as /openapi.json says, which is a valid document',
   });
   expect((await api.call('GET', '/api/buckets?address=127.0.0.1')).status).toBe(200);
   expect((await api.call('DELETE', '/api/buckets?address=127.0.0.1')).status).toBe(200);
+  expect((await api.call('GET', '/api/explain?method=GET&path=/a')).status).toBe(200);
   const base = `http://127.0.0.1:${gateway.port}`;
   await api.callAt(base, 'GET', '/v1/anonymous/authorize-url', {});
   await api.callAt(base, 'POST', '/v1/anonymous/auth', { body: '{}' });

@@ -164,6 +164,11 @@ describe('weir', () => {
       'weir explain: --as takes bot, user, address or address:IP, not "usr", did you mean "user"?',
     ],
     [
+      ['explain', 'GET', '/', '--as', 'address', '--client', 'web'],
+      'weir explain: --as address is for callers without a token: leave it out, or the claims',
+    ],
+    [['explain', 'GET', '/', '--format', 'xml'], 'weir explain: --format takes text or json, not "xml"'],
+    [
       ['explain', 'GET', '/', '--as', 'user:7'],
       'weir explain: --as takes bot, user, address or address:IP, not "user:7", did you mean "user"?',
     ],

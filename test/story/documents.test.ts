@@ -96,7 +96,7 @@ describe('docs/tokens.md', () => {
     expect(shown).toHaveLength(1);
     const result = await loadText(shown[0]?.text ?? '', { OIDC_CLIENT_SECRET: 'secret' });
     expect(result).toMatchObject({ ok: true, warnings: [] });
-    const routes = result.ok ? result.routes.filter(({ place }) => place !== null) : [];
+    const routes = result.ok ? result.snapshot.outline.routes : [];
     expect(routes.map(({ value }) => value.authentication)).toEqual(['required', 'optional', 'none']);
   });
 });

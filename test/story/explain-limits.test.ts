@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { principalOf } from '../../src/auth/index.ts';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { CallerShare } from '../../src/limits/index.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const GATEWAY = `identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
@@ -245,5 +247,25 @@ routes:
   expect(await rowsOf('share', 'user')).toEqual([
     'bucket: holds for 10% of callers, and is in shadow for the others (limits.yaml:5)',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
+  ]);
+  const share = new CallerShare('share', 10);
+  const ofCaller = async (inside: boolean) => {
+    const subjects = Array.from({ length: 100 }, (_, n) => `u${n}`);
+    const subject =
+      subjects.find(each => share.includes(principalOf('user', ['web', each])) === inside) ?? '';
+    const rows = await explain(
+      ['GET', '/v1/share/7', '--client', 'web', '--subject', subject],
+      GATEWAY,
+      limits,
+    );
+    return rows.filter(row => /^as .*bucket:/.test(row));
+  };
+  expect(await ofCaller(true)).toEqual([
+    'as a user: bucket: this caller is among the 10% that it holds for',
+    'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
+  ]);
+  expect(await ofCaller(false)).toEqual([
+    'as a user: bucket: this caller is not among the 10% that it holds for',
+    'as a user: bucket: 5 in 5s, fixed window, in shadow: it refuses nobody (limits.yaml:5)',
   ]);
 });

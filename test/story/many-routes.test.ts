@@ -84,7 +84,7 @@ test('a running gateway keeps nothing of the load but the snapshot', async () =>
       source: { path, env: {}, loaded },
     });
     onTestFinished(async () => void (await app.drain()));
-    return [loaded, loaded.routes, loaded.limits].map(part => new WeakRef<object>(part));
+    return [loaded, loaded.warnings, loaded.hints].map(part => new WeakRef<object>(part));
   };
   const parts = await start();
   // A reference is held to the end of the turn in which it was made or read.

@@ -4,13 +4,14 @@ import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../access/index.ts';
 import { notFound, wrongMethod } from './api-errors.ts';
 import { type BucketSources, BucketsApi } from './buckets-api.ts';
+import { type ExplainSources, explainRequest } from './explain-api.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
 import { readBody } from './read-body.ts';
 import { type RestrictionSources, RestrictionsApi } from './restrictions-api.ts';
 
 /** What the API shows and changes. */
-export interface ApiSources extends RestrictionSources, BucketSources {}
+export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources {}
 
 /** A path, of which the last segment may be a parameter, and its operations. */
 interface Resource {
@@ -81,6 +82,10 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
         { method: 'GET', changes: false, run: call => buckets.read(call) },
         { method: 'DELETE', changes: true, run: call => buckets.reset(call) },
       ],
+    },
+    {
+      path: /^\/api\/explain$/,
+      operations: [{ method: 'GET', changes: false, run: call => explainRequest(call, sources) }],
     },
     {
       path: /^\/api\/restrictions$/,

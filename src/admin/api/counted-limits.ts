@@ -1,6 +1,5 @@
-import type { BucketModel, LimitsModel } from '../../config/index.ts';
+import { type BucketModel, type LimitsModel, limitsFor } from '../../config/index.ts';
 import type { Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
-import { limitsFor } from '../../runtime/index.ts';
 import type { Client } from './client.ts';
 
 /** A limit, and how it holds for a client. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readVersion } from '../../core/index.ts';
 import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
+import { explainSchema, explanationSchema } from './explain-shapes.ts';
 import { ANONYMOUS_PATHS } from './openapi-anonymous.ts';
 import { errors, json, type PathItems } from './openapi-parts.ts';
 import {
@@ -51,6 +52,14 @@ const ADMIN_PATHS: PathItems = {
         'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: what all clients share of one value.',
       parameters: parametersOf(bucketsSchema),
       responses: { 200: json('What was reset.', 'BucketsReset'), ...errors(400, 401, 403, 404, 429, 503) },
+    },
+  },
+  '/api/explain': {
+    get: {
+      operationId: 'explainRequest',
+      summary: 'Shows what the gateway would do with a request, and why. Sends nothing.',
+      parameters: parametersOf(explainSchema),
+      responses: { 200: json('The explanation.', 'Explanation'), ...errors(400, 401, 403, 429) },
     },
   },
   '/api/restrictions': {
@@ -105,6 +114,7 @@ function schemas(): object {
   registry.add(errorSchema, { id: 'Error' });
   registry.add(bucketsReadSchema, { id: 'Buckets' });
   registry.add(bucketsResetSchema, { id: 'BucketsReset' });
+  registry.add(explanationSchema, { id: 'Explanation' });
   registry.add(restrictionSchema, { id: 'Restriction' });
   registry.add(restrictionsSchema, { id: 'Restrictions' });
   registry.add(newRestrictionSchema, { id: 'NewRestriction' });

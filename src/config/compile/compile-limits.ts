@@ -65,7 +65,7 @@ function compileRoute(
   const pattern = parseLimitRoute(line);
   const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
   if (mainAt === -1) throw new Error(`the line ${line} was not checked: it lacks the main parameter`);
-  return { pattern, value: { bucket, mainAt } };
+  return { pattern, value: { line, bucket, mainAt } };
 }
 
 function offenceRule(config: OffenceConfig): OffenceRule | null {

@@ -1,12 +1,13 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
+import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { ForwardRoute, Outline, RouteModel, SignInRoute, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf } from './caller-claims.ts';
 import { compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
-import { type CompiledLimits, compileLimits } from './compile-limits.ts';
+import { compileLimits } from './compile-limits.ts';
 import { certificateFields, compileListen } from './compile-listen.ts';
 import { compileRoute } from './compile-route.ts';
 import { compileUpstream } from './compile-upstream.ts';
@@ -14,15 +15,6 @@ import { pathNaming } from './path-naming.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
 import { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';
-
-/** A snapshot, and the routes of both files in file order, which the snapshot's tables cannot list. */
-export interface Compiled {
-  readonly snapshot: Snapshot;
-  readonly routes: readonly RouteEntry<ForwardRoute>[];
-  /** The gateway's own. */
-  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
-  readonly limitRoutes: CompiledLimits['routes'];
-}
 
 /** Everything that was read and found valid. */
 export interface Sources {
@@ -39,6 +31,8 @@ export interface Sources {
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   readonly settings: Outline['settings'];
+  /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
+  readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
   /** The hash of the configuration files. */
   readonly hash: string;
   /** Their names: gateway.yaml, then the limits files. */
@@ -48,7 +42,7 @@ export interface Sources {
 type SpanReceiverConfig = NonNullable<NonNullable<GatewayConfig['tracing']>['export']>;
 
 /** Compiles a valid configuration for the data plane. */
-export function compileGateway(sources: Sources, generation: number): Compiled {
+export function compileGateway(sources: Sources, generation: number): Snapshot {
   const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash, files } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [
@@ -62,55 +56,59 @@ export function compileGateway(sources: Sources, generation: number): Compiled {
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = provider === null ? null : compileIdentity(config, limits, provider);
   return {
-    routes,
-    ownRoutes,
-    limitRoutes: compiledLimits.routes,
-    snapshot: {
-      generation,
-      hash,
-      files,
-      listen,
-      trustedProxies: new AddressSet(config.trusted_proxies),
-      forwarding: new ForwardingRules({
-        ...config.forwarding_headers,
-        traces: config.tracing !== null,
-        own: [
-          ...Object.keys(config.access_tokens?.identity_headers ?? {}),
-          ...certificateFields(listenerTls),
-        ],
-      }),
-      upstreams: [...upstreams.values()],
-      routes: new RouteTable<RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
-      preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
-      limits: compiledLimits.model,
-      store: sources.store,
-      cors: corsRules(config.cors, limits),
-      identity,
-      timeouts: timeoutsOf(config),
-      caps: capsOf(config),
-      http2: http2Of(config),
-      shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
-      log: {
-        level: config.log.level,
-        access: config.log.access,
-        pseudonymKey,
-        userAgent: config.log.fields.includes('user_agent'),
-        paths: pathNaming([...routes, ...compiledLimits.routes, ...ownRoutes]),
-      },
-      tracing: tracingOf(config),
-      outline: { settings: sources.settings, routes, limits },
-      labels: compileLabels({
-        listen,
-        upstreams: upstreams.keys(),
-        routes,
-        ownRoutes,
-        limits: compiledLimits.model,
-        limitRoutes: compiledLimits.routes,
-        identity: identity && { hasBots: identity.accessTokens.bots !== null },
-        routeDurations: config.metrics.route_durations,
-      }),
+    generation,
+    hash,
+    files,
+    listen,
+    trustedProxies: new AddressSet(config.trusted_proxies),
+    forwarding: new ForwardingRules({
+      ...config.forwarding_headers,
+      traces: config.tracing !== null,
+      own: [...Object.keys(config.access_tokens?.identity_headers ?? {}), ...certificateFields(listenerTls)],
+    }),
+    upstreams: [...upstreams.values()],
+    routes: new RouteTable<RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
+    preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
+    limits: compiledLimits.model,
+    store: sources.store,
+    cors: corsRules(config.cors, limits),
+    identity,
+    timeouts: timeoutsOf(config),
+    caps: capsOf(config),
+    http2: http2Of(config),
+    shutdown: { delayMs: config.shutdown.delay, drainMs: config.shutdown.drain },
+    log: {
+      level: config.log.level,
+      access: config.log.access,
+      pseudonymKey,
+      userAgent: config.log.fields.includes('user_agent'),
+      paths: pathNaming([...routes, ...compiledLimits.routes, ...ownRoutes]),
     },
+    tracing: tracingOf(config),
+    outline: outlineOf(sources, routes, ownRoutes),
+    labels: compileLabels({
+      listen,
+      upstreams: upstreams.keys(),
+      routes,
+      ownRoutes,
+      limits: compiledLimits.model,
+      limitRoutes: compiledLimits.routes,
+      identity: identity && { hasBots: identity.accessTokens.bots !== null },
+      routeDurations: config.metrics.route_durations,
+    }),
   };
+}
+
+function outlineOf(
+  { settings, limits, places }: Sources,
+  routes: readonly RouteEntry<ForwardRoute>[],
+  ownRoutes: readonly RouteEntry<SignInRoute>[],
+): Outline {
+  const written = routes.flatMap((route, index) => {
+    const place = places.routes[index];
+    return place === undefined ? [] : [{ ...route, place }];
+  });
+  return { settings, routes: written, ownRoutes, limits, places: places.limits };
 }
 
 function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | null {

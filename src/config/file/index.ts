@@ -2,6 +2,7 @@ export { ConfigFile } from './config-file.ts';
 export { type Diagnostic, formatDiagnostic, type Severity } from './diagnostic.ts';
 export type { Environment } from './environment.ts';
 export type { Secrecy } from './hidden-values.ts';
+export { type FilePlace, KeyPlaces } from './key-places.ts';
 export { withLeanHeap } from './lean-heap.ts';
 export { LimitsFiles } from './limits-files.ts';
 export { listYamlFiles } from './limits-folder.ts';

@@ -54,6 +54,8 @@ export interface Listed {
 
 /** A line of `routes:` in limits.yaml. */
 export interface LimitRouteModel {
+  /** As it is written. */
+  readonly line: string;
   readonly bucket: BucketModel;
   /** Index of the bucket's main parameter among the path's; null: the bucket has none. */
   readonly mainAt: number | null;

@@ -1,15 +1,25 @@
 import type { RouteEntry } from '../../routing/index.ts';
+import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
-import type { ForwardRoute } from './route-model.ts';
+import type { ForwardRoute, SignInRoute } from './route-model.ts';
 
-/** A configuration as the operator wrote it, to compare it with others. */
+/** A configuration as the operator wrote it, to explain it and to compare it with others. */
 export interface Outline {
   /** The keys of gateway.yaml, without its routes, by path: `caps.requests`. */
   readonly settings: ReadonlyMap<string, Setting>;
   /** The routes of gateway.yaml in file order. */
-  readonly routes: readonly RouteEntry<ForwardRoute>[];
+  readonly routes: readonly WrittenRoute[];
+  /** The gateway's own. */
+  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
   /** limits.yaml with all defaults. */
   readonly limits: LimitsConfig;
+  /** Where the keys of limits.yaml are written. */
+  readonly places: KeyPlaces;
+}
+
+/** A route of gateway.yaml with its pattern and where it is written. */
+export interface WrittenRoute extends RouteEntry<ForwardRoute> {
+  readonly place: FilePlace;
 }
 
 export interface Setting {

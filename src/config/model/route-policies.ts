@@ -1,4 +1,4 @@
-import type { CallerClass } from './limits-model.ts';
+import type { BucketLimits, BucketModel, CallerClass } from './limits-model.ts';
 import type { RouteModel } from './route-model.ts';
 
 // What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.
@@ -33,4 +33,10 @@ export function drawsOnBuckets(
   callerClass: CallerClass,
 ): boolean {
   return authentication !== 'required' || callerClass !== 'address';
+}
+
+/** What this caller draws on in the bucket: by a roll-out, some callers draw on it in shadow. */
+export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
+  const { rollout } = bucket;
+  return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
 }

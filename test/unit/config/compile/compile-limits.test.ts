@@ -56,8 +56,7 @@ describe('limits without a file', () => {
     });
     expect(limits.neverRestrict.addresses.has('127.0.0.1')).toBe(false);
     expect(limits.routes.find('GET', '/')).toBeNull();
-    expect(result.limits).toMatchObject({ routes: [] });
-    expect(result.limits.placeOf(['global'])).toBeNull();
+    expect(result.snapshot.outline.places.of(['global'])).toBeNull();
   });
 });
 

@@ -22,7 +22,7 @@ async function upstreamOf(keys: string): Promise<UpstreamModel | undefined> {
 
 async function routeOf(keys: string, upstreamKeys = ''): Promise<RouteModel | undefined> {
   const text = `upstreams: { api: { url: "http://api" ${upstreamKeys} } }\nroutes: [{ upstream: api, authentication: none, ${keys} }]`;
-  return (await loaded(text)).routes[0]?.value;
+  return (await loaded(text)).snapshot.outline.routes[0]?.value;
 }
 
 describe('a snapshot', () => {
@@ -247,7 +247,7 @@ describe('a route', () => {
     });
   });
 
-  it('is listed with its line, in the order of the file, before those of the gateway itself', async () => {
+  it('is listed with its line, in the order of the file, apart from those of the gateway itself', async () => {
     const text = `upstreams: { api: { url: "http://api" } }
 routes:
   - path: /b
@@ -255,12 +255,14 @@ routes:
     authentication: none
   - { path: /a, upstream: api, authentication: none }
 `;
-    const { routes } = await loaded(text);
-    expect(routes.map(({ value, place }) => [value.id, place?.line])).toEqual([
+    const { routes, ownRoutes } = (await loaded(text)).snapshot.outline;
+    expect(routes.map(({ value, place }) => [value.id, place.line])).toEqual([
       ['/b', 3],
       ['/a', 6],
-      ['/v1/anonymous/authorize-url', undefined],
-      ['/v1/anonymous/auth', undefined],
+    ]);
+    expect(ownRoutes.map(({ value }) => value.id)).toEqual([
+      '/v1/anonymous/authorize-url',
+      '/v1/anonymous/auth',
     ]);
   });
 });

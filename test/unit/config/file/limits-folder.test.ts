@@ -16,7 +16,7 @@ async function errors(files: Readonly<Record<string, string>>): Promise<string[]
 
 describe('a folder of limits', () => {
   it('is read as one file, in the order of the names', async () => {
-    const { snapshot, files, limits } = await loaded({
+    const { snapshot, files } = await loaded({
       'limits/b.yaml': 'routes:\n  /things/{id}: things\nbuckets: { others: { address: 1/1s } }\n',
       'limits/a.yaml': 'global: { user: 7/1s }\nbuckets: { things: { main: id, address: 5/5s } }\n',
       'limits/c.yaml': 'routes: { GET /others: others }\n',
@@ -30,11 +30,15 @@ describe('a folder of limits', () => {
     expect(snapshot.limits.global.user.global?.units).toBe(7);
     expect(snapshot.limits.routes.find('GET', '/things/1')?.value.bucket.sets.address.caller?.units).toBe(5);
     expect(snapshot.limits.routes.find('GET', '/others')?.value.bucket.name).toBe('others');
-    const places = limits.routes.map(({ place }) => `${place?.file.replace(/^.*\//, '')}:${place?.line}`);
-    expect(places).toEqual(['b.yaml:2', 'c.yaml:1']);
-    expect(limits.placeOf(['global', 'user'])?.file).toMatch(/a\.yaml$/);
-    expect(limits.placeOf(['buckets', 'others', 'address'])).toMatchObject({ line: 3 });
-    expect(limits.placeOf(['window_slack'])).toBeNull();
+    const { places: written } = snapshot.outline;
+    const places = ['/things/{id}', 'GET /others'].map(line => written.of(['routes', line]));
+    expect(places.map(place => `${place?.file.replace(/^.*\//, '')}:${place?.line}`)).toEqual([
+      'b.yaml:2',
+      'c.yaml:1',
+    ]);
+    expect(written.of(['global', 'user'])?.file).toMatch(/a\.yaml$/);
+    expect(written.of(['buckets', 'others', 'address'])).toMatchObject({ line: 3 });
+    expect(written.of(['window_slack'])).toBeNull();
   });
 
   it('leaves hidden entries and other names out', async () => {

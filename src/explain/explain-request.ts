@@ -1,43 +1,35 @@
-import { type LoadedConfig, type RouteModel, refusesSemicolons, type Snapshot } from '../../config/index.ts';
-import { addressKey, type Target } from '../../http/index.ts';
-import { isRoutable } from '../../routing/index.ts';
+import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
+import { addressKey, type Target } from '../http/index.ts';
+import { isRoutable } from '../routing/index.ts';
 import { describeForwarding, routeRow } from './describe-route.ts';
 import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
-import type { AskedCaller, Explanation } from './explanation.ts';
+import type { AskedRequest, Explanation } from './explanation.ts';
 import { rivalsOf } from './rivals.ts';
+import { routesOf } from './routes.ts';
 import type { Row } from './row.ts';
 
 /** Follows a request through the gates, in their order. */
-export function explainRequest(
-  method: string,
-  sent: string,
-  caller: AskedCaller,
-  config: LoadedConfig,
-): Explanation {
-  if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > config.snapshot.caps.headBytes)
+export function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation {
+  const { method, target: sent } = request;
+  if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
     return refused('431, the request line alone is longer than "head" of "caps"');
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
   const target = readTarget(method, sent);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const { rows, taken } =
     target.path === '*'
-      ? { rows: describeServerWide(config), taken: true }
-      : explainRouted(method, target, caller, config);
+      ? { rows: describeServerWide(snapshot), taken: true }
+      : explainRouted(request, target, snapshot);
   return { rows: [...describeTarget(sent, target), ...rows], taken };
 }
 
 /** Follows it from the route lookup on. */
-function explainRouted(
-  method: string,
-  target: Target,
-  caller: AskedCaller,
-  config: LoadedConfig,
-): Explanation {
-  const { snapshot, routes } = config;
+function explainRouted({ method, caller }: AskedRequest, target: Target, snapshot: Snapshot): Explanation {
   const match = snapshot.routes.find(method, target.path);
+  const routes = routesOf(snapshot);
   const route = routes.find(({ value }) => value === match?.value);
   const found = route === undefined ? [] : [routeRow(route)];
   if (target.semicolon && refusesSemicolons(match?.value ?? null))
@@ -51,12 +43,12 @@ function explainRouted(
   const refusal =
     value.kind === 'sign-in' ? whySignInRefuses(value, method, caller.as, snapshot.identity) : null;
   if (refusal !== null) return refused(refusal, found, rivals);
-  const limited = { method, path: target.path, route: value, as: caller.as };
-  const unread = whyBucketRefuses(limited, config);
+  const limited = { method, path: target.path, route: value, caller };
+  const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
   const key = caller.address === null ? null : addressKey(caller.address);
-  const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, config)];
-  const others = [...describeRestrictions(value, key, config), ...describeCors(value, snapshot), ...rivals];
+  const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, snapshot)];
+  const others = [...describeRestrictions(value, key, snapshot), ...describeCors(value, snapshot), ...rivals];
   return { rows: [...found, ...policies, ...others], taken: true };
 }
 

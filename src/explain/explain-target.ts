@@ -1,6 +1,6 @@
-import type { LoadedConfig } from '../../config/index.ts';
-import { authorityOf, isPlainHost, parseTarget, type Target } from '../../http/index.ts';
-import type { Rejection } from '../../http1/index.ts';
+import type { Snapshot } from '../config/index.ts';
+import { authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
+import type { Rejection } from '../http1/index.ts';
 import { describeAddressLimit } from './explain-limits.ts';
 import type { Row } from './row.ts';
 
@@ -21,10 +21,10 @@ export function describeTarget(sent: string, { path, query }: Target): Row[] {
 }
 
 /** Describes `OPTIONS *`, which is about the gateway rather than a path. */
-export function describeServerWide(config: LoadedConfig): Row[] {
+export function describeServerWide(snapshot: Snapshot): Row[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],
     ['authentication', 'none: open to everyone'],
-    ...describeAddressLimit(config),
+    ...describeAddressLimit(snapshot),
   ];
 }

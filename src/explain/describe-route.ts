@@ -3,19 +3,19 @@ import {
   formatHostPort,
   formatSize,
   type IdentityModel,
-  type LoadedRoute,
   type PoolModel,
   type UpstreamModel,
-} from '../../config/index.ts';
-import { formatDuration } from '../../core/index.ts';
+} from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import type { ListedRoute } from './routes.ts';
 import type { Row } from './row.ts';
 
 /** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
-export function nameOfRoute({ value, place }: LoadedRoute): string {
+export function nameOfRoute({ value, place }: ListedRoute): string {
   return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
 }
 
-export function routeRow(route: LoadedRoute): Row {
+export function routeRow(route: ListedRoute): Row {
   return ['route', nameOfRoute(route)];
 }
 

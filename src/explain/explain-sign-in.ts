@@ -1,4 +1,4 @@
-import type { IdentityModel, SignInRoute } from '../../config/index.ts';
+import type { IdentityModel, SignInRoute } from '../config/index.ts';
 import type { AskedCaller } from './explanation.ts';
 import type { Row } from './row.ts';
 

@@ -1,5 +1,4 @@
-/** One row of the output. */
-export type Row = readonly [label: string, text: string];
+import type { Row } from '../explain/index.ts';
 
 /** Formats rows as two columns. Shows a repeated label once. */
 export function formatRows(rows: readonly Row[]): string {

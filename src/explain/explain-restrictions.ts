@@ -1,35 +1,31 @@
-import type { LoadedConfig, RouteModel, Snapshot } from '../../config/index.ts';
-import { formatDuration } from '../../core/index.ts';
-import { addressOfKey } from '../../http/index.ts';
-import type { OffenceRule } from '../../limits/index.ts';
-import { formatPlace } from './explain-limits.ts';
-import type { Row } from './row.ts';
+import type { RouteModel, Snapshot } from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import { addressOfKey } from '../http/index.ts';
+import type { OffenceRule } from '../limits/index.ts';
+import { formatPlace, type Row } from './row.ts';
 
 /**
  * Lists what may restrict a caller of this route, and after which offences.
  *
  * @param address the key of the client's address; null: any.
  */
-export function describeRestrictions(
-  route: RouteModel,
-  address: string | null,
-  { snapshot, limits }: LoadedConfig,
-): Row[] {
+export function describeRestrictions(route: RouteModel, address: string | null, snapshot: Snapshot): Row[] {
   const { invalidRequests, webhookNotFound, ignoredRefusals, neverRestrict, blocked } = snapshot.limits;
+  const { places } = snapshot.outline;
   const rows: Row[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
     const { quota, restrictForMs, shadow = false } = rule;
-    const place = formatPlace(limits.placeOf([key]));
+    const place = formatPlace(places.of([key]));
     const once = `after more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
     const isTried = shadow ? ', in shadow: it restricts nobody' : '';
     rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once}${isTried} (${place})`]);
   };
   if (address !== null && neverRestrict.addresses.has(addressOfKey(address))) {
-    const place = formatPlace(limits.placeOf(['never_restrict']));
+    const place = formatPlace(places.of(['never_restrict']));
     rows.push(['restrictions', `none: ${address} is among never_restrict (${place})`]);
   } else if (address !== null && blocked?.addresses.has(addressOfKey(address))) {
-    const place = formatPlace(limits.placeOf(['blocked']));
+    const place = formatPlace(places.of(['blocked']));
     rows.push(['restrictions', `${address} is blocked: everything from it gets 429 (${place})`]);
   } else {
     add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');
@@ -40,17 +36,14 @@ export function describeRestrictions(
       add('ignored_refusals', ignoredRefusals, whoIgnores, 'came before the Retry-After of a 429 was over');
     if (rows.length === 0) rows.push(['restrictions', 'none']);
   }
-  return [...rows, ...describeFailedVerifications(route, { snapshot, limits })];
+  return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-function describeFailedVerifications(
-  route: RouteModel,
-  { snapshot, limits }: Pick<LoadedConfig, 'snapshot' | 'limits'>,
-): Row[] {
-  const budget = snapshot.identity?.failedVerifications ?? null;
+function describeFailedVerifications(route: RouteModel, { identity, outline: { places } }: Snapshot): Row[] {
+  const budget = identity?.failedVerifications ?? null;
   if (route.authentication === 'none' || budget === null) return [];
   const quota = `${budget.limit} in ${formatDuration(budget.periodMs)}`;
-  const place = formatPlace(limits.placeOf(['failed_verifications']));
+  const place = formatPlace(places.of(['failed_verifications']));
   return [
     [
       'failed tokens',

@@ -1,14 +1,14 @@
-import type { LoadedRoute } from '../../config/index.ts';
-import { findConflicts, GRPC, RouteTable } from '../../routing/index.ts';
+import { findConflicts, GRPC, RouteTable } from '../routing/index.ts';
 import { nameOfRoute } from './describe-route.ts';
+import type { ListedRoute } from './routes.ts';
 import type { Row } from './row.ts';
 
 /** Lists the other routes that match the path, and why they do not take the request. `winner`: undefined if no route does. */
 export function rivalsOf(
-  winner: LoadedRoute | undefined,
+  winner: ListedRoute | undefined,
   method: string,
   path: string,
-  routes: readonly LoadedRoute[],
+  routes: readonly ListedRoute[],
 ): Row[] {
   return routes
     .filter(route => route !== winner && matchesPath(route, method, path))
@@ -22,14 +22,14 @@ export function rivalsOf(
     });
 }
 
-function matchesPath({ pattern, value }: LoadedRoute, method: string, path: string): boolean {
+function matchesPath({ pattern, value }: ListedRoute, method: string, path: string): boolean {
   const isOfCalls = pattern.methods?.includes(GRPC) === true;
   if (isOfCalls !== (method === GRPC)) return false;
   const entry = { pattern: isOfCalls ? pattern : { ...pattern, methods: null }, value };
   return new RouteTable([entry]).find(method, path) !== null;
 }
 
-function whyItLost({ pattern }: LoadedRoute, winner: LoadedRoute | undefined): string {
+function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): string {
   if (winner === undefined) return 'only routes that name /v1/anonymous serve paths under it';
   const samePath = findConflicts([
     { ...pattern, methods: null },

@@ -1,0 +1,38 @@
+import type { Snapshot } from '../../config/index.ts';
+import { GatewayError } from '../../core/index.ts';
+import { type AskedCaller, asShape, explain } from '../../explain/index.ts';
+import { normalizeAddress } from '../../http/index.ts';
+import { badRequest } from './api-errors.ts';
+import { clientOf } from './client.ts';
+import { explainSchema } from './explain-shapes.ts';
+import { type Call, queryObject, type Reply, readBy } from './operation.ts';
+import type { Who } from './shapes.ts';
+
+export interface ExplainSources {
+  /** The configuration that serves. */
+  snapshot(): Snapshot;
+}
+
+/** Says what the gateway would do with a request. */
+export function explainRequest({ query }: Call, sources: ExplainSources): Reply | GatewayError {
+  const read = readBy(explainSchema, queryObject(query));
+  if (!read.ok) return read.error;
+  const { method, path, ...who } = read.value;
+  const snapshot = sources.snapshot();
+  const caller = callerOf(who, snapshot);
+  if (caller instanceof GatewayError) return caller;
+  const request = { method, target: path, caller };
+  return { status: 200, body: asShape(request, explain(request, snapshot)), change: null };
+}
+
+function callerOf(
+  { address, as, ...claims }: Omit<Who, 'as'> & { readonly as?: AskedCaller['as'] | undefined },
+  { identity }: Snapshot,
+): AskedCaller | GatewayError {
+  const place = address === undefined ? null : normalizeAddress(address);
+  if (address !== undefined && place === null) return badRequest('address is not an IP address.');
+  if (Object.keys(claims).length === 0) return { as: as ?? null, address: place, principal: null };
+  if (as === 'address') return badRequest('as=address is for callers without a token: leave out the claims.');
+  const client = clientOf({ ...claims, ...(as != null && { as }) }, identity);
+  return client instanceof GatewayError ? client : { as: client.kind, address: place, principal: client.key };
+}

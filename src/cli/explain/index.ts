@@ -1,1 +1,0 @@
-export { explain } from './explain.ts';

@@ -1,0 +1,69 @@
+import { isIP } from 'node:net';
+import { principalOf } from '../auth/index.ts';
+import { type CallerClaims, didYouMean, type IdentityModel } from '../config/index.ts';
+import type { AskedCaller } from '../explain/index.ts';
+import { normalizeAddress } from '../http/index.ts';
+import { classOf } from './class-of-claims.ts';
+import { UsageError } from './command.ts';
+
+/** Whose request the command line asks about. */
+export interface CallerOnCommandLine {
+  readonly as: AskedCaller['as'];
+  readonly address: string | null;
+  /** Empty: none are given. */
+  readonly claims: ReadonlyMap<string, string>;
+}
+
+/** `as`: bot, user, address or address:IP. */
+export function readCaller(
+  as: string | undefined,
+  address: string | undefined,
+  claims: ReadonlyMap<string, string>,
+): CallerOnCommandLine {
+  const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
+  const known = CLASSES.find(callerClass => callerClass === word) ?? null;
+  if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))
+    throw new UsageError(
+      `--as takes bot, user, address or address:IP, not "${as}"${didYouMean(word, CLASSES)}`,
+    );
+  if (ip !== undefined && address !== undefined)
+    throw new UsageError('--as address:IP and --address both give an address: leave out one');
+  if (known === 'address' && claims.size > 0)
+    throw new UsageError('--as address is for callers without a token: leave it out, or the claims');
+  const given = ip ?? address;
+  return {
+    as: known,
+    address: given === undefined ? null : readAddress(given, ip === undefined),
+    claims,
+  };
+}
+
+/** Finds the bot or user with these claims. */
+export function callerIn(
+  { as, address, claims }: CallerOnCommandLine,
+  identity: IdentityModel | null,
+): AskedCaller {
+  if (claims.size === 0) return { as, address, principal: null };
+  if (identity === null)
+    throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
+  const { kind, claims: names } = classOf(classesOf(identity), claims, as === 'address' ? null : as);
+  const principal = principalOf(
+    kind,
+    names.map(name => claims.get(name) ?? ''),
+  );
+  return { as: kind, address, principal };
+}
+
+function classesOf({ accessTokens: { principal, bots } }: IdentityModel): CallerClaims[] {
+  const users: CallerClaims = { kind: 'user', claims: principal };
+  return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal }];
+}
+
+const CLASSES = ['bot', 'user', 'address'] as const;
+
+function readAddress(text: string, ofAddress: boolean): string {
+  const address = isIP(text) === 0 ? null : normalizeAddress(text);
+  const option = ofAddress ? '--address' : '--as address:IP';
+  if (address === null) throw new UsageError(`${option} takes an IP address, not "${text}"`);
+  return address;
+}

@@ -1,0 +1,160 @@
+import {
+  type CallerClass,
+  callerClassesOf,
+  drawsOnBuckets,
+  type IdentityModel,
+  type LimitsModel,
+  type Outline,
+  type RouteModel,
+  type Snapshot,
+} from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import { addressKey } from '../http/index.ts';
+import {
+  type BucketInUse,
+  describeBucket,
+  describeOwn,
+  describeResource,
+  findBucket,
+  limitsOf,
+} from './explain-bucket.ts';
+import type { AskedCaller } from './explanation.ts';
+import { formatPlace, formatQuota, IN_SHADOW, type Row } from './row.ts';
+
+/** The part of a routed request that limits depend on. */
+export interface LimitedRequest {
+  readonly method: string;
+  /** Canonical. */
+  readonly path: string;
+  readonly route: RouteModel;
+  readonly caller: AskedCaller;
+}
+
+/** Lists the limits on a request for each class of callers, and where they are written. */
+export function describeLimits(request: LimitedRequest, snapshot: Snapshot): Row[] {
+  const { limits: model, identity, outline } = snapshot;
+  const bucket = findBucket(request.method, request.path, snapshot);
+  const { route, caller } = request;
+  const exempt = route.kind === 'forward' && route.globalLimitExempt;
+  const context = { model, outline, bucket, exempt };
+  const { callers, why } = callersOf(route, identity, caller.as);
+  return [
+    ...(bucket === null
+      ? [['bucket', 'none: no line of "routes" in limits.yaml matches'] as const]
+      : describeBucket(bucket, outline)),
+    ...why.map((text): Row => ['caller', text]),
+    ...callers.flatMap(callerClass => describeClass(callerClass, keyOf(caller, callerClass), context)),
+    ...withoutToken(route, caller.as, context),
+    ...(bucket === null ? [] : describeResource(bucket, outline)),
+    ...describePatience(snapshot),
+  ];
+}
+
+function describePatience({ limits: { patienceMs }, outline }: Snapshot): Row[] {
+  if (patienceMs === null) return [];
+  const how = `held instead of refused where the wait is at most ${formatDuration(patienceMs)}`;
+  return [['patience', `${how} (${formatPlace(outline.places.of(['patience']))})`]];
+}
+
+/** Says why the request is refused for every caller, because its bucket cannot be determined; null: it can be. */
+export function whyBucketRefuses(
+  { method, path, route, caller: { as } }: LimitedRequest,
+  snapshot: Snapshot,
+): { readonly rows: Row[]; readonly why: string } | null {
+  const bucket = findBucket(method, path, snapshot);
+  if (bucket === null || bucket.value !== null) return null;
+  if (as !== null && !drawsOnBuckets(route.authentication, as)) return null;
+  const rows = describeBucket(bucket, snapshot.outline);
+  return { rows, why: '400, the value of the main parameter is not UTF-8' };
+}
+
+/** Describes the global limit of an address: the only limit on a request without a route. */
+export function describeAddressLimit({ limits, outline }: Snapshot): Row[] {
+  const context = { model: limits, outline, bucket: null, exempt: false };
+  return describeGlobal('address', context).map(text => ['as an address', text]);
+}
+
+interface Context {
+  readonly model: LimitsModel;
+  readonly outline: Outline;
+  readonly bucket: BucketInUse | null;
+  /** Whether the route is exempt from the global limit. */
+  readonly exempt: boolean;
+}
+
+interface Callers {
+  readonly callers: readonly CallerClass[];
+  /** Why they differ from the class asked for. */
+  readonly why: readonly string[];
+}
+
+/** Returns the caller classes to describe: those of the route, or what the class asked for counts as there. */
+function callersOf(route: RouteModel, identity: IdentityModel | null, as: CallerClass | null): Callers {
+  const hasBots = identity !== null && identity.accessTokens.bots !== null;
+  const callers = callerClassesOf(route.authentication, hasBots);
+  if (as === null) return { callers, why: [] };
+  if (route.authentication === 'none') {
+    const why = `the route ignores tokens, so a ${as} counts as its address`;
+    return { callers, why: as === 'address' ? [] : [why] };
+  }
+  if (as === 'bot' && !hasBots)
+    return { callers: ['user'], why: ['"access_tokens" has no rule for "bots": a bot counts as a user'] };
+  return { callers: callers.filter(callerClass => callerClass === as), why: [] };
+}
+
+const NAMES = { bot: 'a bot', user: 'a user', address: 'an address' } as const;
+
+/** The key that the caller is counted under in this class; null: it is not known. */
+function keyOf({ as, address, principal }: AskedCaller, callerClass: CallerClass): string | null {
+  if (callerClass === 'address') return address === null ? null : addressKey(address);
+  return as === callerClass ? principal : null;
+}
+
+/** Describes what one caller of this class may send. */
+function describeClass(callerClass: CallerClass, key: string | null, context: Context): Row[] {
+  const { bucket, outline } = context;
+  const own = bucket === null ? [] : describeOwn(callerClass, key, bucket, outline);
+  const told = describePolicies(callerClass, key, context);
+  return [...describeGlobal(callerClass, context), ...own, ...told].map(text => [
+    `as ${NAMES[callerClass]}`,
+    text,
+  ]);
+}
+
+/** What responses say of these limits, where they carry the fields. */
+function describePolicies(
+  callerClass: CallerClass,
+  key: string | null,
+  { model, outline, bucket, exempt }: Context,
+): string[] {
+  if (model.policies === null || bucket === null) return [];
+  const { sets, exemptSets } = limitsOf(bucket, key);
+  const list = model.policies.get((exempt ? exemptSets : sets)[callerClass])?.list ?? '';
+  return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(outline.places.of(['headers']))})`];
+}
+
+/** What holds, then what is tried beside it. */
+function describeGlobal(callerClass: CallerClass, { model, outline, exempt }: Context): string[] {
+  const { places } = outline;
+  if (exempt) return ['global limit: none, the route is exempt from it'];
+  const { global, shadow } = model.global[callerClass];
+  const written = places.of(['global', callerClass]);
+  const tried = shadow === null ? null : shadow.global;
+  const ofTrial = places.of(['global', 'shadow', callerClass]);
+  const inShadow = tried === null ? '' : `global limit: ${formatQuota(tried)}, ${IN_SHADOW}`;
+  if (tried !== null && ofTrial === null) return [`${inShadow} (${formatPlace(written)})`];
+  // "global: off" sets all classes at once.
+  const place = written ?? (global === null ? places.of(['global']) : null);
+  const held = `global limit: ${global === null ? 'off' : formatQuota(global)} (${formatPlace(place)})`;
+  return tried === null ? [held] : [held, `${inShadow} (${formatPlace(ofTrial)})`];
+}
+
+/** A caller without a valid token draws on the global limit before it is refused. */
+function withoutToken(route: RouteModel, as: CallerClass | null, context: Context): Row[] {
+  if (drawsOnBuckets(route.authentication, 'address') || (as !== null && as !== 'address')) return [];
+  const label = 'without a token';
+  return [
+    ...describeGlobal('address', context).map((text): Row => [label, text]),
+    [label, 'then 401; only callers with a token draw on the bucket'],
+  ];
+}

@@ -1,0 +1,38 @@
+import type { CallerClass } from '../config/index.ts';
+import type { Row } from './row.ts';
+
+/** A request that somebody asks about. */
+export interface AskedRequest {
+  /** GRPC for a gRPC call. */
+  readonly method: string;
+  /** As in a request line; of a gRPC call: package.Service/Method, with or without the slash of its path. */
+  readonly target: string;
+  readonly caller: AskedCaller;
+}
+
+/** Whose request it is; null: anyone's. */
+export interface AskedCaller {
+  readonly as: CallerClass | null;
+  readonly address: string | null;
+  /** The key of a bot or user, as `as` says. */
+  readonly principal: string | null;
+}
+
+/** How the gateway would treat a request. */
+export interface Explanation {
+  readonly rows: readonly Row[];
+  /** A route takes the request. */
+  readonly taken: boolean;
+}
+
+/** The same for programs. */
+export interface ExplanationShape {
+  readonly method: string;
+  readonly path: string;
+  readonly served: boolean;
+  readonly facts: readonly { readonly about: string; readonly text: string }[];
+}
+
+export function asShape({ method, target }: AskedRequest, { rows, taken }: Explanation): ExplanationShape {
+  return { method, path: target, served: taken, facts: rows.map(([about, text]) => ({ about, text })) };
+}

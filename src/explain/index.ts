@@ -1,0 +1,3 @@
+export { EXPLAINED_METHODS, explain } from './explain.ts';
+export { type AskedCaller, asShape } from './explanation.ts';
+export type { Row } from './row.ts';
