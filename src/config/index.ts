@@ -36,6 +36,7 @@ export {
   type PoolModel,
   type RouteModel,
   refusesSemicolons,
+  type SignInEndpoint,
   type SignInRoute,
   type Snapshot,
   type StoreModel,

@@ -11,7 +11,8 @@ const limits = {
 
 async function start(listen = '127.0.0.1:0'): Promise<LimitedGateway & { readonly api: ApiClient }> {
   const token_file = await tempText('admin-token', ADMIN_TOKEN);
-  const config = { listen: { http: '127.0.0.1:0', admin: { address: listen, token_file } } };
+  const sign_in = { refresh: '/refresh', sign_out: '/sign-out' };
+  const config = { sign_in, listen: { http: '127.0.0.1:0', admin: { address: listen, token_file } } };
   const front = await startLimited(limits, { config });
   return { ...front, api: await ApiClient.of(front.gateway) };
 }
@@ -53,6 +54,14 @@ test('every operation answers as /openapi.json says, which is a valid document',
   const base = `http://127.0.0.1:${gateway.port}`;
   await api.callAt(base, 'GET', '/v1/anonymous/authorize-url', {});
   await api.callAt(base, 'POST', '/v1/anonymous/auth', { body: '{}' });
+  const body = '{"refreshToken":"a-refresh-token"}';
+  const [json, authorization] = [{ 'content-type': 'application/json' }, `Bearer ${issuer.token()}`];
+  const refreshed = await api.callAt(base, 'POST', '/refresh', { body, headers: json });
+  const signedOut = await api.callAt(base, 'POST', '/sign-out', {
+    body,
+    headers: { ...json, authorization },
+  });
+  expect([refreshed.status, signedOut.status]).toEqual([200, 204]);
   expect([...api.called].sort()).toEqual(api.described.sort());
 });
 

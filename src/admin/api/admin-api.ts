@@ -26,11 +26,13 @@ export class AdminApi {
   readonly #access: AdminAccess;
   readonly #listener: AdminApiListener;
   readonly #resources: readonly Resource[];
+  readonly #sources: ApiSources;
 
   constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
     this.#access = access;
     this.#listener = listener;
     this.#resources = resourcesOf(sources);
+    this.#sources = sources;
   }
 
   /** False: the path is not one of the API. */
@@ -45,8 +47,7 @@ export class AdminApi {
 
   async #replyTo(request: IncomingMessage, path: string, query: string): Promise<Reply | GatewayError> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (path === OPEN_API)
-      return method === 'GET' ? { status: 200, body: openApiDocument(), change: null } : wrongMethod(['GET']);
+    if (path === OPEN_API) return method === 'GET' ? this.#description() : wrongMethod(['GET']);
     const { resource, id } = this.#find(path);
     const operation = resource?.operations.find(each => each.method === method);
     // Without the right to it, nobody learns what there is.
@@ -61,6 +62,10 @@ export class AdminApi {
     if (!(reply instanceof GatewayError) && reply.change !== null)
       this.#listener.changed({ ...reply.change, by: peerOf(request) });
     return reply;
+  }
+
+  #description(): Reply {
+    return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
   }
 
   #find(path: string): { readonly resource: Resource | undefined; readonly id: string } {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { Snapshot } from '../../config/index.ts';
 import { readVersion } from '../../core/index.ts';
 import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
 import { explainSchema, explanationSchema } from './explain-shapes.ts';
-import { ANONYMOUS_PATHS } from './openapi-anonymous.ts';
 import { errors, json, type PathItems } from './openapi-parts.ts';
+import { signInPaths } from './openapi-sign-in.ts';
 import {
   errorSchema,
   listSchema,
@@ -13,21 +14,22 @@ import {
 } from './shapes.ts';
 
 /** Makes the description of the API, in the form of OpenAPI 3.1. */
-export function openApiDocument(): object {
+export function openApiDocument({ outline: { ownRoutes } }: Snapshot): object {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Weir',
       version: readVersion(),
-      description: 'The admin API of the gateway, and its two anonymous endpoints. See docs/admin-api.md.',
+      description: 'The admin API of the gateway, and its sign-in endpoints. See docs/admin-api.md.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The admin listener, listen.admin.' }],
     security: [{ token: [] }],
-    paths: { ...ADMIN_PATHS, ...ANONYMOUS_PATHS },
+    paths: { ...ADMIN_PATHS, ...signInPaths(ownRoutes) },
     components: {
       schemas: schemas(),
       securitySchemes: {
+        accessToken: { type: 'http', scheme: 'bearer', description: 'An access token of the provider.' },
         token: {
           type: 'http',
           scheme: 'bearer',
