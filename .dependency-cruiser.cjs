@@ -22,7 +22,7 @@ const FLOORS = [
   ['config'],
   ['runtime', 'explain'],
   ['gateway', 'simulation'],
-  ['server', 'admin'],
+  ['server', 'admin', 'limit-tests'],
   ['app'],
   ['main', 'cli', 'demo'],
 ];

@@ -1,5 +1,5 @@
 import { type Diagnostic, formatDiagnostic, loadTest } from '../config/index.ts';
-import { runTest } from '../simulation/index.ts';
+import { runTest } from '../limit-tests/index.ts';
 import { readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
@@ -7,8 +7,8 @@ import { ExitCode } from './exit-code.ts';
 export const test: Command = {
   name: 'test',
   summary: 'test limits: what becomes of which requests',
-  help: `Runs tests of limits.yaml: requests at times and what is expected of each, decided in virtual time by the engine that serves.
-Tests buckets and the global limit of requests that reach them; restrictions and the routes of gateway.yaml play no part.
+  help: `Runs tests of limits: requests at times and what is expected of each, decided in virtual time by the code that serves. With the
+key "gateway" in the file, the routes of that gateway.yaml decide, too. Opens no connection and needs no secret.
 
 weir test FILE...
 
@@ -27,7 +27,7 @@ Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file ha
         return ExitCode.configuration;
       }
       for (const [index, { name, requests }] of loaded.tests.entries()) {
-        const failures = runTest(loaded.limits, requests);
+        const failures = await runTest(loaded.snapshot, requests);
         counts[failures.length === 0 ? 'passed' : 'failed']++;
         const errors = failures.map(({ path: at, message }) =>
           loaded.errorAt(['tests', index, 'requests', ...at], message),

@@ -60,6 +60,7 @@ export {
   gatewayJsonSchema,
   type JsonSchema,
   limitsJsonSchema,
+  type Outcome,
   type TestedRequest,
   testJsonSchema,
 } from './schema/index.ts';

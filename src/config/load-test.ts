@@ -1,26 +1,31 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { ConfigFile, type Diagnostic, type Environment, type Path, Readings } from './file/index.ts';
-import { loadLimits } from './load-limits.ts';
-import type { LimitsModel } from './model/index.ts';
+import { loadTestedGateway, loadTestedLimits } from './load-tested.ts';
+import type { Snapshot } from './model/index.ts';
 import { type TestConfig, testJsonSchema, testSchema, testSecrecy, validate } from './schema/index.ts';
 
 export type LoadedTest =
   | {
       readonly ok: true;
       readonly tests: TestConfig['tests'];
-      readonly limits: LimitsModel;
+      /** What they test. */
+      readonly snapshot: Snapshot;
       /** A diagnostic about the value at this path. */
       errorAt(path: Path, message: string): Diagnostic;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads a file of `weir test` and the limits that it names. */
+/** Reads a file of `weir test` and the configuration that it names. */
 export async function loadTest(path: string, env: Environment): Promise<LoadedTest> {
   const file = await ConfigFile.read(path, env, new Readings(), testSecrecy);
   const config = validate(file, testSchema, testJsonSchema);
   if (config === undefined || file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
-  const named = isAbsolute(config.limits) ? config.limits : join(dirname(path), config.limits);
-  const loaded = await loadLimits(named, env);
+  const named = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));
+  const { gateway, limits, tests } = config;
+  const loaded =
+    gateway === undefined
+      ? await loadTestedLimits(named(limits ?? 'limits.yaml'), servicesIn(tests), env)
+      : await loadTestedGateway(named(gateway), limits === undefined ? null : named(limits), env);
   if (!loaded.ok) return loaded;
   const errorAt = (at: Path, message: string): Diagnostic => ({
     file: path,
@@ -28,5 +33,13 @@ export async function loadTest(path: string, env: Environment): Promise<LoadedTe
     message,
     severity: 'error',
   });
-  return { ok: true, tests: config.tests, limits: loaded.limits, errorAt };
+  return { ok: true, tests, snapshot: loaded.snapshot, errorAt };
+}
+
+const CALL = /^GRPC \/([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\/[A-Za-z_]\w*$/;
+
+/** The services of gRPC that the tests call. */
+function servicesIn(tests: TestConfig['tests']): ReadonlySet<string> {
+  const sent = tests.flatMap(({ requests }) => requests.map(({ send }) => CALL.exec(send)?.[1]));
+  return new Set(sent.filter(service => service !== undefined));
 }

@@ -1,5 +1,5 @@
 import { type Clock, type ExchangeListener, hexSource } from '../core/index.ts';
-import type { Generation, Limiting, Overload } from '../runtime/index.ts';
+import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { Permits } from './permits.ts';
 import { RestrictionResponses } from './responses/index.ts';
@@ -9,7 +9,7 @@ import { UpstreamPermits } from './upstream-permits.ts';
 /** The collaborators of a gateway. */
 export interface GatewayDependencies {
   /** The generation that the first exchanges begin with. */
-  readonly generation: Generation;
+  readonly generation: RequestGeneration;
   readonly clock: Clock;
   readonly listener: ExchangeListener;
   readonly nextRequestId: () => string;
@@ -31,7 +31,7 @@ export class GatewayState {
   readonly drawHex = hexSource();
   readonly addressPermits = new Permits();
   readonly upstreamPermits = new UpstreamPermits();
-  generation: Generation;
+  generation: RequestGeneration;
   inFlight = 0;
   sequence = 0;
 

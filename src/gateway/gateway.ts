@@ -1,7 +1,7 @@
 import { invalid } from '../auth/index.ts';
 import { GatewayError, type PoolName } from '../core/index.ts';
 import { addTrace } from '../http/index.ts';
-import type { Generation } from '../runtime/index.ts';
+import type { RequestGeneration } from '../runtime/index.ts';
 import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
@@ -32,7 +32,7 @@ export class Gateway {
   }
 
   /** New exchanges begin with this generation from now on; those under way keep theirs. */
-  use(generation: Generation): void {
+  use(generation: RequestGeneration): void {
     this.#state.generation = generation;
   }
 

@@ -8,6 +8,7 @@ export {
   headTooLarge,
   notGrpc,
   overloaded,
+  RateLimitError,
   type RenderedResponse,
   renderError,
   versionNotSupported,

@@ -10,8 +10,16 @@ export interface Generation {
   readonly transports: TransportMap;
 }
 
+/** What a request needs of the identity provider. */
+export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'revocations'>;
+
+/** What a request needs of a generation. */
+export interface RequestGeneration extends Omit<Generation, 'identity'> {
+  readonly identity: RequestIdentity | null;
+}
+
 /** The transport to an upstream of the generation's own snapshot. */
-export function transportTo({ transports }: Generation, { name }: UpstreamModel): Transport {
+export function transportTo({ transports }: RequestGeneration, { name }: UpstreamModel): Transport {
   const entry = transports.get(name);
   if (entry === undefined) throw new Error(`no transport to the upstream "${name}"`);
   return entry.transport;

@@ -1,7 +1,13 @@
 export type { Allowances } from './allowances.ts';
-export { type Generation, isReady, transportTo } from './generation.ts';
+export {
+  type Generation,
+  isReady,
+  type RequestGeneration,
+  type RequestIdentity,
+  transportTo,
+} from './generation.ts';
 export { Generations } from './generations.ts';
-export type { Identity } from './identity.ts';
+export { Identity } from './identity.ts';
 export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
 export { Overload } from './overload.ts';

@@ -1,12 +1,11 @@
 export { drawReplay } from './draw-replay.ts';
-export { LimitEngine, type Verdict } from './limit-engine.ts';
+export { LimitEngine } from './limit-engine.ts';
 export type { ReadCounts } from './log-file.ts';
 export type { LogReport } from './log-report.ts';
 export { measureLogs } from './measure-logs.ts';
 export { type Replayed, replayLogs } from './replay.ts';
 export { ReplayError } from './replay-error.ts';
 export { type Report, reportOf } from './report.ts';
-export { runTest } from './run-test.ts';
 export {
   PERCENTILES,
   type Percentile,
@@ -15,3 +14,4 @@ export {
   suggestLimits,
 } from './suggestion.ts';
 export type { Unanswered } from './unanswered.ts';
+export { VirtualClock } from './virtual-clock.ts';

@@ -20,12 +20,35 @@ async function weir(...words: readonly string[]) {
   return { code, out: out.join(''), err: err.join('') };
 }
 
+const GATEWAY = `identity_provider: { issuer: "https://id.example.com", client_id: weir, client_secret: "\${SECRET}", redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: api, principal: [tenant, sub], bots: { claim: kind, value: bot, principal: [sub] } }
+listen: { http: { address: "127.0.0.1:0", tls: { certificates: [{ certificate_file: none.pem, key_file: none.pem }] } } }
+store: { redis: "rediss://redis", password: "\${SECRET}" }
+upstreams: { api: { url: "https://api", tls: { ca_file: none.pem } }, calls: { url: "http://calls", protocol: grpc } }
+limits: limits.yaml
+routes:
+  - { path: "/files/{id}", methods: [GET], upstream: api }
+  - { path: /open/**, upstream: api, authentication: none, global_limit: exempt }
+  - { path: "/hooks/{id}", upstream: api, authentication: none, webhook: true }
+  - { grpc: a.B/*, upstream: calls, authentication: optional }
+`;
+
 /** Runs one test with these requests against the limits above. */
 async function test(...requests: readonly string[]) {
+  return testWith({ 'limits.yaml': LIMITS }, '', requests);
+}
+
+/** The same behind the gateway above, with these further limits. */
+async function testBehind(more: string, ...requests: readonly string[]) {
+  const files = { 'gateway.yaml': GATEWAY, 'limits.yaml': `${LIMITS}${more}` };
+  return testWith(files, 'gateway: gateway.yaml\n', requests);
+}
+
+async function testWith(files: Readonly<Record<string, string>>, named: string, requests: readonly string[]) {
   const folder = await tempFolder();
   const list = requests.map(request => `      - ${request}\n`).join('');
-  await writeFile(join(folder, 'limits.yaml'), LIMITS);
-  await writeFile(join(folder, 'a.yaml'), `tests:\n  - name: it is so\n    requests:\n${list}`);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  await writeFile(join(folder, 'a.yaml'), `${named}tests:\n  - name: it is so\n    requests:\n${list}`);
   const ended = await weir('test', join(folder, 'a.yaml'));
   return {
     ...ended,
@@ -38,7 +61,7 @@ const ALICE = 'by: { user: [web, alice] }, send: GET /files/1';
 
 describe('weir test', () => {
   it('passes the tests that ship with the example', async () => {
-    expect(await weir('test', 'config/limits.test.yaml')).toEqual({ code: 0, out: '5 passed\n', err: '' });
+    expect(await weir('test', 'config/limits.test.yaml')).toEqual({ code: 0, out: '7 passed\n', err: '' });
   });
 
   it('decides in virtual time, with the slack of the gateway', async () => {
@@ -58,7 +81,7 @@ describe('weir test', () => {
   it('tells callers apart, and the limits that refuse', async () => {
     const ended = await test(
       `{ ${ALICE}, repeat: 2, expect: { outcome: admitted } }`,
-      '{ by: { bot: [web, alice] }, send: GET /files/1, expect: { outcome: admitted } }',
+      '{ by: { bot: [web] }, send: GET /files/1, expect: { outcome: admitted } }',
       '{ by: { address: 192.0.2.7 }, send: GET /files/1, expect: { outcome: resource, retry_after: 10s } }',
       '{ by: { user: [web, alice] }, send: GET /other, repeat: 2, expect: { outcome: admitted, bucket: none } }',
       '{ by: { user: [web, alice] }, send: GET /other, expect: { outcome: global, retry_after: 1s } }',
@@ -85,6 +108,110 @@ describe('weir test', () => {
     ]);
   });
 
+  it('runs behind a gateway.yaml without its secrets, certificates or Redis', async () => {
+    const ended = await testBehind(
+      '',
+      '{ by: { user: [acme, alice] }, send: GET /files/1, expect: { outcome: admitted, status: 200, bucket: files } }',
+      '{ by: { bot: [reports] }, send: GET /files/1, expect: { outcome: admitted, remaining: 1 } }',
+      '{ by: { user: [acme, alice] }, send: POST /files/1, expect: { outcome: refused, status: 404, bucket: none } }',
+      '{ by: { address: 192.0.2.7 }, send: GET /files/1, expect: { outcome: refused, status: 401 } }',
+      '{ by: { address: 192.0.2.7 }, send: GET /open/x, repeat: 99, expect: { outcome: admitted, bucket: none } }',
+      '{ by: { address: 192.0.2.7 }, send: "GET /open/x;y", expect: { outcome: refused, status: 400 } }',
+      '{ by: { user: [acme, alice] }, send: GRPC /a.B/C, expect: { outcome: admitted, headers: { via: 2 weir } } }',
+      '{ by: { user: [acme, alice] }, send: GRPC /a.C/C, expect: { outcome: refused, headers: { grpc-status: 12 } } }',
+      '{ by: { address: 192.0.2.7 }, send: POST /v1/anonymous/auth, expect: { outcome: admitted, status: 400 } }',
+    );
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+  });
+
+  it('says what a test expects of callers whom the configuration does not know', async () => {
+    const ended = await testBehind(
+      '',
+      '{ by: { user: [alice] }, send: GET /files/1, expect: {} }',
+      '{ by: { bot: [web, reports] }, send: GET /files/1, expect: { outcome: admitted } }',
+      '{ by: { address: 192.0.2.7 }, send: GET /files/1, expect: { outcome: admitted } }',
+    );
+    expect(ended.out.split('\n').slice(1, 4)).toEqual([
+      'a.yaml:5:23: expected the values of tenant and sub, got 1',
+      'a.yaml:6:22: expected the values of sub, got 2',
+      'a.yaml:7:78: expected admitted, got refused: 401, A valid access token is required: Authorization: Bearer <token>.',
+    ]);
+  });
+
+  it('tells who is blocked, and who is restricted and for how long', async () => {
+    const ended = await testBehind(
+      `blocked: { addresses: [203.0.113.0/24], callers: [{ tenant: acme, subject: mallory }] }
+invalid_requests: { limit: 2/10m, restrict_for: 1m }
+webhook_not_found: { limit: 1/10m, restrict_for: 2m }
+ignored_refusals: { limit: 1/10m, restrict_for: 3m }
+`,
+      '{ by: { address: 203.0.113.7 }, send: GET /open/x, expect: { outcome: blocked, headers: { Retry-After: 65535, Via: none } } }',
+      '{ by: { user: [acme, mallory] }, send: GET /files/1, expect: { outcome: blocked, headers: { Via: 1.1 weir } } }',
+      // The third request that its service refuses is the last one that reaches it.
+      '{ by: { address: 192.0.2.7, user: [acme, bob] }, send: GET /files/7, every: 5s, repeat: 3, answer: 403, expect: { outcome: admitted, status: 403 } }',
+      '{ by: { address: 192.0.2.7 }, send: GET /open/x, expect: { outcome: restricted, retry_after: 1m, status: 429 } }',
+      '{ at: 70s, by: { address: 192.0.2.7 }, send: GET /open/x, expect: { outcome: admitted } }',
+      '{ by: { address: 192.0.2.8 }, send: GET /hooks/1, repeat: 2, answer: 404, expect: { outcome: admitted } }',
+      '{ by: { address: 192.0.2.8 }, send: GET /hooks/1, expect: { outcome: restricted, retry_after: 2m } }',
+      '{ by: { address: 192.0.2.8 }, send: GET /hooks/2, expect: { outcome: admitted } }',
+      '{ at: 80s, by: { user: [acme, eve] }, send: GET /files/8, repeat: 2, expect: { outcome: admitted } }',
+      '{ by: { user: [acme, eve] }, send: GET /files/8, expect: { outcome: bucket } }',
+      '{ at: 82s, by: { user: [acme, eve], address: 192.0.2.9 }, send: GET /files/8, repeat: 2, expect: { outcome: bucket } }',
+      '{ by: { user: [acme, eve], address: 192.0.2.10 }, send: GET /open/x, expect: { outcome: admitted } }',
+      '{ by: { user: [acme, eve], address: 192.0.2.10 }, send: GET /files/9, expect: { outcome: restricted, retry_after: 3m } }',
+    );
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+  });
+
+  it('compares headers exactly, and says at which line one differs', async () => {
+    const told = (headers: string) => `{ ${ALICE}, expect: { headers: { ${headers} } } }`;
+    const ended = await testWith({ 'limits.yaml': `headers: [x-ratelimit, ratelimit]\n${LIMITS}` }, '', [
+      told(
+        'X-RateLimit-Limit: 2, x-ratelimit-reset-after: "5.000", X-RateLimit-Scope: user, Retry-After: none',
+      ),
+      told(`RateLimit-Policy: '"files";q=2;w=5, "files/resource";q=3;w=10, "global";q=4;w=1', Via: 1.1 weir`),
+      told(
+        'Retry-After: 5, Content-Type: application/json, Cache-Control: no-store, X-RateLimit-Remaining: 0',
+      ),
+      told('Retry-After: 4, X-RateLimit-Global: true, Via: none'),
+    ]);
+    expect(ended.out.split('\n')).toEqual([
+      'FAILED: it is so',
+      'a.yaml:7:93: expected 4, got 5',
+      'a.yaml:7:116: expected true, got none',
+      'a.yaml:7:127: expected none, got 1.1 weir',
+      '1 failed, 0 passed',
+      '',
+    ]);
+  });
+
+  it('reports the errors of gateway.yaml but for secrets that are not there', async () => {
+    const errorsOf = async (change: (text: string) => string) => {
+      const files = { 'gateway.yaml': change(GATEWAY), 'limits.yaml': LIMITS };
+      return testWith(files, 'gateway: gateway.yaml\n', [`{ ${ALICE}, expect: {} }`]);
+    };
+    const ended = await errorsOf(text => text.replace('upstream: api }', 'upstream: nowhere }'));
+    expect(ended.code).toBe(78);
+    expect(ended.err).toMatch(/^gateway\.yaml:8:\d+: routes\[0\]\.upstream: .*nowhere/);
+    expect(ended.err).not.toContain('SECRET');
+    const unset = await errorsOf(text => text.replace('client_id: weir', `client_id: "\${CLIENT}"`));
+    expect(unset.err).toMatch(/^gateway\.yaml:1:\d+: the environment variable CLIENT is not set\n$/);
+    expect((await errorsOf(() => LIMITS)).err).toContain('this is a limits file: name it under "limits"');
+  });
+
+  it('tries other limits behind the same gateway', async () => {
+    const files = {
+      'gateway.yaml': GATEWAY,
+      'limits.yaml': LIMITS,
+      'new.yaml': LIMITS.replace('2/5s', '1/5s'),
+    };
+    const named = 'gateway: gateway.yaml\nlimits: new.yaml\n';
+    const ended = await testWith(files, named, [
+      '{ by: { user: [acme, alice] }, send: GET /files/1, expect: { outcome: admitted, limit: 1 } }',
+    ]);
+    expect(ended.out).toBe('1 passed\n');
+  });
+
   it('refuses unknown keys and what is not a request, with suggestions', async () => {
     const ended = await test(
       `{ ${ALICE}, expct: { outcome: admitted } }`,
@@ -95,7 +222,7 @@ describe('weir test', () => {
     expect(ended.err).toContain('unknown key "expct", did you mean "expect"?');
     expect(ended.err).toContain('a.yaml:5:78: tests[0].requests[1].expect.outcome: expected');
     expect(ended.err).toContain('did you mean "admitted"?');
-    expect(ended.err).toContain('name exactly one caller: user, bot or address');
+    expect(ended.err).toContain('name one caller: user, bot or address');
     expect(ended.err).toContain('expected a method and a path such as GET /v1/things/7, found "get /"');
   });
 
@@ -103,12 +230,13 @@ describe('weir test', () => {
     const folder = await tempFolder();
     const file = join(folder, 'a.yaml');
     await writeFile(file, 'limits: nowhere.yaml\ntests: []\n');
-    const shipped = 'config/limits.test.yaml';
     expect(await weir('test', file)).toMatchObject({
       code: 78,
       err: expect.stringContaining('nowhere.yaml'),
     });
-    expect((await weir('test', shipped, shipped)).out).toBe('10 passed\n');
+    await writeFile(join(folder, 'nowhere.yaml'), LIMITS);
+    await writeFile(join(folder, 'b.yaml'), 'limits: nowhere.yaml\ntests: [{ name: b, requests: [] }]\n');
+    expect((await weir('test', file, join(folder, 'b.yaml'))).out).toBe('1 passed\n');
     expect((await weir('test')).err).toContain('weir test: missing FILE');
   });
 

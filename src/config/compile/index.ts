@@ -4,6 +4,7 @@ export { QUOTA_KEYS } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
 export {
   limitsIn,
+  providerWithoutSecrets,
   type ReadLimits,
   readAdminToken,
   readLimits,

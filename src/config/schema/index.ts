@@ -26,5 +26,5 @@ export {
 } from './limits-schema.ts';
 export { formatSize, network } from './scalars/index.ts';
 export { secretInFile, secretPaths } from './secrecy.ts';
-export { type TestConfig, type TestedRequest, testSchema, testSecrecy } from './test-schema.ts';
+export { type Outcome, type TestConfig, type TestedRequest, testSchema, testSecrecy } from './test-schema.ts';
 export { validate } from './validate.ts';

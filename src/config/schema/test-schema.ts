@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { normalizeAddress } from '../../http/index.ts';
-import { choice, count, text } from './plain-values.ts';
+import { choice, count, mapSuchAs, text } from './plain-values.ts';
 import { duration } from './scalars/index.ts';
 import { secrecyOf } from './secrecy.ts';
 
@@ -9,6 +9,8 @@ import { secrecyOf } from './secrecy.ts';
 
 const CLAIMS = 'expected the values of the claims that identify the caller, such as [web, alice]';
 const claims = () => z.array(text(CLAIMS), { error: CLAIMS }).min(1, { error: CLAIMS });
+
+const WHO = 'name one caller: user, bot or address';
 
 const caller = z
   .strictObject({
@@ -20,22 +22,35 @@ const caller = z
       .string({ error: 'expected an IP address' })
       .refine(address => normalizeAddress(address) !== null, { error: 'expected an IP address' })
       .optional()
-      .describe('A caller without a valid token, by its address: 192.0.2.7.'),
+      .describe(
+        'The address that it comes from: 192.0.2.7. Alone: a caller without a token. Left out: an address of its own.',
+      ),
   })
-  .refine(who => Object.values(who).filter(value => value !== undefined).length === 1, {
-    error: 'name exactly one caller: user, bot or address',
-  });
+  .refine(({ user, bot, address }) => (user ?? bot ?? address) !== undefined, { error: WHO })
+  .refine(({ user, bot }) => user === undefined || bot === undefined, { error: WHO });
 
+const STATUS = 'expected a status such as 404';
 const moment = () => duration({ min: '0ms', max: '24h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
 
+const outcome = choice(['admitted', 'global', 'bucket', 'resource', 'restricted', 'blocked', 'refused']);
+const headerValue = z
+  .union([z.string(), z.number(), z.boolean()], { error: 'expected the value of the header, or none' })
+  .transform(String);
+
 const expectation = z
   .strictObject({
-    outcome: choice(['admitted', 'global', 'bucket', 'resource'])
+    outcome: outcome
       .optional()
       .describe(
-        'admitted, or which limit refuses: the global one, the quota of the caller in its bucket, or that of all callers together.',
+        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of all callers together (resource), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
       ),
+    status: z
+      .int({ error: STATUS })
+      .min(100, { error: STATUS })
+      .max(599, { error: STATUS })
+      .optional()
+      .describe('The status of the response.'),
     bucket: text('expected the name of a bucket, or none')
       .optional()
       .describe('The bucket that the request draws on, or none.'),
@@ -43,6 +58,10 @@ const expectation = z
     remaining: units().optional().describe('X-RateLimit-Remaining.'),
     reset_after: moment().optional().describe('X-RateLimit-Reset-After.'),
     retry_after: moment().optional().describe('How long a refused caller has to wait.'),
+    headers: z
+      .record(z.string(), headerValue, mapSuchAs('{ Retry-After: 4 }'))
+      .prefault({})
+      .describe('Exact values of headers that the gateway writes; none: it does not write this one.'),
   })
   .describe('What is expected of the request: the outcome of each repetition, and the rest of the last one.');
 
@@ -58,15 +77,30 @@ const request = z
       .describe('Method and path: GET /v1/things/7; of a gRPC call: GRPC /package.Service/Method.'),
     repeat: count(100_000).prefault(1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
+    answer: z
+      .int({ error: STATUS })
+      .min(200, { error: STATUS })
+      .max(599, { error: STATUS })
+      .prefault(200)
+      .describe(
+        'The status that the service answers with, if the request is admitted. Calls of gRPC end well.',
+      ),
     expect: expectation,
   })
   .describe('A request, or several alike.');
 
 /** The shape of a file of `weir test`. */
 export const testSchema = z.strictObject({
+  gateway: text('expected the path of a gateway.yaml')
+    .optional()
+    .describe(
+      'A gateway.yaml, relative to this file: its routes and policies count, too. Left out: every path leads to a service, with a token or without.',
+    ),
   limits: text('expected the path of a limits.yaml')
-    .prefault('limits.yaml')
-    .describe('The limits to test: a limits.yaml or a folder of such files, relative to this file.'),
+    .optional()
+    .describe(
+      'The limits to test: a limits.yaml or a folder of such files, relative to this file. Left out: those that gateway.yaml names, or limits.yaml.',
+    ),
   tests: z
     .array(
       z.strictObject({
@@ -84,4 +118,6 @@ export const testSecrecy = secrecyOf(testSchema);
 
 /** A file of `weir test` with all defaults: times in milliseconds. */
 export type TestConfig = z.output<typeof testSchema>;
+/** What becomes of a request of a test. */
+export type Outcome = z.output<typeof outcome>;
 export type TestedRequest = TestConfig['tests'][number]['requests'][number];

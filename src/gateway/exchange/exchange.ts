@@ -2,7 +2,7 @@ import type { Caller, Invalid } from '../../auth/index.ts';
 import type { Snapshot } from '../../config/index.ts';
 import type { BodyLength, Clock, GatewayError, Protocol, ShadowRefuser } from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
-import type { Generation } from '../../runtime/index.ts';
+import type { RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   addOwnFields,
@@ -32,7 +32,7 @@ export class Exchange {
   readonly downstream: Downstream;
   readonly dialect: Dialect;
   /** The configuration that it began with, and the live parts that serve it, to its end. */
-  readonly generation: Generation;
+  readonly generation: RequestGeneration;
   readonly snapshot: Snapshot;
   readonly clock: Clock;
   readonly sequence: number;

@@ -10,6 +10,8 @@ export interface RateLimitErrorOptions {
   readonly scope: 'user' | 'shared' | 'global';
   /** The sender is restricted: these responses do not count against it. */
   readonly byRestriction?: boolean;
+  /** The operator listed the sender. */
+  readonly isBlock?: boolean;
   /** Whether the body carries the numeric code. */
   readonly code?: boolean;
   /** False: leaves `Via` out, so that clients know that the service never saw the request. */
@@ -29,6 +31,7 @@ export class RateLimitError extends GatewayError {
   readonly retryAfterMs: number;
   readonly scope: 'user' | 'shared' | 'global';
   readonly byRestriction: boolean;
+  readonly isBlock: boolean;
   readonly via: boolean;
   readonly #members: string;
 
@@ -52,6 +55,7 @@ export class RateLimitError extends GatewayError {
     this.retryAfterMs = retryAfterMs;
     this.scope = scope;
     this.byRestriction = options.byRestriction ?? false;
+    this.isBlock = options.isBlock ?? false;
     this.via = options.via ?? true;
     this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
     this.body = `{${this.#members}${code ? CODE : ''}}`;
@@ -114,6 +118,7 @@ export function callerRestricted(retryAfterMs: number): RateLimitError {
 /** For those whom the operator lists under `blocked`: the longest wait that clients can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   ...RESTRICTED,
+  isBlock: true,
   message: 'Your address is blocked.',
   retryAfterMs: MAX_WAIT_MS,
   global: true,
@@ -122,6 +127,7 @@ export const ADDRESS_BLOCKED = new RateLimitError({
 });
 export const CALLER_BLOCKED = new RateLimitError({
   ...RESTRICTED,
+  isBlock: true,
   message: 'You are blocked.',
   retryAfterMs: MAX_WAIT_MS,
   global: true,

@@ -1,6 +1,6 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
-import type { Identity } from '../../runtime/index.ts';
+import type { RequestIdentity } from '../../runtime/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignInResponse } from '../../signin/index.ts';
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import {
@@ -39,7 +39,7 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
 }
 
 /** Signs out the caller whom the gates have identified, once the body is whole. */
-function serveSignOut(exchange: Exchange, { signIn, revocations }: Identity): Served {
+function serveSignOut(exchange: Exchange, { signIn, revocations }: RequestIdentity): Served {
   const { caller, addressKey, refusedToken } = exchange;
   if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
   const endSession = () => revocations.endSession(caller.session, caller.issuedAtS);

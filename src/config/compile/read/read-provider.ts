@@ -51,6 +51,11 @@ export async function readProvider(file: ConfigFile, clock: Clock): Promise<Prov
   return tls === null || authentication === null ? null : { provider, signIn };
 }
 
+/** The provider without its secrets and certificates, for whom does not ask it anything. */
+export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
+  return { provider: providerOptions(config, null), signIn: signInOptions(config, { kind: 'none' }) };
+}
+
 /** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
 function checkSoundPart(
   file: ConfigFile,

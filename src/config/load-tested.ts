@@ -1,0 +1,125 @@
+import { checkLimits, crossCheck } from './check/index.ts';
+import {
+  compileGateway,
+  providerWithoutSecrets,
+  type ReadLimits,
+  readLimits,
+  readLimitsAlone,
+} from './compile/index.ts';
+import { ConfigFile, type Diagnostic, type Environment, KeyPlaces, Readings } from './file/index.ts';
+import { holdsLimits } from './holds-limits.ts';
+import type { Snapshot } from './model/index.ts';
+import {
+  type GatewayConfig,
+  gatewayJsonSchema,
+  gatewaySchema,
+  gatewaySecrecy,
+  type LimitsConfig,
+  secretPaths,
+  validate,
+} from './schema/index.ts';
+
+/** A configuration for `weir test`. */
+export type LoadedTested =
+  | { readonly ok: true; readonly snapshot: Snapshot }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
+/**
+ * Reads a gateway.yaml as far as requests depend on it: no certificate, no Redis, and no secret, which the computer that runs tests
+ * may lack.
+ *
+ * @param limitsPath null: the limits are those that gateway.yaml names
+ */
+export async function loadTestedGateway(
+  path: string,
+  limitsPath: string | null,
+  env: Environment,
+): Promise<LoadedTested> {
+  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
+  if (holdsLimits(file.value)) file.add([], 'this is a limits file: name it under "limits"');
+  const gateway = holdsLimits(file.value) ? undefined : validate(file, gatewaySchema, gatewayJsonSchema);
+  crossCheck(file);
+  const { limits, files } =
+    limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
+  if (files !== null) checkLimits(files, file);
+  const diagnostics = [...errorsBesideSecrets(file), ...errorsIn(files)];
+  if (gateway === undefined || limits === undefined || diagnostics.length > 0)
+    return { ok: false, diagnostics };
+  return { ok: true, snapshot: compile(gateway, limits) };
+}
+
+/**
+ * Reads limits alone. Every path leads to a service, with a token or without, and so does every call of gRPC.
+ *
+ * @param grpcServices those that are called
+ */
+export async function loadTestedLimits(
+  path: string,
+  grpcServices: Iterable<string>,
+  env: Environment,
+): Promise<LoadedTested> {
+  const { limits, files } = await readLimitsAlone(path, env);
+  if (files !== null) checkLimits(files, null);
+  const diagnostics = errorsIn(files);
+  if (limits === undefined || diagnostics.length > 0) return { ok: false, diagnostics };
+  return { ok: true, snapshot: compile(standInGateway(grpcServices), limits) };
+}
+
+function standInGateway(grpcServices: Iterable<string>): GatewayConfig {
+  const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
+  return gatewaySchema.parse({
+    identity_provider: {
+      issuer: 'https://id.invalid',
+      client_id: 'gateway',
+      client_authentication: 'none',
+      redirect_uri: 'https://app.invalid/',
+    },
+    access_tokens: { audience: 'any', bots: { claim: 'client_id' } },
+    upstreams: {
+      service: { url: 'http://service.invalid' },
+      calls: { url: 'http://calls.invalid', protocol: 'grpc' },
+    },
+    routes: [{ path: '/**', upstream: 'service' }, ...calls].map(route => ({
+      ...route,
+      authentication: 'optional',
+    })),
+  });
+}
+
+function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
+  const { identity_provider: provider } = gateway;
+  const sources = {
+    gateway,
+    limits,
+    listenerTls: { http: null, grpc: null, admin: null },
+    upstreamTls: new Map(),
+    provider: provider === undefined ? null : providerWithoutSecrets(provider),
+    pseudonymKey: null,
+    adminTokenHash: null,
+    store: { kind: 'memory' },
+    // For whom explains or compares, which no test does.
+    settings: new Map(),
+    places: { routes: [], limits: new KeyPlaces(null) },
+    hash: '',
+    files: [],
+  } as const;
+  return compileGateway(sources, 1);
+}
+
+/** The errors of a gateway.yaml, except that the variable of a secret is not set. */
+function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
+  const secrets = secretPaths(gatewaySchema)
+    .filter(path => file.isVariable(path))
+    .map(path => file.place(path));
+  return errorsOf(file).filter(
+    ({ line, column }) => !secrets.some(place => place.line === line && place.column === column),
+  );
+}
+
+function errorsIn(files: ReadLimits['files']): Diagnostic[] {
+  return files?.files.flatMap(errorsOf) ?? [];
+}
+
+function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
+  return diagnostics.filter(({ severity }) => severity === 'error');
+}

@@ -1,0 +1,1 @@
+export { runTest, type TestFailure } from './run-test.ts';

@@ -1,0 +1,28 @@
+import type { Outcome } from '../config/index.ts';
+import { firstValue } from '../core/index.ts';
+import { type Exchange, RateLimitError } from '../gateway/index.ts';
+import type { Asked } from './test-gateway.ts';
+
+/** What the gateway decided about a request: admitted, or why it refused. */
+export function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Outcome {
+  const { error } = response;
+  if (error instanceof RateLimitError) {
+    if (error.byRestriction) return error.isBlock ? 'blocked' : 'restricted';
+    if (ruling === null || ruling.outcome === 'admitted') return 'refused';
+    return ruling.outcome === 'caller' ? 'bucket' : ruling.outcome;
+  }
+  const isServed = upstreamLeg !== null || destination.kind === 'sign-in';
+  return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
+}
+
+/** In milliseconds; null: the response says none. */
+export function retryAfterMs({ response: { error } }: Exchange): number | null {
+  return error instanceof RateLimitError ? error.retryAfterMs : null;
+}
+
+/** The values of a field of the response, which may have come several times; null: it has none. */
+export function fieldOf({ fields }: Asked, name: string): string | null {
+  const lowerName = name.toLowerCase();
+  if (firstValue(fields, lowerName) === undefined) return null;
+  return fields.filter((_, i) => i % 2 === 1 && fields[i - 1]?.toLowerCase() === lowerName).join(', ');
+}

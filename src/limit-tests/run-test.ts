@@ -1,0 +1,134 @@
+import type { Snapshot, TestedRequest } from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
+import { normalizeAddress } from '../http/index.ts';
+import { fieldOf, outcomeOf, retryAfterMs } from './outcome.ts';
+import type { SentRequest } from './test-downstream.ts';
+import { type Asked, TestGateway } from './test-gateway.ts';
+import type { TestIssuer } from './test-issuer.ts';
+
+/** Where a request did not do what was expected of it: the place in the list of requests, and what happened. */
+export interface TestFailure {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** Sends the requests of a test, in virtual time, to a gateway with this configuration. Counters are empty at first. */
+export async function runTest(
+  snapshot: Snapshot,
+  requests: readonly TestedRequest[],
+): Promise<TestFailure[]> {
+  const gateway = await TestGateway.of(snapshot);
+  const callers = new Callers(gateway.issuer);
+  const failures: TestFailure[] = [];
+  let nowMs = 0;
+  for (const [index, request] of requests.entries()) {
+    const { at = nowMs, repeat, every } = request;
+    if (at < nowMs) {
+      const message = `expected a moment from ${formatDuration(nowMs)}, when the requests above end, got ${formatDuration(at)}`;
+      failures.push({ path: [index, 'at'], message });
+    }
+    const sent = callers.requestOf(request);
+    const found = 'path' in sent ? [sent] : await send(gateway, Math.max(at, nowMs), sent, request);
+    failures.push(...found.map(({ path, message }) => ({ path: [index, ...path], message })));
+    nowMs = Math.max(at, nowMs) + (repeat - 1) * every;
+  }
+  return failures;
+}
+
+/** Sends one request as often as it says. Reports the first repetition with another outcome than expected. */
+async function send(
+  gateway: TestGateway,
+  atMs: number,
+  sent: SentRequest,
+  { repeat, every, answer, expect }: TestedRequest,
+): Promise<TestFailure[]> {
+  for (let n = 1; n <= repeat; n++) {
+    const asked = await gateway.ask(atMs + (n - 1) * every, sent, answer);
+    const outcome = outcomeOf(asked.exchange);
+    if (expect.outcome !== undefined && outcome !== expect.outcome) {
+      const which = repeat === 1 ? '' : ` at request ${n} of ${repeat}`;
+      const message = `expected ${expect.outcome}, got ${outcome}${which}${whyRefused(asked)}`;
+      return [{ path: ['expect', 'outcome'], message }];
+    }
+    if (n === repeat) return compare(expect, asked, gateway.nowMs);
+  }
+  return [];
+}
+
+/** The outcome "refused" alone does not say what to mend. */
+function whyRefused({ exchange }: Asked): string {
+  const { error, status } = exchange.response;
+  return outcomeOf(exchange) === 'refused' ? `: ${status}, ${error?.message}` : '';
+}
+
+/** Makes requests of what a test says about them. Each caller has an address of its own, unless the test names one. */
+class Callers {
+  readonly #issuer: TestIssuer | null;
+  readonly #addresses = new Map<string, string>();
+
+  constructor(issuer: TestIssuer | null) {
+    this.#issuer = issuer;
+  }
+
+  requestOf({ by, send }: TestedRequest): SentRequest | TestFailure {
+    const [word = '', target = ''] = send.split(' ');
+    const authorization = this.#authorizationOf(by);
+    if ('path' in authorization) return authorization;
+    const isCall = word === 'GRPC';
+    const fields = ['Host', 'gateway.test', ...authorization.fields];
+    return {
+      method: isCall ? 'POST' : word,
+      target,
+      protocol: isCall ? 'h2' : 'http1',
+      fields: isCall ? [...fields, 'content-type', 'application/grpc', 'te', 'trailers'] : fields,
+      peer: by.address === undefined ? this.#addressOf(by) : (normalizeAddress(by.address) ?? by.address),
+    };
+  }
+
+  #authorizationOf({ user, bot }: TestedRequest['by']): { readonly fields: string[] } | TestFailure {
+    const values = user ?? bot;
+    if (values === undefined) return { fields: [] };
+    const kind = user === undefined ? 'bot' : 'user';
+    const claims = this.#issuer?.claimsOf(kind) ?? null;
+    const path = ['by', kind];
+    if (this.#issuer === null || claims === null)
+      return { path, message: `the configuration knows no ${kind}s` };
+    if (claims.length !== values.length)
+      return { path, message: `expected the values of ${claims.join(' and ')}, got ${values.length}` };
+    return { fields: ['Authorization', `Bearer ${this.#issuer.token(kind, values)}`] };
+  }
+
+  /** Of 198.18.0.0/15, which is for tests of network devices (RFC 2544): no network that an operator lists. */
+  #addressOf(by: TestedRequest['by']): string {
+    const id = JSON.stringify(by);
+    const n = this.#addresses.size + 1;
+    const address = this.#addresses.get(id) ?? `198.${18 + ((n >> 16) & 1)}.${(n >> 8) & 255}.${n & 255}`;
+    this.#addresses.set(id, address);
+    return address;
+  }
+}
+
+function compare(expect: TestedRequest['expect'], asked: Asked, nowMs: number): TestFailure[] {
+  const { ruling, rate, response } = asked.exchange;
+  const compared: [path: readonly string[], wanted: unknown, got: unknown][] = [
+    [['status'], expect.status, response.status],
+    [['bucket'], expect.bucket, ruling?.bucket ?? 'none'],
+    [['limit'], expect.limit, rate?.limit],
+    [['remaining'], expect.remaining, rate?.remaining],
+    [['reset_after'], inWords(expect.reset_after), inWords(rate && rate.resetsAtMs - nowMs)],
+    [['retry_after'], inWords(expect.retry_after), inWords(retryAfterMs(asked.exchange))],
+    ...Object.entries(expect.headers).map(
+      ([name, wanted]) =>
+        [['headers', name], wanted, fieldOf(asked, name) ?? 'none'] as [string[], string, string],
+    ),
+  ];
+  return compared.flatMap(([path, wanted, got]) =>
+    wanted === undefined || wanted === (got ?? 'none')
+      ? []
+      : [{ path: ['expect', ...path], message: `expected ${wanted}, got ${got ?? 'none'}` }],
+  );
+}
+
+function inWords(ms: number | null | undefined): string | undefined {
+  return ms === undefined || ms === null ? undefined : formatDuration(ms);
+}

@@ -1,0 +1,35 @@
+import type {
+  AuthListener,
+  ExchangeListener,
+  LimitListener,
+  OverloadListener,
+  ProxyListener,
+  SignInListener,
+  StoreListener,
+} from '../core/index.ts';
+
+const nothing = () => {};
+
+/** Hears everything and says nothing: a test looks at responses alone. */
+export const SILENT: AuthListener &
+  ExchangeListener &
+  LimitListener &
+  OverloadListener &
+  ProxyListener &
+  SignInListener &
+  StoreListener = {
+  ...{
+    started: nothing,
+    switched: nothing,
+    lasting: nothing,
+    finished: nothing,
+    untrustedForwarding: nothing,
+  },
+  ...{ decided: nothing, shadowRefused: nothing, held: nothing, shadowRestricted: nothing, invalid: nothing },
+  ...{ restricted: nothing, released: nothing, noRoom: nothing },
+  ...{ decidedBy: nothing, failed: nothing, lost: nothing, found: nothing, beat: nothing },
+  ...{ began: nothing, ended: nothing, unlistedProxy: nothing },
+  ...{ tokenKnown: nothing, signatureChecked: nothing, tokenRefused: nothing, tokenUndecided: nothing },
+  ...{ budgetSpent: nothing, keySetLoaded: nothing, keySetFailed: nothing, revocationEvicted: nothing },
+  ...{ redeemed: nothing, discovered: nothing, signedOut: nothing },
+};

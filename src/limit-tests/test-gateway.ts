@@ -1,0 +1,106 @@
+import type { Snapshot } from '../config/index.ts';
+import { type Fields, RpcCode } from '../core/index.ts';
+import { type Exchange, Gateway, UnlistedProxies } from '../gateway/index.ts';
+import { Limiting, Overload } from '../runtime/index.ts';
+import { VirtualClock } from '../simulation/index.ts';
+import type { CallSink, Transport } from '../upstream/index.ts';
+import { SILENT } from './silent-listener.ts';
+import { type SentRequest, TestDownstream } from './test-downstream.ts';
+import { TestIssuer } from './test-issuer.ts';
+
+/** Any moment does: windows open with their first request. */
+const START_MS = 1_800_000_000_000;
+/** How often a gateway drops expired counters and restrictions. */
+const SWEEP_MS = 250;
+
+/** The fields of a service's response: to a request, and to a call of gRPC. */
+const REQUEST: Fields = ['Content-Length', '0'];
+const CALL: Fields = ['content-type', 'application/grpc', 'grpc-status', String(RpcCode.ok)];
+
+/** What came of a request. */
+export interface Asked {
+  readonly exchange: Exchange;
+  /** The fields of its response. */
+  readonly fields: Fields;
+}
+
+/**
+ * A gateway in virtual time, without sockets: its gates, limits and restrictions are those that serve. Its services answer at once
+ * with the status that a request names. Counts in memory, and holds no request (`patience`).
+ */
+export class TestGateway {
+  /** Null: the configuration knows no tokens. */
+  readonly issuer: TestIssuer | null;
+  readonly #clock: VirtualClock;
+  readonly #limiting: Limiting;
+  readonly #gateway: Gateway;
+  /** What the services answer. */
+  #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
+  #sweptAtMs = START_MS;
+
+  private constructor(snapshot: Snapshot, clock: VirtualClock, issuer: TestIssuer | null) {
+    this.#clock = clock;
+    this.issuer = issuer;
+    const { limits, caps, upstreams } = snapshot;
+    const parts = { clock, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
+    this.#limiting = new Limiting(limits, { kind: 'memory' }, parts);
+    const transports = upstreams.map(
+      ({ name, options }) => [name, { options, transport: this.#service() }] as const,
+    );
+    this.#gateway = new Gateway({
+      generation: {
+        snapshot: { ...snapshot, limits: { ...limits, patienceMs: null } },
+        identity: issuer?.identity ?? null,
+        transports: new Map(transports),
+      },
+      clock,
+      listener: SILENT,
+      nextRequestId: () => 'test',
+      limiting: this.#limiting,
+      overload: new Overload(null, clock, SILENT),
+      unlistedProxies: new UnlistedProxies(clock, SILENT),
+    });
+  }
+
+  static async of(snapshot: Snapshot): Promise<TestGateway> {
+    const clock = new VirtualClock(START_MS);
+    const { identity } = snapshot;
+    return new TestGateway(snapshot, clock, identity && (await TestIssuer.of(identity, clock)));
+  }
+
+  /**
+   * Sends a request and waits for its end.
+   *
+   * @param atMs since the test began
+   * @param serviceStatus what the service answers, if it is asked
+   */
+  async ask(atMs: number, request: SentRequest, serviceStatus: number): Promise<Asked> {
+    this.#reach(START_MS + atMs);
+    this.#served = { status: serviceStatus, fields: request.protocol === 'h2' ? CALL : REQUEST };
+    const downstream = new TestDownstream(request);
+    const exchange = this.#gateway.accept(downstream);
+    this.#gateway.run(exchange);
+    await downstream.over;
+    this.#gateway.over(exchange, true);
+    return { exchange, fields: downstream.received };
+  }
+
+  get nowMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  #reach(atMs: number): void {
+    this.#clock.reach(atMs);
+    if (this.nowMs - this.#sweptAtMs < SWEEP_MS) return;
+    this.#sweptAtMs = this.nowMs;
+    this.#limiting.sweep();
+  }
+
+  #service(): Transport {
+    const send = (_request: unknown, sink: CallSink) => {
+      sink.whole(this.#served.status, '', this.#served.fields, '');
+      return { resume: () => {}, abort: () => {} };
+    };
+    return { send, connections: 0, close: () => Promise.resolve() };
+  }
+}
