@@ -1,8 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { GrowingBytes } from '../../core/index.ts';
-import type { ProviderOptions, ProviderTls } from '../options.ts';
+import type { ProviderOptions } from '../options.ts';
 import { ProviderFault } from './fault.ts';
+import { secureContextOf } from './secure-context.ts';
 
 /** One request to the provider. */
 export interface ProviderRequest {
@@ -67,17 +68,10 @@ function open(request: ProviderRequest, link: ProviderLink, secure: boolean): Cl
     agent: false,
     signal: request.deadline,
   } as const;
-  return secure
-    ? requestHttps(request.url, { ...options, ...secureOptions(link.tls) })
-    : requestHttp(request.url, options);
-}
-
-function secureOptions(tls: ProviderTls): { ca?: string; cert?: string; key?: string } {
-  return {
-    ...(tls.ca === null ? undefined : { ca: tls.ca }),
-    ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
-    ...(tls.key === null ? undefined : { key: tls.key }),
-  };
+  if (!secure) return requestHttp(request.url, options);
+  // Node passes it on to `tls.connect`; its types do not say so.
+  const secured = { ...options, secureContext: secureContextOf(link.tls) };
+  return requestHttps(request.url, secured);
 }
 
 async function readResponse(response: IncomingMessage, maxBytes: number): Promise<ProviderResponse> {
