@@ -74,6 +74,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
   const revocations = new Revocations(REVOCATION_LIMITS, systemClock, () => {}).of(ISSUER);
   const rules = {
     issuer: ISSUER,
+    isOneOfSeveral: false,
     audience: AUDIENCE,
     clientId: 'gateway',
     principal: ['azp', 'sub'],

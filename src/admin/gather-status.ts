@@ -7,7 +7,7 @@ import type { Generation, Limiting, SharedStore } from '../runtime/index.ts';
 import { gatherBuckets } from './gather-buckets.ts';
 import { gatherCallers } from './gather-callers.ts';
 import { gatherUpstreams } from './gather-upstreams.ts';
-import type { GatewayStatus } from './status.ts';
+import type { GatewayStatus, ProviderStatus } from './status.ts';
 
 /** Where the status comes from. */
 export interface StatusSources {
@@ -35,6 +35,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
   const { recent } = observation;
   const atMs = sources.nowMs();
   const { snapshot, identity } = sources.generation();
+  const providers = (identity?.facts ?? []).map(facts => providerStatus(facts, sources.limiting));
   return {
     version: VERSION,
     host: hostname(),
@@ -53,7 +54,8 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
     unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),
-    provider: identity === null ? null : providerStatus(identity, sources.limiting),
+    provider: providers[0] ?? null,
+    providers,
     store: storeStatus(sources.limiting),
     buckets: gatherBuckets(snapshot, recent),
     callers: showCallers ? gatherCallers(sources) : null,
@@ -64,9 +66,9 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
 }
 
 function providerStatus(
-  { facts }: NonNullable<Generation['identity']>,
+  facts: NonNullable<Generation['identity']>['facts'][number],
   { shared }: Limiting,
-): GatewayStatus['provider'] {
+): ProviderStatus {
   const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
   const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
   const revocations = {

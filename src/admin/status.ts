@@ -43,26 +43,10 @@ export interface GatewayStatus {
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
   /** Senders that look like proxies but are missing in `trusted_proxies`. */
   readonly unlistedProxies: readonly UnlistedProxy[];
-  /** Null: not configured. */
-  readonly provider: {
-    readonly issuer: string;
-    readonly endpointsKnown: boolean;
-    readonly keys: number;
-    readonly keysAsOfMs: number | null;
-    /** Tokens that the provider or its users took back. */
-    readonly revocations: {
-      /** Tokens issued before it are refused; null: there is no such moment. */
-      readonly notBeforeMs: number | null;
-      /** What the provider pushed last; null: nothing, or that there is no such moment. */
-      readonly pushedNotBeforeMs: number | null;
-      readonly subjects: number;
-      readonly sessions: number;
-      readonly keptForSeconds: number;
-      /** Where that time is from. */
-      readonly keptBy: string;
-      readonly outliveRestart: boolean;
-    };
-  } | null;
+  /** The first of `providers`; null: none is configured. */
+  readonly provider: ProviderStatus | null;
+  /** In the order of the file. */
+  readonly providers: readonly ProviderStatus[];
   readonly store: {
     readonly kind: string;
     /** `ok`, or a sentence. */
@@ -85,6 +69,28 @@ export interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
   readonly errors: readonly RecentError[];
+}
+
+export interface ProviderStatus {
+  /** Null: it is `identity_provider`, which has no name. */
+  readonly name: string | null;
+  readonly issuer: string;
+  readonly endpointsKnown: boolean;
+  readonly keys: number;
+  readonly keysAsOfMs: number | null;
+  /** Tokens that the provider or its users took back. */
+  readonly revocations: {
+    /** Tokens issued before it are refused; null: there is no such moment. */
+    readonly notBeforeMs: number | null;
+    /** What the provider pushed last; null: nothing, or that there is no such moment. */
+    readonly pushedNotBeforeMs: number | null;
+    readonly subjects: number;
+    readonly sessions: number;
+    readonly keptForSeconds: number;
+    /** Where that time is from. */
+    readonly keptBy: string;
+    readonly outliveRestart: boolean;
+  };
 }
 
 /** What limits decide about a bucket's callers of one class. */

@@ -60,8 +60,8 @@ export class RunningApp implements App {
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
     this.#transports = new Transports(upstream => openTransport(upstream, clock, systemRandom));
-    const { identity } = this.#observation;
-    this.#revocations = new Revocations(REVOCATION_LIMITS, clock, () => identity.revocationEvicted());
+    const evicted = () => this.#observation.identityOf(null).revocationEvicted();
+    this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot);
     this.#overload = this.#makeOverload(snapshot);
@@ -140,9 +140,10 @@ export class RunningApp implements App {
   }
 
   #makeGenerations(first: Snapshot): Generations {
-    const { reloads, identity: listener } = this.#observation;
+    const { reloads } = this.#observation;
+    const listenerOf = (provider: string | null) => this.#observation.identityOf(provider);
     return new Generations(first, {
-      identity: { clock: this.#clock, random: systemRandom, listener, revocations: this.#revocations },
+      identity: { clock: this.#clock, random: systemRandom, listenerOf, revocations: this.#revocations },
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);

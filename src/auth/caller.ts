@@ -23,6 +23,8 @@ export interface Caller extends Revocable {
    * two callers never share one.
    */
   readonly principal: string;
+  /** Whose token it is. */
+  readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
@@ -56,7 +58,8 @@ export function callerOf(
   return {
     ...revocable,
     kind,
-    principal: principalOf(kind, parts),
+    principal: principalOf(kind, parts, options.isOneOfSeveral ? options.issuer : null),
+    issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
     identityFields: identityFields(claims, options.identityHeaders),
@@ -78,9 +81,16 @@ function isScalar(value: unknown): value is string | number | boolean {
 /**
  * The principal of a caller with these values of its claims, in the order of `principal` in the configuration. Encoded parts
  * hold no blanks, so the separators cannot be forged. `#` marks the hashed form.
+ *
+ * @param issuer of its tokens, if there are several: two issuers may use the same names. Null: there is only one
  */
-export function principalOf(kind: CallerKind, parts: readonly string[]): string {
-  const principal = `${kind}:${parts.map(percentEncode).join(' ')}`;
+export function principalOf(
+  kind: CallerKind,
+  parts: readonly string[],
+  issuer: string | null = null,
+): string {
+  const all = issuer === null ? parts : [issuer, ...parts];
+  const principal = `${kind}:${all.map(percentEncode).join(' ')}`;
   if (principal.length <= MAX_PRINCIPAL_LENGTH) return principal;
   return `${kind}#${hash('sha256', principal, 'hex')}`;
 }

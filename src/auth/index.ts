@@ -1,5 +1,6 @@
 export { VerificationBudget } from './budget.ts';
 export { type Caller, type CallerKind, isPrincipal, principalOf } from './caller.ts';
+export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export {
   type AccessTokenOptions,
@@ -19,5 +20,6 @@ export {
   Revocations,
 } from './revocation/index.ts';
 export { type Invalid, invalid, readBearer } from './token/index.ts';
+export type { TokenVerifier } from './token-verifier.ts';
 export type { Verdict } from './verdict.ts';
 export { Verifier } from './verifier.ts';

@@ -2,6 +2,8 @@
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
+  /** Whether tokens of other issuers are accepted, too. Principals then begin with the issuer. */
+  readonly isOneOfSeveral: boolean;
   /** What `aud` must name; null: the operator allows any audience. */
   readonly audience: string | null;
   /** The gateway's own client id at the provider; null: it has none. ID tokens made for it carry this as `aud`. */

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { type AuthListener, type Clock, type RevocationReason, TwoGenerations } from '../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import { type Caller, callerOf } from './caller.ts';
@@ -16,6 +15,7 @@ import {
   refuseClaims,
   type VerificationKey,
 } from './token/index.ts';
+import { hashOf, type TokenVerifier } from './token-verifier.ts';
 import type { Unavailable, Verdict } from './verdict.ts';
 
 export interface VerifierDependencies {
@@ -47,11 +47,11 @@ interface Candidate {
 }
 
 /**
- * Turns tokens into callers, without a promise unless the token's key has to be fetched.
+ * Turns the tokens of one issuer into callers, without a promise unless the token's key has to be fetched.
  *
  * Checks the cheapest things first: known, recently refused, well-formed, claims, key, budget, signature.
  */
-export class Verifier {
+export class Verifier implements TokenVerifier {
   readonly #options: AccessTokenOptions;
   readonly #keys: KeySet;
   readonly #revocations: IssuerRevocations;
@@ -73,32 +73,41 @@ export class Verifier {
     this.#refusals = new Refusals(cache);
   }
 
-  /**
-   * @param token what `readBearer` returned
-   * @param address the key of the client's address, whose budget pays for failures
-   */
+  /** The issuer whose tokens it accepts. */
+  get issuer(): string {
+    return this.#options.issuer;
+  }
+
   verify(token: string, address: string): Verdict | Promise<Verdict> {
-    const tokenHash = hash('sha256', token, 'base64url');
+    const tokenHash = hashOf(token);
+    const known = this.recall(tokenHash);
+    if (known !== null) return known;
+    const jwt = parseJwt(token);
+    return jwt.kind === 'invalid' ? this.refuse(jwt) : this.judge(jwt, tokenHash, address);
+  }
+
+  /** What it remembers of a token, which is announced; null: nothing, so the token has to be judged. */
+  recall(tokenHash: string): Caller | Invalid | null {
     const known = this.#callers.get(tokenHash);
     if (known !== undefined) {
       if (this.accepts(known)) return known;
-      // Verify it again below to learn the reason.
+      // It is judged again to learn the reason.
       this.#callers.delete(tokenHash);
     }
     const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
-    return refusal === null ? this.#judge(token, tokenHash, address, 'no') : this.refuse(refusal);
+    return refusal === null ? null : this.refuse(refusal);
   }
 
-  /** Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify. */
+  /** Judges a token that is not remembered. */
+  judge(jwt: Jwt, tokenHash: string, address: string): Verdict | Promise<Verdict> {
+    return this.#judge(jwt, tokenHash, address, 'no');
+  }
+
   refuse(refusal: Invalid): Invalid {
     this.#listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
   }
 
-  /**
-   * Whether this caller's token is still accepted, which is announced. For code that remembers a caller together with its
-   * token.
-   */
   accepts(caller: Caller): boolean {
     const accepted =
       this.#clock.epochMs() < caller.expiresAtMs &&
@@ -108,7 +117,6 @@ export class Verifier {
     return accepted;
   }
 
-  /** Why the caller's token was revoked; null: it was not. Also used to end streams in progress. */
   revocationOf(caller: Caller): RevocationReason | null {
     const { version } = this.#revocations;
     if (caller.passedVersion === version) return null;
@@ -117,10 +125,8 @@ export class Verifier {
     return reason;
   }
 
-  #judge(token: string, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
-    // 1. Whatever needs no key: malformed and expired tokens are refused without drawing on the budget.
-    const jwt = parseJwt(token);
-    if (jwt.kind === 'invalid') return this.refuse(jwt);
+  #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
+    // 1. Whatever needs no key: tokens of others and expired ones are refused without drawing on the budget.
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return this.refuse(refusal);
     const revocable = revocableOf(jwt);
@@ -147,7 +153,7 @@ export class Verifier {
     const joined = this.#keys.fetching;
     return this.#keys
       .refresh()
-      .then(good => this.#judge(token, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
+      .then(good => this.#judge(jwt, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
   }
 
   #check({ jwt, revocable, tokenHash, address }: Candidate, keys: readonly VerificationKey[]): Verdict {

@@ -80,7 +80,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
   return [
     many(snapshot.outline.routes.length, 'route'),
     many(snapshot.upstreams.length, 'upstream'),
-    ...(snapshot.identity === null ? [] : [`provider ${snapshot.identity.provider.issuer}`]),
+    ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
     ...(limitsFiles.length === 0
       ? []
       : [`limits of ${limitsFiles.join(', ')} (${describeLimits(snapshot)})`]),
@@ -109,7 +109,8 @@ function asJson(file: string, result: LoadResult, findings: Findings, passed: bo
         files: result.files,
         routes: result.snapshot.outline.routes.length,
         upstreams: result.snapshot.upstreams.length,
-        provider: result.snapshot.identity?.provider.issuer ?? null,
+        provider: result.snapshot.identity?.providers[0]?.provider.issuer ?? null,
+        providers: (result.snapshot.identity?.providers ?? []).map(({ provider }) => provider.issuer),
         buckets: result.snapshot.limits.buckets.length,
         bucketsInShadow: triedBuckets(result.snapshot.limits.buckets),
       }

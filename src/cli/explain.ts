@@ -25,6 +25,7 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   --client AZP        show limits for one bot or user: the claim azp,
   --subject SUB       the claim sub,
   --claim NAME=VALUE  and any other claim of access_tokens.principal; once for each
+  --provider NAME     whose claims these are, where there are several identity_providers
   --format FORMAT     text, or json as the admin API returns it at /api/explain (text)
   --help              show this text
 
@@ -39,6 +40,7 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
       client: { type: 'string' },
       subject: { type: 'string' },
       claim: { type: 'string', multiple: true },
+      provider: { type: 'string' },
       format: { type: 'string', default: 'text' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH', '[FILE]']);
@@ -47,7 +49,7 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
     const { format } = values;
     if (format !== 'text' && format !== 'json')
       throw new UsageError(`--format takes text or json, not "${format}"`);
-    const asked = readCaller(values.as, values.address, readClaims(values));
+    const asked = readCaller(values.as, values.address, readClaims(values), values.provider);
     const file = await configFile(word, values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1 });
     if (!config.ok) {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { principalOf } from '../auth/index.ts';
-import { type CallerClaims, didYouMean, type IdentityModel } from '../config/index.ts';
+import { type CallerClaims, didYouMean, type IdentityModel, type ProviderModel } from '../config/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { normalizeAddress } from '../http/index.ts';
 import { classOf } from './class-of-claims.ts';
@@ -12,6 +12,8 @@ export interface CallerOnCommandLine {
   readonly address: string | null;
   /** Empty: none are given. */
   readonly claims: ReadonlyMap<string, string>;
+  /** Whose claims these are; null: of the only provider. */
+  readonly provider: string | null;
 }
 
 /** `as`: bot, user, address or address:IP. */
@@ -19,6 +21,7 @@ export function readCaller(
   as: string | undefined,
   address: string | undefined,
   claims: ReadonlyMap<string, string>,
+  provider: string | undefined,
 ): CallerOnCommandLine {
   const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
   const known = CLASSES.find(callerClass => callerClass === word) ?? null;
@@ -30,33 +33,40 @@ export function readCaller(
     throw new UsageError('--as address:IP and --address both give an address: leave out one');
   if (known === 'address' && claims.size > 0)
     throw new UsageError('--as address is for callers without a token: leave it out, or the claims');
+  if (provider !== undefined && claims.size === 0)
+    throw new UsageError('--provider says whose claims are meant: add --client, --subject or --claim');
   const given = ip ?? address;
   return {
     as: known,
     address: given === undefined ? null : readAddress(given, ip === undefined),
     claims,
+    provider: provider ?? null,
   };
 }
 
 /** Finds the bot or user with these claims. */
 export function callerIn(
-  { as, address, claims }: CallerOnCommandLine,
+  { as, address, claims, provider }: CallerOnCommandLine,
   identity: IdentityModel | null,
 ): AskedCaller {
   if (claims.size === 0) return { as, address, principal: null };
   if (identity === null)
     throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
-  const { kind, claims: names } = classOf(classesOf(identity), claims, as === 'address' ? null : as);
+  const wanted = { provider, kind: as === 'address' ? null : as };
+  const { kind, claims: names, issuer } = classOf(identity.providers.flatMap(classesOf), claims, wanted);
   const principal = principalOf(
     kind,
     names.map(name => claims.get(name) ?? ''),
+    issuer,
   );
   return { as: kind, address, principal };
 }
 
-function classesOf({ accessTokens: { principal, bots } }: IdentityModel): CallerClaims[] {
-  const users: CallerClaims = { kind: 'user', claims: principal };
-  return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal }];
+function classesOf({ name, accessTokens }: ProviderModel): CallerClaims[] {
+  const { principal, bots, issuer, isOneOfSeveral } = accessTokens;
+  const of = { provider: name, issuer: isOneOfSeveral ? issuer : null };
+  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
+  return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal, ...of }];
 }
 
 const CLASSES = ['bot', 'user', 'address'] as const;

@@ -4,7 +4,7 @@ import { type CallersResult, formatDiagnostic, readCallers } from '../config/ind
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { classOf } from './class-of-claims.ts';
+import { classOf, type Wanted } from './class-of-claims.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { readClaims } from './read-claims.ts';
@@ -18,6 +18,7 @@ claims of access_tokens.principal, or those of a bot, as they stand in the calle
 weir who [FILE] [OPTIONS]
 
   FILE                ${CONFIG_HELP}
+  --provider NAME     whose tokens the caller has, where there are several identity_providers
   --client AZP        the claim azp
   --subject SUB       the claim sub
   --claim NAME=VALUE  any other claim; once for each
@@ -33,6 +34,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
   async run(args, terminal) {
     const options = {
       ...configOption,
+      provider: { type: 'string' },
       client: { type: 'string' },
       subject: { type: 'string' },
       claim: { type: 'string', multiple: true },
@@ -41,8 +43,9 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
     const claims = readClaims(values);
-    const wanted = readClass(values.as);
-    if (values.address !== undefined && (claims.size > 0 || wanted !== null))
+    const wanted = { provider: values.provider ?? null, kind: readClass(values.as) };
+    const isAddress = wanted.provider === null && wanted.kind === null && claims.size === 0;
+    if (values.address !== undefined && !isAddress)
       throw new UsageError(
         '--address goes with no other option: a client with a token is known by its claims',
       );
@@ -64,11 +67,11 @@ function nameCaller(
   file: string,
   { classes, pseudonymKey }: Extract<CallersResult, { readonly ok: true }>,
   claims: ReadonlyMap<string, string>,
-  wanted: CallerKind | null,
+  wanted: Wanted,
   terminal: CommandOutput,
 ): number {
   if (classes.length === 0) {
-    terminal.err(`${file}: has no access_tokens, so every caller is an address: use --address\n`);
+    terminal.err(`${file}: has no identity provider, so every caller is an address: use --address\n`);
     return ExitCode.failure;
   }
   const found = classOf(classes, claims, wanted);
@@ -79,6 +82,7 @@ function nameCaller(
   const principal = principalOf(
     found.kind,
     found.claims.map(name => claims.get(name) ?? ''),
+    found.issuer,
   );
   terminal.out(`${pseudonymOf(pseudonymKey, principal)}\n`);
   return ExitCode.ok;

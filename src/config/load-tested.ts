@@ -1,4 +1,4 @@
-import { checkLimits, crossCheck } from './check/index.ts';
+import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import {
   compileGateway,
   providerWithoutSecrets,
@@ -15,7 +15,6 @@ import {
   gatewaySchema,
   gatewaySecrecy,
   type LimitsConfig,
-  secretPaths,
   validate,
 } from './schema/index.ts';
 
@@ -87,13 +86,13 @@ function standInGateway(grpcServices: Iterable<string>): GatewayConfig {
 }
 
 function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
-  const { identity_provider: provider } = gateway;
+  const { identity_provider: one, identity_providers: several = [] } = gateway;
   const sources = {
     gateway,
     limits,
     listenerTls: { http: null, grpc: null, admin: null },
     upstreamTls: new Map(),
-    provider: provider === undefined ? null : providerWithoutSecrets(provider),
+    providers: [...(one === undefined ? [] : [one]), ...several].map(providerWithoutSecrets),
     pseudonymKey: null,
     adminTokenHash: null,
     store: { kind: 'memory' },
@@ -108,7 +107,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
 
 /** The errors of a gateway.yaml, except that the variable of a secret is not set. */
 function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
-  const secrets = secretPaths(gatewaySchema)
+  const secrets = secretsIn(file)
     .filter(path => file.isVariable(path))
     .map(path => file.place(path));
   return errorsOf(file).filter(

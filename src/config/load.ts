@@ -6,7 +6,7 @@ import {
   readAdminToken,
   readLimits,
   readListenerTls,
-  readProvider,
+  readProviders,
   readPseudonymKey,
   readStore,
   readUpstreamTls,
@@ -70,7 +70,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const { clock = systemClock } = options;
   const listenerTls = await readListenerTls(file, clock);
   const upstreamTls = await readUpstreamTls(file, clock);
-  const provider = await readProvider(file, clock);
+  const providers = await readProviders(file, clock);
   const pseudonymKey = await readPseudonymKey(file);
   const adminTokenHash = await readAdminToken(file);
   const store = await readStore(file, clock);
@@ -87,7 +87,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     limits,
     listenerTls,
     upstreamTls,
-    provider,
+    providers,
     pseudonymKey,
     adminTokenHash,
     store,

@@ -8,6 +8,7 @@ import {
   gatewayJsonSchema,
   gatewaySecrecy,
   logSchema,
+  providerEntrySchema,
   validate,
 } from './schema/index.ts';
 
@@ -23,8 +24,10 @@ export type CallersResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 const { principal, bots } = accessTokensSchema.shape;
+const { name, issuer } = providerEntrySchema.shape;
 const schema = z.object({
   access_tokens: z.object({ principal, bots }).optional(),
+  identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
   log: z.object({ pseudonym_key_file: logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
 });
 const KEY_FILE = ['log', 'pseudonym_key_file'];
@@ -41,5 +44,5 @@ export async function readCallers(path: string, env: Environment): Promise<Calle
   const pseudonymKey = await readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
-  return { ok: true, classes: claimsOf(config.access_tokens), pseudonymKey };
+  return { ok: true, classes: claimsOf(config), pseudonymKey };
 }

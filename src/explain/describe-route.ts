@@ -4,6 +4,7 @@ import {
   formatSize,
   type IdentityModel,
   type PoolModel,
+  type ProviderModel,
   type UpstreamModel,
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
@@ -95,18 +96,26 @@ function describeAuthentication(route: ForwardRoute, identity: IdentityModel | n
   if (route.closeAtExpiry) rows.push(['authentication', 'a response is cut off when its token expires']);
   rows.push(['Authorization', describeAuthorization(route)]);
   if (route.authentication === 'none' || identity === null) return rows;
-  const { identityHeaders, issuer, audience } = identity.accessTokens;
-  for (const { name, claim } of identityHeaders)
+  const [first] = identity.providers;
+  for (const { name, claim } of first?.accessTokens.identityHeaders ?? [])
     rows.push(['identity headers', `${name} from the claim ${claim}`]);
-  rows.push(['tokens', `issued by ${issuer} for ${audience ?? 'anyone'}`]);
-  return [...rows, ...describeCallers(identity.accessTokens)];
+  return [...rows, ...identity.providers.flatMap(describeTokens)];
 }
 
-function describeCallers({ principal, bots }: IdentityModel['accessTokens']): Row[] {
-  const users: Row = ['callers', `users, identified by ${principal.join(' and ')}`];
-  if (bots === null) return [users];
+function describeTokens({
+  label,
+  accessTokens: { issuer, audience, principal, bots },
+}: ProviderModel): Row[] {
+  // With several, a caller is one of its issuer's.
+  const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
+  const of = label === null ? '' : `${label}: `;
+  const rows: Row[] = [
+    ['tokens', `${of}issued by ${issuer} for ${audience ?? 'anyone'}`],
+    ['callers', `${of}users, identified by ${all(principal)}`],
+  ];
+  if (bots === null) return rows;
   const mark = bots.value === null ? bots.claim : `${bots.claim} ${JSON.stringify(bots.value)}`;
-  return [users, ['callers', `bots (tokens with ${mark}), identified by ${bots.principal.join(' and ')}`]];
+  return [...rows, ['callers', `${of}bots (tokens with ${mark}), identified by ${all(bots.principal)}`]];
 }
 
 function describeUpstream({ name, protocol, options }: UpstreamModel): string {

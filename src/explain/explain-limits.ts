@@ -2,6 +2,7 @@ import {
   type CallerClass,
   callerClassesOf,
   drawsOnBuckets,
+  hasBots,
   type IdentityModel,
   type LimitsModel,
   type Outline,
@@ -90,15 +91,15 @@ interface Callers {
 
 /** Returns the caller classes to describe: those of the route, or what the class asked for counts as there. */
 function callersOf(route: RouteModel, identity: IdentityModel | null, as: CallerClass | null): Callers {
-  const hasBots = identity !== null && identity.accessTokens.bots !== null;
-  const callers = callerClassesOf(route.authentication, hasBots);
+  const bots = identity !== null && hasBots(identity);
+  const callers = callerClassesOf(route.authentication, bots);
   if (as === null) return { callers, why: [] };
   if (route.authentication === 'none') {
     const why = `the route ignores tokens, so a ${as} counts as its address`;
     return { callers, why: as === 'address' ? [] : [why] };
   }
-  if (as === 'bot' && !hasBots)
-    return { callers: ['user'], why: ['"access_tokens" has no rule for "bots": a bot counts as a user'] };
+  if (as === 'bot' && !bots)
+    return { callers: ['user'], why: ['there is no rule for "bots": a bot counts as a user'] };
   return { callers: callers.filter(callerClass => callerClass === as), why: [] };
 }
 

@@ -1,4 +1,5 @@
-import type { IdentityModel, SignInRoute } from '../config/index.ts';
+import { type IdentityModel, type SignInRoute, signInProvider } from '../config/index.ts';
+import type { SignInOptions } from '../signin/index.ts';
 import type { AskedCaller } from './explanation.ts';
 import type { Row } from './row.ts';
 
@@ -10,16 +11,17 @@ export function whySignInRefuses(
   identity: IdentityModel | null,
 ): string | null {
   if (identity === null) return '404, no identity_provider is configured';
+  if (signInProvider(identity) === null) return '404, no provider has a redirect_uri to sign users in';
   // The missing token is found first.
   if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;
 }
 
 /** Describes what the gateway does with a request that it serves itself. */
-export function describeSignIn(
-  { endpoint, authentication }: SignInRoute,
-  { provider, signIn }: IdentityModel,
-): Row[] {
+export function describeSignIn({ endpoint, authentication }: SignInRoute, identity: IdentityModel): Row[] {
+  const found = signInProvider(identity);
+  if (found === null) return [];
+  const { provider, signIn } = found;
   return [
     ['served by', `the gateway itself: ${SERVED[endpoint]}`],
     ['authentication', AUTHENTICATION[authentication]],
@@ -29,7 +31,7 @@ export function describeSignIn(
   ];
 }
 
-const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: IdentityModel['signIn']) => Row[]>> = {
+const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: SignInOptions) => Row[]>> = {
   'authorize-url': ({ redirectUri, scope }) => [
     ['redirect URI', redirectUri],
     ['scope', scope],
@@ -44,7 +46,7 @@ const AUTHENTICATION: Readonly<Record<SignInRoute['authentication'], string>> = 
   required: 'required: 401 without a valid token',
 };
 
-const ENDS: Readonly<Record<IdentityModel['signIn']['signOutEnds'], string>> = {
+const ENDS: Readonly<Record<SignInOptions['signOutEnds'], string>> = {
   refresh_token: 'the refresh token, at the revocation endpoint of the provider',
   session: "the session, at the provider's end-session endpoint",
 };
@@ -56,7 +58,7 @@ const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   'sign-out': 'ends the session of the access token, and the refresh token',
 };
 
-function describeRedirects({ redirectUri, redirectAllowList }: IdentityModel['signIn']): Row[] {
+function describeRedirects({ redirectUri, redirectAllowList }: SignInOptions): Row[] {
   if (redirectAllowList === null) return [['redirect URIs', 'any']];
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }

@@ -1,4 +1,4 @@
-import type { Caller, Verifier } from '../auth/index.ts';
+import type { Caller, TokenVerifier } from '../auth/index.ts';
 import type { Clock, GatewayError, RevocationReason } from '../core/index.ts';
 import type { Limiting } from '../runtime/index.ts';
 import { ADDRESS_BLOCKED, addressRestricted, CALLER_BLOCKED, callerRestricted } from './responses/index.ts';
@@ -25,7 +25,7 @@ export function restrictionOf(
 /** What is wrong by now with the token of a caller; null: nothing. */
 export function flawOf(
   caller: Caller,
-  verifier: Verifier,
+  verifier: TokenVerifier,
   closeAtExpiry: boolean,
   clock: Clock,
 ): TokenFlaw | null {

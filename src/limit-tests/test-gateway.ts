@@ -65,7 +65,7 @@ export class TestGateway {
   static async of(snapshot: Snapshot): Promise<TestGateway> {
     const clock = new VirtualClock(START_MS);
     const { identity } = snapshot;
-    return new TestGateway(snapshot, clock, identity && (await TestIssuer.of(identity, clock)));
+    return new TestGateway(snapshot, clock, await TestIssuer.of(identity, clock));
   }
 
   /**

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { type AccessTokenOptions, KeySet, REVOCATION_LIMITS, Revocations, Verifier } from '../auth/index.ts';
-import type { IdentityModel } from '../config/index.ts';
+import type { IdentityModel, ProviderModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
 import { SILENT } from './silent-listener.ts';
@@ -8,7 +8,7 @@ import { SILENT } from './silent-listener.ts';
 /** Longer than any test lasts. */
 const TOKEN_LIFE_S = 3_153_600_000;
 
-/** The issuer of a configuration, with a key of its own: the callers of a test have tokens that the gateway verifies. */
+/** The first issuer of a configuration, with a key of its own: the callers of a test have tokens that the gateway verifies. */
 export class TestIssuer {
   readonly #options: AccessTokenOptions;
   readonly #clock: Clock;
@@ -16,29 +16,38 @@ export class TestIssuer {
   readonly #tokens = new Map<string, string>();
   readonly identity: RequestIdentity;
 
-  private constructor(model: IdentityModel, clock: Clock, key: KeyObject, keys: KeySet) {
+  private constructor(
+    identity: IdentityModel,
+    model: ProviderModel,
+    clock: Clock,
+    key: KeyObject,
+    keys: KeySet,
+  ) {
     this.#options = model.accessTokens;
     this.#clock = clock;
     this.#key = key;
     const common = { clock, listener: SILENT };
     const revocations = new Revocations(REVOCATION_LIMITS, clock, () => {});
-    const provider = new Identity(model, { ...common, random: () => 0, revocations });
-    const parts = { ...common, keys, revocations: provider.revocations, budget: null };
+    const live = new Identity(identity, { clock, listenerOf: () => SILENT, random: () => 0, revocations });
+    const parts = { ...common, keys, revocations: revocations.of(model.provider.issuer), budget: null };
     this.identity = {
       verifier: new Verifier(model.accessTokens, model.cache, parts),
-      signIn: provider.signIn,
-      revocations: provider.revocations,
+      signIn: live.signIn,
+      endSession: caller => live.endSession(caller),
     };
   }
 
-  static async of(model: IdentityModel, clock: Clock): Promise<TestIssuer> {
+  /** Null: the configuration knows no tokens. */
+  static async of(identity: IdentityModel | null, clock: Clock): Promise<TestIssuer | null> {
+    const [model] = identity?.providers ?? [];
+    if (identity === null || model === undefined) return null;
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', use: 'sig' };
     const fetch = () => Promise.resolve(JSON.stringify({ keys: [jwk] }));
     const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: SILENT });
     await keys.refresh();
     keys.close();
-    return new TestIssuer(model, clock, privateKey, keys);
+    return new TestIssuer(identity, model, clock, privateKey, keys);
   }
 
   /** The claims that identify a user or a bot; null: no caller is a bot. */

@@ -68,7 +68,6 @@ export interface Gauges extends ConnectionGauges {
 export class Observation {
   readonly exchanges: ExchangeListener;
   readonly connections: ConnectionListener;
-  readonly identity: AuthListener & SignInListener;
   readonly limits: LimitListener;
   readonly store: StoreListener;
   readonly overload: OverloadListener;
@@ -80,6 +79,9 @@ export class Observation {
   readonly #metrics = new Metrics();
   readonly #connectionMetrics: ConnectionMetrics;
   readonly #identityMetrics: IdentityMetrics;
+  readonly #identities = new Map<string | null, AuthListener & SignInListener>();
+  readonly #log: Logger;
+  readonly #clock: Clock;
   readonly #limitMetrics: LimitMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
@@ -87,6 +89,8 @@ export class Observation {
 
   constructor({ clock, log, logging, labels, sharesStore, reloadRecord, spans }: ObservationOptions) {
     const { registry } = this.#metrics;
+    this.#log = log;
+    this.#clock = clock;
     this.#logging = new Logging(log, logging, clock);
     this.#connectionMetrics = new ConnectionMetrics(registry);
     this.#identityMetrics = new IdentityMetrics(registry);
@@ -101,7 +105,6 @@ export class Observation {
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = fanOut(CONNECTIONS, [this.#connectionMetrics, new ConnectionLog(log, clock), errors]);
-    this.identity = fanOut(IDENTITY, [this.#identityMetrics, new IdentityLog(log, clock), errors]);
     this.limits = fanOut(LIMITS, [this.#limitMetrics, new LimitLog(log, pseudonyms), callers, errors]);
     this.store = fanOut(
       STORE,
@@ -119,6 +122,19 @@ export class Observation {
     this.#logging.use(logging);
     this.#labels = labels;
     this.#prepare(labels);
+  }
+
+  /**
+   * The listener for one provider, by its name, or for tokens of none (`none`). Null: the only provider, which metrics and logs do
+   * not name. The same one for as long as the gateway runs: its log tells changes of state.
+   */
+  identityOf(provider: string | null): AuthListener & SignInListener {
+    const known = this.#identities.get(provider);
+    if (known !== undefined) return known;
+    const log = new IdentityLog(this.#log, this.#clock, provider);
+    const made = fanOut(IDENTITY, [this.#identityMetrics.of(provider), log, this.recent.errors]);
+    this.#identities.set(provider, made);
+    return made;
   }
 
   #prepare(labels: LabelModel): void {

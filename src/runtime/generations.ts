@@ -1,8 +1,7 @@
 import type { Snapshot } from '../config/index.ts';
 import type { Transports } from '../upstream/index.ts';
 import { type Generation, isReady } from './generation.ts';
-import { Identity } from './identity.ts';
-import type { IdentityDependencies } from './issuer.ts';
+import { Identity, type IdentityDependencies } from './identity.ts';
 
 export interface GenerationsDependencies {
   readonly identity: IdentityDependencies;

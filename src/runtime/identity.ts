@@ -1,115 +1,114 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type IssuerRevocations, type RevocationFacts, VerificationBudget, Verifier } from '../auth/index.ts';
+import {
+  type Caller,
+  IssuerVerifiers,
+  type Revocations,
+  type TokenVerifier,
+  VerificationBudget,
+} from '../auth/index.ts';
 import type { IdentityModel } from '../config/index.ts';
-import { SignIn } from '../signin/index.ts';
-import { type IdentityDependencies, Issuer } from './issuer.ts';
+import type { AuthListener, Clock, Random, SignInListener } from '../core/index.ts';
+import type { SignIn } from '../signin/index.ts';
+import { ProviderIdentity, type ProviderStatus } from './provider-identity.ts';
 
-/** The state of a provider, for the status page. */
-export interface ProviderStatus {
-  readonly issuer: string;
-  readonly endpointsKnown: boolean;
-  /** Usable keys of the current set; 0 before the first. */
-  readonly keys: number;
-  /** When the fetch of that set began, in milliseconds since the epoch; null before the first. */
-  readonly keysAsOfMs: number | null;
-  readonly revocations: RevocationFacts;
+export interface IdentityDependencies {
+  readonly clock: Clock;
+  readonly random: Random;
+  /**
+   * Returns the listener for a provider, by its name in metrics and logs, or for tokens of none (`none`). Null: the only
+   * provider, which metrics and logs do not name.
+   */
+  readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
+  /** Of every issuer. */
+  readonly revocations: Revocations;
 }
 
-/**
- * Identifies callers by their tokens and signs users in: the provider, its keys, and what was learnt from both. The identity
- * of the next configuration takes over what still fits.
- */
+/** Identifies callers by their tokens and signs users in, at one provider or at several. */
 export class Identity {
-  readonly verifier: Verifier;
-  readonly signIn: SignIn;
+  readonly verifier: TokenVerifier;
+  /** Null: users sign in nowhere. */
+  readonly signIn: SignIn | null;
   readonly #model: IdentityModel;
-  readonly #issuer: Issuer;
+  readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget | null;
-  readonly #isIssuerNew: boolean;
 
   /** Leaves `before` unchanged. Throws if the options make no sense. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
-    const [issuer, budget] = before === null ? [null, null] : [before.#issuer, before.#budget];
+    const { listenerOf, ...shared } = dependencies;
+    const budget = budgetOf(model, dependencies, before === null ? null : before.#budget);
+    const known = before === null ? [] : before.#providers;
     this.#model = model;
-    this.#issuer = Issuer.of(model, dependencies, issuer);
-    this.#isIssuerNew = this.#issuer !== issuer;
-    this.#budget = budgetOf(model, dependencies, budget);
-    const kin = this.#isIssuerNew ? null : before;
-    this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(dependencies);
-    this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
+    this.#budget = budget;
+    this.#providers = model.providers.map(each => {
+      const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
+      return new ProviderIdentity(each, { ...shared, budget, listener: listenerOf(each.label) }, old);
+    });
+    this.verifier = this.#verifierAfter(before, dependencies);
+    this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
   }
 
-  /** Which tokens are revoked. */
-  get revocations(): IssuerRevocations {
-    return this.#issuer.revocations;
-  }
-
-  /** True once the first key set has come; later failures of the issuer do not make the gateway unready. */
-  get ready(): boolean {
-    return this.#issuer.keys.loaded;
-  }
-
-  get facts(): ProviderStatus {
-    const { provider, keys, revocations } = this.#issuer;
-    return {
-      issuer: this.#model.provider.issuer,
-      endpointsKnown: provider.ready,
-      keys: keys.size,
-      keysAsOfMs: keys.loaded ? keys.asOfMs : null,
-      revocations: revocations.facts,
-    };
+  /** Refuses the tokens of the caller's session from now on. */
+  endSession({ issuer, session, issuedAtS }: Caller): void {
+    const provider = this.#providers.find(each => each.issuer === issuer);
+    provider?.revocations.endSession(session, issuedAtS);
   }
 
   /**
-   * Starts asking the provider, in the background, unless the previous identity does so already.
-   *
-   * @param onKeys called with each valid key set, never before this returns
+   * True once each provider has sent its keys or failed to, and one has sent them. A provider that is away must not keep the
+   * others' callers out; one that takes a moment longer than the others must not lose its own. Never becomes false again.
    */
-  start(onKeys: () => void = () => {}): void {
-    if (this.#isIssuerNew) this.#issuer.start(onKeys);
+  get ready(): boolean {
+    return (
+      this.#providers.every(({ hasAnswered }) => hasAnswered) &&
+      this.#providers.some(({ hasKeys }) => hasKeys)
+    );
+  }
+
+  /** In the order of the file. */
+  get facts(): readonly ProviderStatus[] {
+    return this.#providers.map(({ facts }) => facts);
+  }
+
+  /**
+   * Starts asking the providers, in the background, unless the previous identity does so already.
+   *
+   * @param onReady called whenever a provider has answered and this is ready, never before it returns
+   */
+  start(onReady: () => void = () => {}): void {
+    for (const provider of this.#providers) {
+      provider.start(() => {
+        if (this.ready) onReady();
+      });
+    }
   }
 
   /** Serves from now on: its numbers apply to what it shares with the previous identity. */
   serve(): void {
-    const { notBeforeS, accessTokens } = this.#model;
-    this.#issuer.revocations.use({ notBeforeS, leewayS: accessTokens.leewayMs / 1_000, maxLifetimeS: null });
+    for (const provider of this.#providers) provider.serve();
     if (this.#model.failedVerifications !== null) this.#budget?.use(this.#model.failedVerifications);
   }
 
   /** Ends what `next` has not taken over, except for exchanges under way. */
   retire(next: Identity | null): void {
-    if (next === null || this.#issuer !== next.#issuer) this.#issuer.retire();
+    for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
   stop(): void {
-    this.#issuer.stop();
+    for (const provider of this.#providers) provider.stop();
   }
 
-  /** The previous verifier with the tokens it has verified, if no rule that judges them has changed. */
-  #knownVerifier(kin: Identity | null): Verifier | null {
-    if (kin === null || this.#budget !== kin.#budget) return null;
-    const rules = ({ accessTokens, cache }: IdentityModel) => [accessTokens, cache];
-    return isDeepStrictEqual(rules(kin.#model), rules(this.#model)) ? kin.verifier : null;
-  }
-
-  #newVerifier({ clock, listener }: IdentityDependencies): Verifier {
-    const { keys, revocations } = this.#issuer;
-    const { accessTokens, cache } = this.#model;
-    return new Verifier(accessTokens, cache, { keys, revocations, budget: this.#budget, clock, listener });
-  }
-
-  #knownSignIn(kin: Identity | null): SignIn | null {
-    return kin !== null && isDeepStrictEqual(kin.#model.signIn, this.#model.signIn) ? kin.signIn : null;
-  }
-
-  #newSignIn({ clock, listener }: IdentityDependencies): SignIn {
-    const { provider, revocations } = this.#issuer;
-    const learnedMark = (subject: string, notBefore: number) => revocations.revokeSubject(subject, notBefore);
-    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
+  /** The same object while nothing changes: what connections remember of their tokens depends on it. */
+  #verifierAfter(before: Identity | null, { listenerOf }: IdentityDependencies): TokenVerifier {
+    const verifiers = this.#providers.map(({ verifier }) => verifier);
+    const [only, ...others] = verifiers;
+    if (only !== undefined && others.length === 0) return only;
+    const old = before === null ? [] : before.#providers.map(({ verifier }) => verifier);
+    const isSame =
+      old.length === verifiers.length && old.every((verifier, index) => verifier === verifiers[index]);
+    return before !== null && isSame ? before.verifier : new IssuerVerifiers(verifiers, listenerOf('none'));
   }
 }
 
-/** Budgets belong to addresses, not to an issuer, so counts survive a change of provider. */
+/** Budgets belong to addresses, not to an issuer, so counts survive a change of providers. */
 function budgetOf(
   { failedVerifications }: IdentityModel,
   { clock }: IdentityDependencies,

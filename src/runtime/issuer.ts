@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type IssuerRevocations, KeySet, type Revocations } from '../auth/index.ts';
-import type { IdentityModel } from '../config/index.ts';
+import type { ProviderModel } from '../config/index.ts';
 import type { AuthListener, Clock, FlawedKey, Random, SignInListener } from '../core/index.ts';
 import { Provider, type ProviderOptions } from '../signin/index.ts';
 
-export interface IdentityDependencies {
+export interface IssuerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly listener: AuthListener & SignInListener;
@@ -17,20 +17,30 @@ export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
-  readonly #model: IdentityModel;
-  #onKeys: () => void = () => {};
+  readonly #model: ProviderModel;
+  #hasFailed = false;
+  #onAnswer: () => void = () => {};
 
   /** @param kin the previous one, if it is the same issuer: what it knows is used until it is refreshed */
   private constructor(
-    model: IdentityModel,
-    { clock, random, listener, revocations }: IdentityDependencies,
+    model: ProviderModel,
+    { clock, random, listener, revocations }: IssuerDependencies,
     kin: Issuer | null,
   ) {
     this.#model = model;
     this.revocations = revocations.of(model.provider.issuer);
+    const failed = () => {
+      this.#hasFailed = true;
+      this.#onAnswer();
+    };
     // Fetches the keys as soon as their URL is known.
     this.provider = new Provider(model.provider, {
-      listener,
+      listener: {
+        discovered: event => {
+          listener.discovered(event);
+          if (event.outcome === 'failed') failed();
+        },
+      },
       random,
       known: kin?.provider.metadata,
       changed: () => void this.keys.refresh(),
@@ -38,29 +48,38 @@ export class Issuer {
     const heard = {
       keySetLoaded: (usable: number, unusable: number, flawed: readonly FlawedKey[]) => {
         listener.keySetLoaded(usable, unusable, flawed);
-        this.#onKeys();
+        this.#onAnswer();
       },
-      keySetFailed: (cause: unknown) => listener.keySetFailed(cause),
+      keySetFailed: (cause: unknown) => {
+        listener.keySetFailed(cause);
+        failed();
+      },
     };
     const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
     this.keys = new KeySet(model.keySet, { fetch, clock, random, listener: heard }, kin?.keys);
   }
 
   /** Returns the previous one if nothing about it has changed, else a new one. */
-  static of(model: IdentityModel, dependencies: IdentityDependencies, before: Issuer | null): Issuer {
+  static of(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null): Issuer {
     if (before === null) return new Issuer(model, dependencies, null);
     const old = before.#model;
-    if (isDeepStrictEqual([old.provider, old.keySet], [model.provider, model.keySet])) return before;
+    const parts = ({ provider, keySet, label }: ProviderModel) => [provider, keySet, label];
+    if (isDeepStrictEqual(parts(old), parts(model))) return before;
     return new Issuer(model, dependencies, isSameIssuer(old.provider, model.provider) ? before : null);
+  }
+
+  /** Whether its endpoints or keys could not be fetched at least once. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /**
    * Starts asking the provider, in the background. Called once.
    *
-   * @param onKeys called with each valid key set, never before this returns
+   * @param onAnswer called with each valid key set and each failure, never before this returns
    */
-  start(onKeys: () => void): void {
-    this.#onKeys = onKeys;
+  start(onAnswer: () => void): void {
+    this.#onAnswer = onAnswer;
     this.provider.start();
     // Refreshes keys taken over from the previous one, with this one's options.
     if (this.keys.loaded) void this.keys.refresh();
@@ -68,7 +87,7 @@ export class Issuer {
 
   /** Stops refreshing. Exchanges under way may still use it. */
   retire(): void {
-    this.#onKeys = () => {};
+    this.#onAnswer = () => {};
     this.provider.stop();
     this.keys.retire();
   }

@@ -1,6 +1,7 @@
-export { type OptionError, signInErrors } from './option-errors.ts';
+export { type OptionError, optionErrors } from './option-errors.ts';
 export {
   type ClientAuthentication,
+  type ClientOptions,
   NO_TLS,
   PROVIDER_LIMITS,
   type ProviderOptions,

@@ -10,8 +10,10 @@ export function libraryConfiguration(
   const configuration = new Configuration(
     {
       issuer: metadata.issuer,
-      authorization_endpoint: metadata.authorizationEndpoint,
-      token_endpoint: metadata.tokenEndpoint,
+      ...(metadata.authorizationEndpoint === null
+        ? undefined
+        : { authorization_endpoint: metadata.authorizationEndpoint }),
+      ...(metadata.tokenEndpoint === null ? undefined : { token_endpoint: metadata.tokenEndpoint }),
     },
     clientId,
     undefined,

@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { clientAuth } from './client-authentication.ts';
-import type { ProviderOptions, ProviderTls, SignInOptions } from './options.ts';
+import type { ClientOptions, ProviderOptions, ProviderTls } from './options.ts';
 import { addressError, discoveryAddress } from './provider/index.ts';
 
 /** An option that cannot work. The message continues a sentence that begins with its name: "must begin with https://". */
@@ -19,16 +19,22 @@ export interface OptionError {
   readonly message: string;
 }
 
-/** The options that can be wrong. */
-type ClientOptions = Pick<SignInOptions, 'clientAuthentication' | 'redirectUri'>;
-
-/** Everything that is wrong with the options, for the operator to see before anything runs. */
-export function signInErrors(provider: ProviderOptions, signIn: ClientOptions): readonly OptionError[] {
+/**
+ * Everything that is wrong with the options, for the operator to see before anything runs.
+ *
+ * @param client null: the gateway is no client of the provider
+ * @param redirectUri null: nobody signs in there
+ */
+export function optionErrors(
+  provider: ProviderOptions,
+  client: ClientOptions | null,
+  redirectUri: string | null,
+): readonly OptionError[] {
   const found: [OptionError['option'], string | undefined][] = [
     ...addressErrors(provider),
     ['tls', tlsError(provider.tls)],
-    ['clientAuthentication', authenticationError(provider, signIn)],
-    ['redirectUri', URL.canParse(signIn.redirectUri) ? undefined : 'is not an absolute URI'],
+    ['clientAuthentication', client === null ? undefined : authenticationError(provider, client)],
+    ['redirectUri', redirectUri === null || URL.canParse(redirectUri) ? undefined : 'is not an absolute URI'],
   ];
   return found.flatMap(([option, message]) => (message === undefined ? [] : [{ option, message }]));
 }
@@ -78,12 +84,12 @@ function tlsError(tls: ProviderTls): string | undefined {
   }
 }
 
-function authenticationError(provider: ProviderOptions, signIn: ClientOptions): string | undefined {
-  const { kind } = signIn.clientAuthentication;
+function authenticationError(provider: ProviderOptions, client: ClientOptions): string | undefined {
+  const { kind } = client.clientAuthentication;
   if (kind === 'tls_client_auth' && provider.tls.certificate === null)
     return 'needs a certificate and its key under tls';
   try {
-    clientAuth(signIn.clientAuthentication);
+    clientAuth(client.clientAuthentication);
     return undefined;
   } catch (error) {
     return error instanceof Error ? `cannot be used: ${error.message}` : 'cannot be used';

@@ -1,4 +1,4 @@
-/** How to find and reach the identity provider. Compiled from `identity_provider` in gateway.yaml. */
+/** How to find and reach an identity provider. Compiled from `identity_provider` in gateway.yaml, or an entry of the plural. */
 export interface ProviderOptions {
   /** Exactly as the provider writes it, with or without a trailing slash. */
   readonly issuer: string;
@@ -7,8 +7,10 @@ export interface ProviderOptions {
    * different names inside and outside the cluster. Null: derived from the issuer.
    */
   readonly discoveryUrl: string | null;
-  /** Override the discovery document. With the first three given, no document is fetched. */
+  /** Override the discovery document. With those given that are always needed, no document is fetched. */
   readonly endpoints: EndpointOverrides;
+  /** Whether users sign in there. Otherwise its keys are all that is needed, and some providers have nothing else. */
+  readonly signsIn: boolean;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
   readonly tls: ProviderTls;
@@ -46,10 +48,14 @@ export interface ProviderTls {
   readonly key: string | null;
 }
 
-/** How the gateway acts as a client of the provider. */
-export interface SignInOptions {
+/** The gateway as a client of the provider. */
+export interface ClientOptions {
   readonly clientId: string;
   readonly clientAuthentication: ClientAuthentication;
+}
+
+/** How the gateway signs users in as a client of the provider. */
+export interface SignInOptions extends ClientOptions {
   /** The default `redirect_uri` of the authorization URL. */
   readonly redirectUri: string;
   /** Scopes asked for, separated by a space. */

@@ -53,7 +53,7 @@ const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
  * The sign-in endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
- * reload. The constructor throws a `TypeError` for options in which `signInErrors` finds an error.
+ * reload. The constructor throws a `TypeError` for options in which `optionErrors` finds an error.
  */
 export class SignIn {
   readonly #options: SignInOptions;
@@ -76,6 +76,11 @@ export class SignIn {
       options.redirectAllowList === null
         ? undefined
         : new Set([...options.redirectAllowList, options.redirectUri]);
+  }
+
+  /** The provider that users sign in at. */
+  get issuer(): string {
+    return this.#parts.provider.options.issuer;
   }
 
   /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */

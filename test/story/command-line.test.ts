@@ -336,6 +336,7 @@ describe('weir check', () => {
       routes: 6,
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
+      providers: ['https://id.example.com/realms/main'],
       buckets: 4,
       bucketsInShadow: 0,
       errors: [],

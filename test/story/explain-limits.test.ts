@@ -183,7 +183,7 @@ describe('weir explain, of limits', () => {
     expect(
       CALLERS(await explain(['GET', '/v1/channels/7/messages', '--as', 'bot'], withoutBots, limits)),
     ).toEqual([
-      'caller: "access_tokens" has no rule for "bots": a bot counts as a user',
+      'caller: there is no rule for "bots": a bot counts as a user',
       'as a user: global limit: off (limits.yaml:1)',
       'as a user: bucket: 20 in 5s, fixed window (limits.yaml:7)',
     ]);

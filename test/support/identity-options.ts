@@ -25,6 +25,7 @@ export const PROVIDER_OPTIONS: Omit<ProviderOptions, 'issuer'> = {
   ...PROVIDER_LIMITS,
   discoveryUrl: null,
   endpoints: { authorization: null, token: null, keySet: null, revocation: null, endSession: null },
+  signsIn: true,
   allowHttp: false,
   tls: NO_TLS,
   timeoutMs: 5_000,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { principalOf } from '../../auth/index.ts';
-import type { IdentityModel } from '../../config/index.ts';
-import type { GatewayError } from '../../core/index.ts';
+import type { IdentityModel, ProviderModel } from '../../config/index.ts';
+import { GatewayError } from '../../core/index.ts';
 import { addressKey, normalizeAddress } from '../../http/index.ts';
 import { badRequest } from './api-errors.ts';
 import type { Who } from './shapes.ts';
@@ -14,19 +14,20 @@ export interface Client {
 
 /** Finds the one client that a request is about. */
 export function clientOf(
-  { address, client, subject, claims, as }: Who,
+  { address, provider, client, subject, claims, as }: Who,
   identity: IdentityModel | null,
 ): Client | GatewayError {
   const given = new Map(Object.entries(claims ?? {}));
   if (client !== undefined) given.set('azp', client);
   if (subject !== undefined) given.set('sub', subject);
   if (address !== undefined)
-    return given.size === 0 && as === undefined
+    return given.size === 0 && as === undefined && provider === undefined
       ? clientAt(address)
       : badRequest('Give an address or the claims of a caller, not both.');
   if (identity === null)
     return badRequest('There is no identity_provider, so every client is an address: give address.');
-  return callerWith(given, as ?? 'user', identity);
+  const found = providerOf(provider, identity);
+  return found instanceof GatewayError ? found : callerWith(given, as ?? 'user', found);
 }
 
 function clientAt(text: string): Client | GatewayError {
@@ -35,15 +36,28 @@ function clientAt(text: string): Client | GatewayError {
   return { kind: 'address', key: addressKey(address) };
 }
 
+/** Two providers may have callers with the same claims, so one has to be named where there are several. */
+function providerOf(name: string | undefined, { providers }: IdentityModel): ProviderModel | GatewayError {
+  const [only, ...others] = providers.filter(each => name === undefined || each.name === name);
+  if (only !== undefined && others.length === 0) return only;
+  const names = providers.flatMap(each => each.name ?? []);
+  return badRequest(
+    names.length === 0
+      ? 'There is only one provider, without a name: leave out provider.'
+      : `Give provider, one of these: ${names.join(', ')}.`,
+  );
+}
+
 function callerWith(
   given: ReadonlyMap<string, string>,
   kind: 'user' | 'bot',
-  { accessTokens }: IdentityModel,
+  { accessTokens }: ProviderModel,
 ): Client | GatewayError {
   const names = kind === 'user' ? accessTokens.principal : accessTokens.bots?.principal;
-  if (names === undefined) return badRequest('access_tokens has no rule for bots: a bot counts as a user.');
+  if (names === undefined) return badRequest('There is no rule for bots: a bot counts as a user.');
   if (given.size !== names.length || !names.every(name => given.has(name)))
     return badRequest(`Give an address, or exactly these claims of a ${kind}: ${names.join(', ')}.`);
   const parts = names.map(name => given.get(name) ?? '');
-  return { kind, key: principalOf(kind, parts) };
+  const { issuer, isOneOfSeveral } = accessTokens;
+  return { kind, key: principalOf(kind, parts, isOneOfSeveral ? issuer : null) };
 }

@@ -8,6 +8,12 @@ export const moment = () => z.string().meta({ format: 'date-time' });
 /** A client, as `weir who` takes it: an address, or the claims that identify a caller. */
 export const whoKeys = {
   address: z.string().optional().describe('An IP address. IPv6 counts by its /64.'),
+  provider: z
+    .string()
+    .optional()
+    .describe(
+      'The name of the provider whose tokens the caller has. Required with several identity_providers.',
+    ),
   client: z.string().optional().describe('The claim azp of the caller.'),
   subject: z.string().optional().describe('The claim sub of the caller.'),
   claims: z

@@ -70,17 +70,18 @@ export function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Htm
   return section('Proxies missing in trusted_proxies', factTable(rows));
 }
 
-export function providerSection({ provider: facts, atMs }: GatewayStatus): Html {
-  if (facts === null) return section('Identity provider', factTable([['Configured', 'none']]));
-  const { issuer, endpointsKnown, keys, keysAsOfMs, revocations } = facts;
-  return section(
-    'Identity provider',
-    factTable([
-      ['Issuer', issuer],
-      ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
-      ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, moment(keysAsOfMs, atMs)]],
-      ...revocationFacts(revocations, atMs),
-    ]),
+export function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
+  if (providers.length === 0) return [section('Identity provider', factTable([['Configured', 'none']]))];
+  return providers.map(({ name, issuer, endpointsKnown, keys, keysAsOfMs, revocations }) =>
+    section(
+      name === null ? 'Identity provider' : `Identity provider ${name}`,
+      factTable([
+        ['Issuer', issuer],
+        ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
+        ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, moment(keysAsOfMs, atMs)]],
+        ...revocationFacts(revocations, atMs),
+      ]),
+    ),
   );
 }
 

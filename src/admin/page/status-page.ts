@@ -8,7 +8,7 @@ import {
   certificateSection,
   configurationSection,
   errorSection,
-  providerSection,
+  providerSections,
   proxySection,
   storeSection,
   upstreamSection,
@@ -50,7 +50,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${configurationSection(status)}${providerSection(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${configurationSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>

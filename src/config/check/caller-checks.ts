@@ -1,5 +1,5 @@
-import { type CallerClaims, keyOfClaim, kindsWithKeys } from '../compile/index.ts';
-import { asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
+import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
+import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles } from '../file/index.ts';
 
 /** Checks that the callers listed in limits.yaml are named by exactly the claims that identify callers in gateway.yaml. */
 export function checkCallers(file: LimitsFiles, gateway: ConfigFile): void {
@@ -11,36 +11,51 @@ export function checkCallers(file: LimitsFiles, gateway: ConfigFile): void {
   if (entries.length === 0) return;
   const classes = classesIn(gateway);
   if (classes === null) return;
-  for (const { path, keys } of entries) {
-    if (kindsWithKeys(classes, keys).length > 0) continue;
-    file.add(path, classes.length === 0 ? WITHOUT_TOKENS : whatItTakes(classes));
+  for (const { path, entry } of entries) {
+    const caller = listedCaller(entry, classes);
+    if (kindsOf(caller, classes).length > 0) continue;
+    const own = classes.filter(({ provider }) => caller.provider === null || provider === caller.provider);
+    if (classes.length === 0) file.add(path, WITHOUT_TOKENS);
+    else if (own.length === 0) file.add([...path, 'provider'], noProvider(caller.provider, classes));
+    else file.add(path, whatItTakes(own));
   }
 }
 
 const WITHOUT_TOKENS =
-  'without "access_tokens" in gateway.yaml every caller is an address: list addresses instead';
+  'without a provider in gateway.yaml every caller is an address: list addresses instead';
 
 interface Entry {
   readonly path: readonly (string | number)[];
-  readonly keys: readonly string[];
+  readonly entry: Readonly<Record<string, unknown>>;
 }
 
 function entriesIn(list: unknown, path: readonly string[]): Entry[] {
   if (!Array.isArray(list)) return [];
-  return list.flatMap((entry: unknown, index) =>
-    isMap(entry) ? [{ path: [...path, index], keys: Object.keys(entry) }] : [],
-  );
+  return list.flatMap((entry: unknown, index) => (isMap(entry) ? [{ path: [...path, index], entry }] : []));
 }
 
-/** Null: access_tokens is invalid, which validation reports. */
+/** Null: what identifies callers is invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): CallerClaims[] | null {
-  const { access_tokens: tokens } = asMap(gateway.value);
-  if (tokens === undefined) return [];
-  const { principal = ['azp', 'sub'], bots } = asMap(tokens);
+  const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
+  if (several === undefined) return tokens === undefined ? [] : classesOf(tokens, null);
+  if (!Array.isArray(several)) return null;
+  const classes = several.map(entry => classesOf(entry, asMap(entry).name));
+  return classes.some(each => each === null) ? null : classes.flatMap(each => each ?? []);
+}
+
+/** @param section what says `principal` and `bots` */
+function classesOf(section: unknown, name: unknown): CallerClaims[] | null {
+  const { principal = ['azp', 'sub'], bots } = asMap(section);
   const { principal: botPrincipal = ['azp'] } = asMap(bots);
   if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
-  const users: CallerClaims = { kind: 'user', claims: principal };
-  return isMap(bots) ? [users, { kind: 'bot', claims: botPrincipal }] : [users];
+  const of = { provider: typeof name === 'string' ? name : null, issuer: null };
+  const users: CallerClaims = { kind: 'user', claims: principal, ...of };
+  return isMap(bots) ? [users, { kind: 'bot', claims: botPrincipal, ...of }] : [users];
+}
+
+function noProvider(name: unknown, classes: readonly CallerClaims[]): string {
+  const names = [...new Set(classes.flatMap(({ provider }) => provider ?? []))];
+  return `no provider in gateway.yaml has this name${typeof name === 'string' ? didYouMean(name, names) : ''}`;
 }
 
 function areTexts(value: unknown): value is string[] {
@@ -48,6 +63,8 @@ function areTexts(value: unknown): value is string[] {
 }
 
 function whatItTakes(classes: readonly CallerClaims[]): string {
-  const kinds = classes.map(({ kind, claims }) => `{ ${claims.map(keyOfClaim).join(', ')} } for a ${kind}`);
-  return `a caller is listed by the claims that identify it in gateway.yaml: ${kinds.join(', or ')}`;
+  const kinds = new Set(
+    classes.map(({ kind, claims }) => `{ ${claims.map(keyOfClaim).join(', ')} } for a ${kind}`),
+  );
+  return `a caller is listed by the claims that identify it in gateway.yaml: ${[...kinds].join(', or ')}`;
 }

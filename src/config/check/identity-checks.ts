@@ -1,42 +1,68 @@
 import { foldName } from '../../http/index.ts';
-import { asMap, type ConfigFile, suggest } from '../file/index.ts';
-import { RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
+import { asMap, type ConfigFile, isMap, suggest } from '../file/index.ts';
+import { AUDIENCE, RULES_BY_DEFAULT, routeKeys } from '../schema/index.ts';
 import { listedHeaders } from './forwarding-checks.ts';
+import { checkProviders } from './provider-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
   const root = asMap(file.value);
   // Validation reports a misspelt key; here it counts as the intended one.
-  const isThere = (key: string) => Object.keys(root).some(word => suggest(word, [key]) !== undefined);
-  const provider = isThere('identity_provider');
-  if (Array.isArray(root.routes)) checkRoutes(file, root.routes, provider);
-  if (provider && !isThere('access_tokens')) {
-    const message =
-      'missing key "access_tokens" beside it, whose "audience" says which tokens are for this API';
-    file.add(['identity_provider'], message, { about: 'key' });
-  }
-  if (!provider && root.access_tokens !== undefined) {
+  const isThere = (key: string) => Object.keys(root).some(word => intended(word) === key);
+  const section = SECTIONS.find(isThere) ?? null;
+  if (Array.isArray(root.routes)) checkRoutes(file, root.routes, section);
+  if (SECTIONS.every(key => root[key] !== undefined)) addBoth(file);
+  else if (section === 'identity_provider') checkSole(file, root, isThere('access_tokens'));
+  else if (section === 'identity_providers') checkProviders(file);
+  else if (root.access_tokens !== undefined) {
     const message = '"access_tokens" has no effect without "identity_provider", which issues the tokens';
     file.add(['access_tokens'], message, { about: 'key' });
   }
   checkIdentityHeaders(file, root);
 }
 
-function checkRoutes(file: ConfigFile, routes: readonly unknown[], provider: boolean): void {
+const SECTIONS = ['identity_provider', 'identity_providers'] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** The section that a key of the file is or was meant to be. One is the other with one letter more, so suggestions come last. */
+function intended(word: string): string | undefined {
+  const known: readonly string[] = [...SECTIONS, 'access_tokens'];
+  return known.includes(word) ? word : suggest(word, known);
+}
+
+function addBoth(file: ConfigFile): void {
+  const message =
+    '"identity_provider" stands beside it: make that the first entry of this list, with a name and the audience, principal and bots of access_tokens';
+  file.add(['identity_providers'], message, { about: 'key' });
+}
+
+/** What tokens must be like stands under access_tokens. */
+function checkSole(file: ConfigFile, root: Readonly<Record<string, unknown>>, hasTokens: boolean): void {
+  if (!hasTokens) {
+    const message =
+      'missing key "access_tokens" beside it, whose "audience" says which tokens are for this API';
+    file.add(['identity_provider'], message, { about: 'key' });
+  }
+  const tokens = root.access_tokens;
+  if (!isMap(tokens) || Object.keys(tokens).some(word => suggest(word, ['audience']) !== undefined)) return;
+  file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
+}
+
+function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {
   const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
   for (const [index, kind] of kinds.entries()) {
     const path = ['routes', index];
-    if (!provider && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
+    if (section === null && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
     const closes = asMap(routes[index]).close_at_expiry === true;
     if (closes && kind === 'none') {
       const message = 'has no effect with "authentication: none", which ignores tokens';
       file.add([...path, 'close_at_expiry'], message);
     }
   }
-  if (!provider || !file.has(['identity_provider']) || kinds.length === 0) return;
+  if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
-  const message = '"identity_provider" has no effect: every route says "authentication: none"';
-  file.add(['identity_provider'], message, { about: 'key', severity: 'warning' });
+  const message = `"${section}" has no effect: every route says "authentication: none"`;
+  file.add([section], message, { about: 'key', severity: 'warning' });
 }
 
 function addNeedsProvider(file: ConfigFile, index: number): void {

@@ -1,2 +1,3 @@
 export { crossCheck } from './cross-checks.ts';
 export { checkLimits } from './limit-checks.ts';
+export { secretsIn } from './secret-checks.ts';

@@ -39,13 +39,14 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     const message = `no route of gateway.yaml takes what "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
   }
-  const hasBots = asMap(asMap(gateway.value).access_tokens).bots;
+  const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
+  const sections: readonly unknown[] = Array.isArray(several) ? several : [tokens];
+  const hasBots = sections.some(section => ![undefined, 'none'].includes(asMap(section).bots as string));
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const of = (byBucket.get(name) ?? []).map(({ line }) => reached.get(line) ?? []);
     // Skips buckets with an unreached line: the operator may have removed its route for a while.
-    if (of.length > 0 && of.every(kinds => kinds.length > 0))
-      checkClasses(file, name, of.flat(), hasBots !== undefined && hasBots !== 'none');
+    if (of.length > 0 && of.every(kinds => kinds.length > 0)) checkClasses(file, name, of.flat(), hasBots);
   }
 }
 
@@ -95,6 +96,6 @@ function checkClasses(
 function whyNobody(key: CallerClass, withToken: boolean): string {
   if (key === 'address')
     return '"address" has no effect: the routes of this bucket require a token, and without one only the global limit applies';
-  if (withToken) return '"bot" has no effect: "access_tokens" of gateway.yaml has no rule for "bots"';
+  if (withToken) return '"bot" has no effect: gateway.yaml has no rule for "bots"';
   return `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 }

@@ -17,6 +17,10 @@ export function checkSignIn(file: ConfigFile): void {
   if (!Object.keys(root).some(word => suggest(word, ['identity_provider']) !== undefined)) {
     const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
     file.add(['sign_in'], message, { about: 'key' });
+  } else if (Array.isArray(root.identity_providers) && !root.identity_providers.some(signsIn)) {
+    const message =
+      '"sign_in" has no effect: no entry of identity_providers has a "redirect_uri" to sign users in';
+    file.add(['sign_in'], message, { about: 'key' });
   }
   const taken = signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' }));
   for (const [key, path] of pathsIn(file)) {
@@ -50,6 +54,10 @@ function checkSignOut(
   if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;
   const message = `needs "${needed}" under "endpoints" of identity_provider: with the three others, no discovery document is read`;
   file.add(['sign_in', 'sign_out'], message);
+}
+
+function signsIn(entry: unknown): boolean {
+  return asMap(entry).redirect_uri !== undefined;
 }
 
 /** Whether both patterns match the same paths, ignoring methods. */

@@ -1,47 +1,78 @@
 import { type AccessTokenOptions, BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
-import type { IdentityModel } from '../model/index.ts';
-import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import type { IdentityModel, ProviderModel } from '../model/index.ts';
+import {
+  type AccessTokensConfig,
+  accessTokensSchema,
+  type GatewayConfig,
+  type LimitsConfig,
+} from '../schema/index.ts';
 import type { ProviderConfigOptions } from './read/index.ts';
+import { type TokenRules, tokenRulesIn } from './token-rules.ts';
 
-/** Compiles the part of a snapshot about the provider, sign-in and tokens. */
+/** Compiles the part of a snapshot about providers, sign-in and tokens. Null: no provider is configured. */
 export function compileIdentity(
-  { access_tokens: tokens, sign_in: endpoints }: GatewayConfig,
+  config: GatewayConfig,
   { failed_verifications: failures }: LimitsConfig,
-  { provider, signIn }: ProviderConfigOptions,
-): IdentityModel {
-  if (tokens === undefined)
-    throw new Error('access_tokens was not checked: it is needed with identity_provider');
+  providers: readonly ProviderConfigOptions[],
+): IdentityModel | null {
+  const rules = tokenRulesIn(config);
+  if (rules.length !== providers.length) throw new Error('the providers were not checked');
+  if (rules.length === 0) return null;
+  const shared = sharedTokens(config);
   return {
-    provider,
-    signIn: { ...signIn, signOutEnds: endpoints?.sign_out_ends ?? 'refresh_token' },
-    accessTokens: accessTokenOptions(tokens, provider.issuer, signIn.clientId),
-    schemes: tokens.schemes.map(word => word.toLowerCase()),
-    keySet: {
-      ...KEY_SET_LIMITS,
-      refreshMs: tokens.key_set.refresh,
-      cooldownMs: tokens.key_set.cooldown,
-      fetchTimeoutMs: provider.timeoutMs,
-    },
-    cache: { ...CACHE_LIMITS, maxTokens: tokens.cache.tokens },
-    notBeforeS: tokens.not_before,
+    providers: rules.flatMap((each, index) => {
+      const options = providers[index];
+      return options === undefined ? [] : [compileProvider(options, each, config)];
+    }),
+    schemes: shared.schemes.map(word => word.toLowerCase()),
     failedVerifications:
       failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },
   };
 }
 
-function accessTokenOptions(
-  tokens: AccessTokensConfig,
-  issuer: string,
-  clientId: string,
-): AccessTokenOptions {
-  const { bots } = tokens;
+function compileProvider(
+  { provider, client, signIn }: ProviderConfigOptions,
+  rules: TokenRules,
+  config: GatewayConfig,
+): ProviderModel {
+  const shared = sharedTokens(config);
   return {
-    issuer,
-    audience: tokens.audience,
+    name: rules.name,
+    label: rules.isOneOfSeveral ? rules.name : null,
+    provider,
+    client,
+    signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
+    accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
+    keySet: {
+      ...KEY_SET_LIMITS,
+      refreshMs: shared.key_set.refresh,
+      cooldownMs: shared.key_set.cooldown,
+      fetchTimeoutMs: provider.timeoutMs,
+    },
+    cache: { ...CACHE_LIMITS, maxTokens: shared.cache.tokens },
+    notBeforeS: rules.notBeforeS,
+  };
+}
+
+/** What holds for the tokens of every provider. */
+function sharedTokens(config: GatewayConfig): AccessTokensConfig {
+  return config.access_tokens ?? accessTokensSchema.parse({});
+}
+
+function accessTokenOptions(
+  rules: TokenRules,
+  shared: AccessTokensConfig,
+  clientId: string | null,
+): AccessTokenOptions {
+  const { bots } = rules;
+  return {
+    issuer: rules.issuer,
+    isOneOfSeveral: rules.isOneOfSeveral,
+    audience: rules.audience,
     clientId,
-    principal: tokens.principal,
+    principal: rules.principal,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
-    identityHeaders: Object.entries(tokens.identity_headers).map(([name, claim]) => ({ name, claim })),
-    leewayMs: tokens.leeway,
+    identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
+    leewayMs: shared.leeway,
   };
 }

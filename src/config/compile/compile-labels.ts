@@ -2,15 +2,18 @@ import type { Protocol } from '../../core/index.ts';
 import type { LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
-import type {
-  BucketModel,
-  CallerClass,
-  ForwardRoute,
-  LimitRouteModel,
-  LimitsModel,
-  ListenModel,
-  SignInEndpoint,
-  SignInRoute,
+import {
+  type BucketModel,
+  type CallerClass,
+  type ForwardRoute,
+  hasBots,
+  type IdentityModel,
+  type LimitRouteModel,
+  type LimitsModel,
+  type ListenModel,
+  type SignInEndpoint,
+  type SignInRoute,
+  signInProvider,
 } from '../model/index.ts';
 
 /** What labels come from. */
@@ -23,14 +26,14 @@ interface LabelSources {
   readonly limits: LimitsModel;
   readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
   /** Null: no identity provider. */
-  readonly identity: { readonly hasBots: boolean } | null;
+  readonly identity: IdentityModel | null;
   readonly routeDurations: boolean;
 }
 
 /** Lists the label values that the configuration makes possible. */
 export function compileLabels(sources: LabelSources): LabelModel {
   const { listen, upstreams, identity, routeDurations } = sources;
-  const own = identity === null ? [] : sources.ownRoutes.map(({ value }) => value);
+  const own = signInProvider(identity) === null ? [] : sources.ownRoutes.map(({ value }) => value);
   const routes = sources.routes.map(({ value }) => value);
   return {
     routes: routeLabels(routes, own, listen),
@@ -40,7 +43,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
     ],
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
-    hasIdentity: identity !== null,
+    providers: identity === null ? null : identity.providers.map(({ label }) => label),
     refreshes: own.some(({ endpoint }) => endpoint === 'refresh'),
     signsOut: own.some(({ endpoint }) => endpoint === 'sign-out'),
     routeDurations,
@@ -142,7 +145,7 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
 
 function classesOf(identity: LabelSources['identity']): readonly CallerClass[] {
   if (identity === null) return ['address'];
-  return identity.hasBots ? ['bot', 'user', 'address'] : ['user', 'address'];
+  return hasBots(identity) ? ['bot', 'user', 'address'] : ['user', 'address'];
 }
 
 function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: LimitsModel): string[] {

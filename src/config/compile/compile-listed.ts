@@ -2,7 +2,7 @@ import { principalOf } from '../../auth/index.ts';
 import { AddressSet } from '../../http/index.ts';
 import type { Listed } from '../model/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
-import { type CallerClaims, keyOfClaim, kindsWithKeys } from './caller-claims.ts';
+import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from './caller-claims.ts';
 
 type Entry = LimitsConfig['never_restrict'][number];
 
@@ -21,12 +21,13 @@ export function listedIn(entries: readonly Entry[], classes: readonly CallerClai
   };
 }
 
-/** More than one where bots and users are identified by the same claims. */
-function principalsOf(caller: Readonly<Record<string, string>>, classes: readonly CallerClaims[]): string[] {
-  return kindsWithKeys(classes, Object.keys(caller)).map(({ kind, claims }) =>
+/** More than one where bots and users, or the users of several providers, are identified by the same claims. */
+function principalsOf(entry: Readonly<Record<string, string>>, classes: readonly CallerClaims[]): string[] {
+  return kindsOf(listedCaller(entry, classes), classes).map(({ kind, claims, issuer }) =>
     principalOf(
       kind,
-      claims.map(claim => caller[keyOfClaim(claim)] ?? ''),
+      claims.map(claim => entry[keyOfClaim(claim)] ?? ''),
+      issuer,
     ),
   );
 }

@@ -23,8 +23,8 @@ export interface Sources {
   readonly listenerTls: ListenerTls;
   /** What upstreams name under `tls`. */
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
-  /** Null: no identity provider is configured. */
-  readonly provider: ProviderConfigOptions | null;
+  /** In the order of the file; empty: none is configured. */
+  readonly providers: readonly ProviderConfigOptions[];
   /** Null: none is configured. */
   readonly pseudonymKey: Buffer | null;
   /** SHA-256 of the token of the admin API; null if absent is configured. */
@@ -43,7 +43,7 @@ type SpanReceiverConfig = NonNullable<NonNullable<GatewayConfig['tracing']>['exp
 
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): Snapshot {
-  const { gateway: config, limits, provider, pseudonymKey, listenerTls, upstreamTls, hash, files } = sources;
+  const { gateway: config, limits, providers, pseudonymKey, listenerTls, upstreamTls, hash, files } = sources;
   const upstreams = new Map(
     Object.entries(config.upstreams).map(([name, upstream]) => [
       name,
@@ -52,9 +52,9 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
   const ownRoutes = signInRoutes(config.sign_in);
-  const compiledLimits = compileLimits(limits, claimsOf(config.access_tokens));
+  const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
-  const identity = provider === null ? null : compileIdentity(config, limits, provider);
+  const identity = compileIdentity(config, limits, providers);
   return {
     generation,
     hash,
@@ -93,7 +93,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
       ownRoutes,
       limits: compiledLimits.model,
       limitRoutes: compiledLimits.routes,
-      identity: identity && { hasBots: identity.accessTokens.bots !== null },
+      identity,
       routeDurations: config.metrics.route_durations,
     }),
   };

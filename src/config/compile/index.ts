@@ -1,4 +1,4 @@
-export { type CallerClaims, claimsOf, keyOfClaim, kindsWithKeys } from './caller-claims.ts';
+export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './caller-claims.ts';
 export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
@@ -10,7 +10,7 @@ export {
   readLimits,
   readLimitsAlone,
   readListenerTls,
-  readProvider,
+  readProviders,
   readPseudonymKey,
   readStore,
   readUpstreamTls,

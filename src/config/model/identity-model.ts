@@ -1,17 +1,44 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
-import type { ProviderOptions, SignInOptions } from '../../signin/index.ts';
+import type { ClientOptions, ProviderOptions, SignInOptions } from '../../signin/index.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
-  readonly provider: ProviderOptions;
-  readonly signIn: SignInOptions;
-  readonly accessTokens: AccessTokenOptions;
+  /** At least one, in the order of the file. At most one signs users in. */
+  readonly providers: readonly ProviderModel[];
   /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
+  /** The budget of failed verifications of an address, whatever the issuer of its tokens; null: off. */
+  readonly failedVerifications: BudgetOptions | null;
+}
+
+/** A provider, and what holds for its tokens. */
+export interface ProviderModel {
+  /** Null: it is the only one possible, `identity_provider`. */
+  readonly name: string | null;
+  /** Its name in metrics and logs; null: they say nothing of providers, since there is only one. */
+  readonly label: string | null;
+  readonly provider: ProviderOptions;
+  /** The gateway as its client; null: it is none. */
+  readonly client: ClientOptions | null;
+  /** Null: its tokens are only checked. */
+  readonly signIn: SignInOptions | null;
+  readonly accessTokens: AccessTokenOptions;
   readonly keySet: KeySetOptions;
   readonly cache: CacheOptions;
   /** Tokens issued earlier are refused: seconds since the epoch, 0 for none. */
   readonly notBeforeS: number;
-  /** The budget of failed verifications of an address; null: off. */
-  readonly failedVerifications: BudgetOptions | null;
+}
+
+/** The provider that signs users in; null: none does. */
+export function signInProvider(
+  identity: IdentityModel | null,
+): (ProviderModel & { readonly signIn: SignInOptions }) | null {
+  for (const each of identity?.providers ?? [])
+    if (each.signIn !== null) return { ...each, signIn: each.signIn };
+  return null;
+}
+
+/** Whether any caller can be a bot. */
+export function hasBots({ providers }: IdentityModel): boolean {
+  return providers.some(({ accessTokens }) => accessTokens.bots !== null);
 }

@@ -1,6 +1,6 @@
 export { formatHostPort, type HostPort } from '../host-port.ts';
 export type { CapsModel, Http2Model, TimeoutsModel } from './bounds-model.ts';
-export type { IdentityModel } from './identity-model.ts';
+export { hasBots, type IdentityModel, type ProviderModel, signInProvider } from './identity-model.ts';
 export type {
   BucketLimits,
   BucketModel,

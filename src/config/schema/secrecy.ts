@@ -41,10 +41,14 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
   return { keys: secretPaths(schema).map(path => String(path.at(-1))), hides: path => hides(schema, path) };
 }
 
-/** Lists the paths of all secrets. None is in a list or in a map with keys chosen by the operator. */
+/** Stands for the index of each entry of a list. */
+export const EACH = '*';
+
+/** Lists the paths of all secrets, with `EACH` for the entries of a list. None is in a map with keys chosen by the operator. */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'array') return secretPaths(def.element, [...path, EACH]);
   if (def.type !== 'object') return waysOf(schema).flatMap(way => secretPaths(way, path));
   return Object.entries(def.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
 }

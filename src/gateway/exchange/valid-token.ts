@@ -1,4 +1,4 @@
-import type { Caller, Verifier } from '../../auth/index.ts';
+import type { Caller, TokenVerifier } from '../../auth/index.ts';
 
 /** A valid token, and everything that its validity depended on. */
 export interface ValidToken {
@@ -6,6 +6,6 @@ export interface ValidToken {
   readonly token: string;
   /** The field's value as it came: comparing it costs less than hashing the token. */
   readonly authorization: string;
-  readonly verifier: Verifier;
+  readonly verifier: TokenVerifier;
   readonly schemes: readonly string[];
 }

@@ -1,10 +1,10 @@
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
-import type { RequestIdentity } from '../../runtime/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignInResponse } from '../../signin/index.ts';
+import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import {
   addOwnFields,
+  badRequest,
   bodyTooLarge,
   internalFault,
   noRoute,
@@ -20,11 +20,10 @@ const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
-  const { identity } = exchange.generation;
-  if (identity === null) return exchange.answerError(noRoute());
+  const signIn = exchange.generation.identity?.signIn ?? null;
+  if (signIn === null) return exchange.answerError(noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(wrongMethod(route.methods.join(', ')));
-  const { signIn } = identity;
   const { addressKey } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
@@ -34,17 +33,25 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
     case 'refresh':
       return serveBody(exchange, body => signIn.refresh(body, addressKey));
     case 'sign-out':
-      return serveSignOut(exchange, identity);
+      return serveSignOut(exchange, signIn);
   }
 }
 
 /** Signs out the caller whom the gates have identified, once the body is whole. */
-function serveSignOut(exchange: Exchange, { signIn, revocations }: RequestIdentity): Served {
-  const { caller, addressKey, refusedToken } = exchange;
+function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
+  const { caller, addressKey, refusedToken, generation } = exchange;
   if (caller === null) return exchange.answerError(unauthenticated(refusedToken));
-  const endSession = () => revocations.endSession(caller.session, caller.issuedAtS);
+  const endSession = () => generation.identity?.endSession(caller);
+  if (caller.issuer !== signIn.issuer) {
+    // Its refresh token is for another provider than the one that would get it.
+    endSession();
+    return exchange.answerError(badRequest(SIGNED_IN_ELSEWHERE));
+  }
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
+
+const SIGNED_IN_ELSEWHERE =
+  'the session is over here, but its tokens are of a provider where this gateway signs no users in, so the refresh token was not revoked';
 
 /** What becomes of a request's body. */
 type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;

@@ -30,6 +30,7 @@ interface Lack {
 export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #log: Logger;
   readonly #clock: Clock;
+  readonly #of: { readonly provider?: string };
   /** By claim; there are only as many as are configured. */
   readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
@@ -37,9 +38,11 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   #keys = -1;
   #flawed: ReadonlySet<string> = new Set();
 
-  constructor(log: Logger, clock: Clock) {
+  /** @param provider whose name is added to each line; null: the only one */
+  constructor(log: Logger, clock: Clock, provider: string | null = null) {
     this.#log = log;
     this.#clock = clock;
+    this.#of = provider === null ? {} : { provider };
   }
 
   /** A missing claim usually means a mistake in the provider's or our configuration. */
@@ -50,7 +53,10 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     lack.tokens += 1;
     this.#lacking.set(claim, lack);
     if (nowMs - lack.loggedAtMs < CLAIM_INTERVAL_MS) return;
-    this.#log.warn({ type: 'token', reason, claim, tokens: lack.tokens }, 'tokens lack a required claim');
+    this.#log.warn(
+      { type: 'token', ...this.#of, reason, claim, tokens: lack.tokens },
+      'tokens lack a required claim',
+    );
     lack.loggedAtMs = nowMs;
     lack.tokens = 0;
   }
@@ -60,7 +66,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     if (usable === this.#keys && !this.#keySetFails) return;
     this.#keys = usable;
     this.#keySetFails = false;
-    this.#log.info({ type: 'provider', usable, unusable }, "loaded the issuer's keys");
+    this.#log.info({ type: 'provider', ...this.#of, usable, unusable }, "loaded the issuer's keys");
   }
 
   /** Once for each key, for as long as the issuer publishes it. */
@@ -69,19 +75,22 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
     for (const { keyId, flaw } of fresh.slice(0, MAX_LOGGED))
       this.#log.warn(
-        { type: 'provider', keyId, flaw },
+        { type: 'provider', ...this.#of, keyId, flaw },
         'a key of the issuer is unusable: signatures made with it are refused',
       );
     const more = fresh.length - MAX_LOGGED;
     if (more > 0)
-      this.#log.warn({ type: 'provider', keys: more }, `${more} more keys of the issuer are unusable`);
+      this.#log.warn(
+        { type: 'provider', ...this.#of, keys: more },
+        `${more} more keys of the issuer are unusable`,
+      );
     this.#flawed = new Set(current.keys());
   }
 
   keySetFailed(cause: unknown): void {
     if (!this.#keySetFails) {
       this.#log.warn(
-        { type: 'provider', cause: textOf(cause) },
+        { type: 'provider', ...this.#of, cause: textOf(cause) },
         "cannot fetch the issuer's keys; the current ones stay in use",
       );
     }
@@ -100,18 +109,18 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   discovered({ outcome, ready, cause }: DiscoveryEvent): void {
     if (outcome === 'failed' && !this.#discoveryFails) {
       this.#log.warn(
-        { type: 'provider', ready, cause: textOf(cause) },
+        { type: 'provider', ...this.#of, ready, cause: textOf(cause) },
         "cannot discover the provider's endpoints; retrying",
       );
     } else if (outcome === 'learnt' || (outcome === 'confirmed' && this.#discoveryFails)) {
-      this.#log.info({ type: 'provider' }, "discovered the provider's endpoints");
+      this.#log.info({ type: 'provider', ...this.#of }, "discovered the provider's endpoints");
     }
     this.#discoveryFails = outcome === 'failed';
   }
 
   #attempted(type: string, what: string, { outcome, error }: RedeemEvent | SignOutEvent): void {
     if (error === null || error.side === 'client') return;
-    const line = { type, outcome, cause: textOf(error.cause) };
+    const line = { type, ...this.#of, outcome, cause: textOf(error.cause) };
     if (outcome === 'gateway_refused' || outcome === 'fault')
       this.#log.error(line, `${what} failed because of this gateway or its configuration`);
     else

@@ -23,7 +23,7 @@ const REDEEM_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const TOKENS = {
   name: 'weir_tokens_total',
   help: 'Bearer tokens seen, by outcome: known (verified before), verified, refused, undecided (key not available), put_off (the address has used up its budget of failed verifications).',
-  labelNames: ['outcome'],
+  labelNames: ['provider', 'outcome'],
 } as const;
 
 const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put_off'];
@@ -31,24 +31,25 @@ const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put_off'];
 const REFUSED = {
   name: 'weir_tokens_refused_total',
   help: 'Refused tokens by reason.',
-  labelNames: ['reason'],
+  labelNames: ['provider', 'reason'],
 } as const;
 
 const CHECKS = {
   name: 'weir_signature_checks_total',
   help: 'Signatures checked, by algorithm and result.',
-  labelNames: ['algorithm', 'good'],
+  labelNames: ['provider', 'algorithm', 'good'],
 } as const;
 
 const KEYS = {
   name: 'weir_key_set_keys',
   help: 'Keys of the issuer that can verify tokens; 0 until the first key set is loaded.',
+  labelNames: ['provider'],
 } as const;
 
 const KEY_SET_FETCHES = {
   name: 'weir_key_set_fetches_total',
   help: "Fetches of the issuer's key set, by outcome.",
-  labelNames: ['outcome'],
+  labelNames: ['provider', 'outcome'],
 } as const;
 
 const REVOCATIONS_EVICTED = {
@@ -89,11 +90,14 @@ const SIGNED_OUT = {
 const DISCOVERIES = {
   name: 'weir_provider_discoveries_total',
   help: "Attempts to discover the provider's endpoints, by outcome.",
-  labelNames: ['outcome'],
+  labelNames: ['provider', 'outcome'],
 } as const;
 
+/** Tokens whose provider is not known, or is none of those configured. */
+const NO_PROVIDER = 'none';
+
 /** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */
-export class IdentityMetrics implements AuthListener, SignInListener {
+export class IdentityMetrics {
   readonly #tokens: Tally;
   readonly #refused: Tally;
   readonly #checks: Tally;
@@ -106,6 +110,8 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   readonly #refreshDuration: Histogram;
   readonly #signedOut: Tally;
   readonly #discoveries: Tally;
+  /** Values of the label `provider` that have series. */
+  #shown: ReadonlySet<string> = new Set();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -124,72 +130,92 @@ export class IdentityMetrics implements AuthListener, SignInListener {
   }
 
   /** Follows the configuration: without an identity provider there is nothing to show. */
-  use({ hasIdentity, refreshes, signsOut }: LabelModel): void {
-    if (!hasIdentity) {
-      this.#keys.remove();
-      return;
-    }
-    this.#keys.inc(0);
-    for (const outcome of TOKEN_OUTCOMES) this.#tokens.of(outcome);
-    for (const reason of INVALID_REASONS) this.#refused.of(reason);
-    for (const algorithm of SIGNATURE_ALGORITHMS)
-      for (const good of ['true', 'false']) this.#checks.of(algorithm).of(good);
-    for (const outcome of ['loaded', 'failed']) this.#keySetFetches.of(outcome);
+  use({ providers, refreshes, signsOut }: LabelModel): void {
+    const labels = new Set((providers ?? []).map(provider => provider ?? ''));
+    for (const gone of this.#shown) if (!labels.has(gone)) this.#keys.remove(labelled(gone));
+    this.#shown = labels;
+    if (providers === null) return;
+    for (const label of labels) this.#prepare(label);
+    if (providers.length > 1) this.#prepareRefusals(NO_PROVIDER);
     for (const outcome of REDEEM_OUTCOMES) {
       if (outcome !== 'token_refused') this.#redeemed.of(outcome);
       if (outcome !== 'code_refused' && refreshes) this.#refreshed.of(outcome);
       if (outcome !== 'code_refused' && signsOut) this.#signedOut.of(outcome);
     }
-    for (const outcome of DISCOVERY_OUTCOMES) this.#discoveries.of(outcome);
   }
 
-  tokenKnown(): void {
-    this.#tokens.of('known').count++;
+  /** Shows the series of a provider from the start. */
+  #prepare(label: string): void {
+    this.#keys.inc(labelled(label), 0);
+    for (const outcome of TOKEN_OUTCOMES) this.#tokens.of(label).of(outcome);
+    this.#prepareRefusals(label);
+    for (const algorithm of SIGNATURE_ALGORITHMS)
+      for (const good of ['true', 'false']) this.#checks.of(label).of(algorithm).of(good);
+    for (const outcome of ['loaded', 'failed']) this.#keySetFetches.of(label).of(outcome);
+    for (const outcome of DISCOVERY_OUTCOMES) this.#discoveries.of(label).of(outcome);
   }
 
-  signatureChecked(algorithm: SignatureAlgorithm, good: boolean): void {
-    this.#checks.of(algorithm).of(String(good)).count++;
-    if (good) this.#tokens.of('verified').count++;
+  #prepareRefusals(label: string): void {
+    this.#tokens.of(label).of('refused');
+    for (const reason of INVALID_REASONS) this.#refused.of(label).of(reason);
   }
 
-  tokenRefused(reason: InvalidReason): void {
-    this.#tokens.of('refused').count++;
-    this.#refused.of(reason).count++;
+  /**
+   * Counts what is found of one provider's tokens.
+   *
+   * @param provider its name, or `none`; null: the only one, whose series have no such label
+   */
+  of(provider: string | null): AuthListener & SignInListener {
+    const label = provider ?? '';
+    const tokens = this.#tokens.of(label);
+    const refused = this.#refused.of(label);
+    const checks = this.#checks.of(label);
+    const fetches = this.#keySetFetches.of(label);
+    const discoveries = this.#discoveries.of(label);
+    return {
+      tokenKnown: () => {
+        tokens.of('known').count++;
+      },
+      signatureChecked: (algorithm: SignatureAlgorithm, good: boolean) => {
+        checks.of(algorithm).of(String(good)).count++;
+        if (good) tokens.of('verified').count++;
+      },
+      tokenRefused: (reason: InvalidReason) => {
+        tokens.of('refused').count++;
+        refused.of(reason).count++;
+      },
+      tokenUndecided: () => {
+        tokens.of('undecided').count++;
+      },
+      budgetSpent: () => {
+        tokens.of('put_off').count++;
+      },
+      keySetLoaded: (usable: number) => {
+        this.#keys.set(labelled(label), usable);
+        fetches.of('loaded').count++;
+      },
+      keySetFailed: () => {
+        fetches.of('failed').count++;
+      },
+      revocationEvicted: () => this.#revocationsEvicted.inc(),
+      redeemed: ({ grant, outcome, durationMs }: RedeemEvent) => {
+        const [attempts, duration] =
+          grant === 'code'
+            ? [this.#redeemed, this.#redeemDuration]
+            : [this.#refreshed, this.#refreshDuration];
+        attempts.of(outcome).count++;
+        duration.observe(durationMs / 1_000);
+      },
+      signedOut: ({ outcome }: SignOutEvent) => {
+        this.#signedOut.of(outcome).count++;
+      },
+      discovered: (event: DiscoveryEvent) => {
+        discoveries.of(event.outcome).count++;
+      },
+    };
   }
+}
 
-  tokenUndecided(): void {
-    this.#tokens.of('undecided').count++;
-  }
-
-  budgetSpent(): void {
-    this.#tokens.of('put_off').count++;
-  }
-
-  keySetLoaded(usable: number): void {
-    this.#keys.set(usable);
-    this.#keySetFetches.of('loaded').count++;
-  }
-
-  keySetFailed(): void {
-    this.#keySetFetches.of('failed').count++;
-  }
-
-  revocationEvicted(): void {
-    this.#revocationsEvicted.inc();
-  }
-
-  redeemed({ grant, outcome, durationMs }: RedeemEvent): void {
-    const [attempts, duration] =
-      grant === 'code' ? [this.#redeemed, this.#redeemDuration] : [this.#refreshed, this.#refreshDuration];
-    attempts.of(outcome).count++;
-    duration.observe(durationMs / 1_000);
-  }
-
-  signedOut({ outcome }: SignOutEvent): void {
-    this.#signedOut.of(outcome).count++;
-  }
-
-  discovered(event: DiscoveryEvent): void {
-    this.#discoveries.of(event.outcome).count++;
-  }
+function labelled(provider: string): Partial<Record<'provider', string>> {
+  return provider === '' ? {} : { provider };
 }

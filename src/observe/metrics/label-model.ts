@@ -11,8 +11,8 @@ export interface LabelModel {
   readonly buckets: readonly BucketLabels[];
   /** Listeners with certificates, by their keys under `listen`. */
   readonly tlsListeners: readonly string[];
-  /** Whether there is an identity provider. */
-  readonly hasIdentity: boolean;
+  /** Names of the identity providers; null in place of the name of an only one. Null: there are none. */
+  readonly providers: readonly (string | null)[] | null;
   /** Whether there is an endpoint to refresh tokens. */
   readonly refreshes: boolean;
   /** Whether there is an endpoint to sign out. */

@@ -50,7 +50,9 @@ function* series(
   labels: Readonly<Record<string, string>> = {},
 ): Iterable<readonly [labels: Readonly<Record<string, string>>, count: number]> {
   if (name !== undefined) {
-    for (const [value, part] of tally.parts) yield* series(part, names, { ...labels, [name]: value });
+    // A label without a value is the same as none (Prometheus data model), and is left out.
+    for (const [value, part] of tally.parts)
+      yield* series(part, names, value === '' ? labels : { ...labels, [name]: value });
   } else {
     yield [labels, tally.count];
   }

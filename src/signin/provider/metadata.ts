@@ -5,10 +5,10 @@ import { addressError } from './provider-address.ts';
 /** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {
   readonly issuer: string;
-  /** Where browsers go to sign in. */
-  readonly authorizationEndpoint: string;
-  /** Where codes are redeemed. */
-  readonly tokenEndpoint: string;
+  /** Where browsers go to sign in; null: nobody signs in there. */
+  readonly authorizationEndpoint: string | null;
+  /** Where codes are redeemed; null: nobody signs in there. */
+  readonly tokenEndpoint: string | null;
   /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
   /** Where refresh tokens are revoked (RFC 7009); null: nowhere that the gateway may call. */
@@ -25,7 +25,7 @@ export function discoveryAddress(options: ProviderOptions): string {
 /** The metadata if the options give all of it, or undefined when a discovery document is needed. */
 export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
   const { authorization, token, keySet, revocation, endSession } = options.endpoints;
-  if (authorization === null || token === null || keySet === null) return undefined;
+  if (keySet === null || (options.signsIn && (authorization === null || token === null))) return undefined;
   return {
     issuer: options.issuer,
     authorizationEndpoint: authorization,
@@ -50,18 +50,15 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
     throw unusable(`says issuer ${shown(issuer)}, the configuration says ${shown(options.issuer)}`);
   }
   const { authorization, token, keySet, revocation, endSession } = options.endpoints;
+  const ofSignIn = (name: string, value: unknown) =>
+    options.signsIn ? endpoint(name, value, options) : null;
   return {
     issuer: options.issuer,
-    authorizationEndpoint: endpoint(
+    authorizationEndpoint: ofSignIn(
       'authorization_endpoint',
       authorization ?? members.get('authorization_endpoint'),
-      options,
     ),
-    tokenEndpoint: endpoint(
-      'token_endpoint',
-      token ?? calledEndpoint('token_endpoint', members, options),
-      options,
-    ),
+    tokenEndpoint: ofSignIn('token_endpoint', token ?? calledEndpoint('token_endpoint', members, options)),
     keySetUrl: endpoint('jwks_uri', keySet ?? members.get('jwks_uri'), options),
     revocationEndpoint: revocation ?? optionalEndpoint('revocation_endpoint', members, options),
     endSessionEndpoint: endSession ?? optionalEndpoint('end_session_endpoint', members, options),

@@ -3,6 +3,7 @@ import type { GatewayStatus } from '../../../src/admin/status.ts';
 export const MOMENT = Date.parse('2026-01-31T12:00:00Z');
 
 export const PROVIDER: NonNullable<GatewayStatus['provider']> = {
+  name: null,
   issuer: 'https://id.example',
   endpointsKnown: true,
   keys: 2,
@@ -41,6 +42,7 @@ export const STATUS: GatewayStatus = {
   certificates: [],
   unlistedProxies: [],
   provider: PROVIDER,
+  providers: [PROVIDER],
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1 },
   buckets: [],
   callers: { refusedMost: [], nearLimit: [], restrictions: [], unlistedRestrictions: 0 },

@@ -28,6 +28,30 @@ function caller(
 
 const fields = (changed: Readonly<Record<string, unknown>>) => caller(changed).identityFields;
 
+describe('a principal', () => {
+  const LONG = 'x'.repeat(300);
+
+  it('stays as it was recorded where there is one issuer: counters and pseudonyms depend on it', () => {
+    expect(caller({}).principal).toBe('user:web ada');
+    expect(caller({ client_id: 'robot', azp: 'robot' }).principal).toBe('bot:robot');
+    expect(caller({ sub: 'Ada L\u00e9', azp: '50%' }).principal).toBe('user:50%25 Ada%20L%C3%A9');
+    expect(caller({ sub: LONG }).principal).toBe(
+      'user#bd2a48803cc9116785f1ccb0f627beceeececed6a4411f72bc8bc50c5ba6667c',
+    );
+  });
+
+  it('begins with the issuer where there are several', () => {
+    const several = { isOneOfSeveral: true };
+    expect(caller({}, several).principal).toBe('user:https://id.example.com/realms/main web ada');
+    expect(caller({ client_id: 'robot', azp: 'robot' }, several).principal).toBe(
+      'bot:https://id.example.com/realms/main robot',
+    );
+    const other = { ...several, issuer: 'https://id.example.com/realms/other' };
+    expect(caller({ sub: LONG }, several).principal).not.toBe(caller({ sub: LONG }, other).principal);
+    expect(caller({}, several).issuer).toBe('https://id.example.com/realms/main');
+  });
+});
+
 describe('a caller', () => {
   it('is a user with the client and subject as principal', () => {
     expect(caller({})).toMatchObject({

@@ -28,6 +28,7 @@ export const ecdsa = issuerKey('ES256', 'ec-1');
 
 export const options: AccessTokenOptions = {
   issuer: 'https://id.example.com/realms/main',
+  isOneOfSeveral: false,
   audience: 'api',
   clientId: 'gateway',
   principal: ['azp', 'sub'],

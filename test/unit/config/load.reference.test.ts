@@ -46,9 +46,10 @@ function valuesAt(value: unknown, path: string): unknown[] {
   );
 }
 
-/** The file with the keys that stand behind a "#": prose has one blank there, these none or two. */
+/** The file with the keys that stand behind a "#": prose has one blank there, these none or two. At its top is only prose. */
 function withEveryKey(text: string): string {
-  return text.replaceAll(/^( +)#(?! [^ ])/gm, '$1');
+  const top = text.search(/^\w/m);
+  return text.slice(0, top) + text.slice(top).replaceAll(/^( *)#(?! [^ ])(?=.)/gm, '$1');
 }
 
 /** The comment above the first line with the last key of this path; one at the top is not taken for one further in. */
@@ -60,7 +61,16 @@ function commentOf(text: string, path: string): string {
   return lines.slice(from + 1, at).join('\n');
 }
 
-const leavesOfGateway = leavesOf(gatewayJsonSchema());
+/** An entry of identity_providers has the keys of two other sections, which the file explains there. */
+function isExplainedElsewhere([path, fallback]: Leaf, _: number, leaves: readonly Leaf[]): boolean {
+  const [, key] = /^identity_providers\.\*\.(.*)$/.exec(path) ?? [];
+  const twin = leaves.find(
+    ([other]) => other === `identity_provider.${key}` || other === `access_tokens.${key}`,
+  );
+  return key !== undefined && twin !== undefined && JSON.stringify(twin[1]) === JSON.stringify(fallback);
+}
+
+const leavesOfGateway = leavesOf(gatewayJsonSchema()).filter((...leaf) => !isExplainedElsewhere(...leaf));
 const leavesOfLimits = leavesOf(limitsJsonSchema());
 
 describe('config/gateway.yaml', () => {

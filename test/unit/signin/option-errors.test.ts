@@ -1,20 +1,13 @@
 import { expect, test } from 'vitest';
-import { signInErrors } from '../../../src/signin/option-errors.ts';
+import { optionErrors } from '../../../src/signin/option-errors.ts';
 import type { ProviderOptions, SignInOptions } from '../../../src/signin/options.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 
 const errors = (provider: Partial<ProviderOptions> = {}, signIn: Partial<SignInOptions> = {}) =>
-  signInErrors(
+  optionErrors(
     { ...PROVIDER_OPTIONS, issuer: 'https://id.example', ...provider },
-    {
-      scope: 'openid',
-      redirectAllowList: null,
-      maxInFlight: 100,
-      clientId: 'gateway',
-      clientAuthentication: { kind: 'none' },
-      redirectUri: 'https://app.example/cb',
-      ...signIn,
-    },
+    { clientId: 'gateway', clientAuthentication: { kind: 'none' }, ...signIn },
+    signIn.redirectUri ?? 'https://app.example/cb',
   );
 
 test('good options have no errors', () => {

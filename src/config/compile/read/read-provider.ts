@@ -1,77 +1,116 @@
 import type { Clock } from '../../../core/index.ts';
 import {
+  type ClientOptions,
   NO_TLS,
-  type OptionError,
   PROVIDER_LIMITS,
   type ProviderOptions,
   type ProviderTls,
   type SignInOptions,
-  signInErrors,
 } from '../../../signin/index.ts';
-import { asMap, type ConfigFile } from '../../file/index.ts';
-import { type IdentityProviderConfig, identityProviderSchema } from '../../schema/index.ts';
+import { asMap, type ConfigFile, type Path } from '../../file/index.ts';
+import { identityProviderSchema, providerEntrySchema } from '../../schema/index.ts';
 import { clientAuthentication } from './compile-client-authentication.ts';
+import { addOptionErrors } from './provider-option-errors.ts';
+import { checkRoles, type ProviderConfig, warnOfScope } from './provider-roles.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
-const SECTION = 'identity_provider';
+/** What a provider's section says about signing in. */
+type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
 
-/** What `identity_provider` says about signing in. */
-type ClientOptions = Omit<SignInOptions, 'signOutEnds'>;
-
-/** The provider and the gateway's part as its client, with secrets and keys read. */
+/** A provider and the gateway's part as its client, with secrets and keys read. */
 export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
-  readonly signIn: ClientOptions;
+  /** Null: the gateway is no client of it. */
+  readonly client: ClientOptions | null;
+  /** Null: nobody signs in there. */
+  readonly signIn: SignInHere | null;
+}
+
+/** A section of gateway.yaml about one provider. */
+interface Section {
+  readonly path: Path;
+  readonly schema: typeof identityProviderSchema | typeof providerEntrySchema;
 }
 
 /**
- * Reads `identity_provider` of gateway.yaml and the files it names. Returns null if the section is missing or, after adding
- * diagnostics to the file, if it cannot be used.
+ * Reads `identity_provider` or `identity_providers` of gateway.yaml and the files they name. Leaves out a provider that cannot
+ * be used, after adding diagnostics to the file.
  */
-export async function readProvider(file: ConfigFile, clock: Clock): Promise<ProviderConfigOptions | null> {
-  const raw = asMap(file.value)[SECTION];
-  if (raw === undefined) return null;
-  const files = new SecretFiles(file, [SECTION], clock);
+export async function readProviders(
+  file: ConfigFile,
+  clock: Clock,
+): Promise<readonly ProviderConfigOptions[]> {
+  const { identity_provider: one, identity_providers: several } = asMap(file.value);
+  const sections: Section[] =
+    one === undefined ? [] : [{ path: ['identity_provider'], schema: identityProviderSchema }];
+  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  for (const index of entries.keys())
+    sections.push({ path: ['identity_providers', index], schema: providerEntrySchema });
+  const read: ProviderConfigOptions[] = [];
+  for (const section of sections) {
+    const provider = await readProvider(file, section, clock);
+    if (provider !== null) read.push(provider);
+  }
+  return read;
+}
+
+async function readProvider(
+  file: ConfigFile,
+  { path, schema }: Section,
+  clock: Clock,
+): Promise<ProviderConfigOptions | null> {
+  const raw = file.valueAt(path);
+  const files = new SecretFiles(file, path, clock);
   const clientSecret = await files.secret('client_secret_file');
   const privateKey = await files.privateKey('private_key_file');
   const tlsFiles = await files.tls();
-  const { success, data: config, error } = identityProviderSchema.safeParse(raw);
+  const { success, data, error } = schema.safeParse(raw);
   if (!success) {
-    checkSoundPart(file, asMap(raw), new Set(error.issues.map(({ path }) => path[0])));
+    checkSoundPart(file, { path, schema }, asMap(raw), new Set(error.issues.map(issue => issue.path[0])));
     return null;
   }
-  warnOfScope(file, config);
+  const config: ProviderConfig = data;
+  checkRoles(file, path, config);
+  warnOfScope(file, path, config);
   const tls = tlsOf(tlsFiles);
-  const authentication = clientAuthentication(file, config, { clientSecret, privateKey });
+  const authentication =
+    config.client_id === undefined
+      ? ({ kind: 'none' } as const)
+      : clientAuthentication(file, path, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
   // A missing part was reported already; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
-  const signIn = signInOptions(config, stand);
-  for (const error of signInErrors(provider, signIn)) addError(file, error);
-  return tls === null || authentication === null ? null : { provider, signIn };
+  const client =
+    config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
+  addOptionErrors(file, path, { provider, client, redirectUri: config.redirect_uri ?? null });
+  if (tls === null || authentication === null) return null;
+  return { provider, client, signIn: client && signInOptions(config, client) };
 }
 
-/** The provider without its secrets and certificates, for whom does not ask it anything. */
-export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
-  return { provider: providerOptions(config, null), signIn: signInOptions(config, { kind: 'none' }) };
+/** A provider without its secrets and certificates, for whom does not ask it anything. */
+export function providerWithoutSecrets(config: ProviderConfig): ProviderConfigOptions {
+  const { client_id: clientId } = config;
+  const client =
+    clientId === undefined ? null : { clientId, clientAuthentication: { kind: 'none' } as const };
+  return { provider: providerOptions(config, null), client, signIn: client && signInOptions(config, client) };
 }
 
 /** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
 function checkSoundPart(
   file: ConfigFile,
+  { path, schema }: Section,
   raw: Readonly<Record<string, unknown>>,
   wrong: ReadonlySet<PropertyKey | undefined>,
 ): void {
-  const known = Object.entries(raw).filter(
-    ([key]) => !wrong.has(key) && Object.hasOwn(identityProviderSchema.shape, key),
-  );
+  const known = Object.entries(raw).filter(([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key));
   // An unknown key, or an invalid value, may have been meant to allow http.
   const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
-  const part = { ...STAND_INS, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
-  const { data: config } = identityProviderSchema.safeParse(part);
+  const standIns = schema === identityProviderSchema ? STAND_INS : { ...STAND_INS, ...STAND_INS_OF_ENTRY };
+  const part = { ...standIns, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
+  const { data: config } = schema.safeParse(part);
   if (config === undefined) return;
   const provider = providerOptions(config, null);
-  for (const error of signInErrors(provider, signInOptions(config, { kind: 'none' }))) addError(file, error);
+  addOptionErrors(file, path, { provider, client: null, redirectUri: config.redirect_uri ?? null });
 }
 
 /** Valid values in place of required keys. */
@@ -80,14 +119,12 @@ const STAND_INS = {
   client_id: 'gateway',
   redirect_uri: 'https://app.invalid/',
 };
+const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
 
-function signInOptions(
-  config: IdentityProviderConfig,
-  clientAuthentication: SignInOptions['clientAuthentication'],
-): ClientOptions {
+function signInOptions(config: ProviderConfig, client: ClientOptions): SignInHere | null {
+  if (config.redirect_uri === undefined) return null;
   return {
-    clientId: config.client_id,
-    clientAuthentication,
+    ...client,
     redirectUri: config.redirect_uri,
     scope: config.scope,
     redirectAllowList: config.redirect_uris,
@@ -95,7 +132,7 @@ function signInOptions(
   };
 }
 
-function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+function providerOptions(config: ProviderConfig, tls: ProviderTls | null): ProviderOptions {
   return {
     ...PROVIDER_LIMITS,
     issuer: config.issuer,
@@ -107,6 +144,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
       revocation: config.endpoints.revocation ?? null,
       endSession: config.endpoints.end_session ?? null,
     },
+    signsIn: config.redirect_uri !== undefined,
     allowHttp: config.allow_http,
     tls: tls ?? NO_TLS,
     timeoutMs: config.timeout,
@@ -118,29 +156,3 @@ function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
   if (ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
 }
-
-/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
-function warnOfScope(file: ConfigFile, { scope }: IdentityProviderConfig): void {
-  if (scope.split(' ').includes('openid')) return;
-  file.add([SECTION, 'scope'], 'without "openid" the provider issues no ID token', { severity: 'warning' });
-}
-
-function addError(file: ConfigFile, { option, message }: OptionError): void {
-  const keyFile = [SECTION, 'private_key_file'];
-  const path = option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [SECTION, ...KEYS[option]];
-  file.add(path, message);
-}
-
-/** Maps the options of signin/ to keys of the file. */
-const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
-  issuer: ['issuer'],
-  discoveryUrl: ['discovery_url'],
-  'endpoints.authorization': ['endpoints', 'authorization'],
-  'endpoints.token': ['endpoints', 'token'],
-  'endpoints.keySet': ['endpoints', 'key_set'],
-  'endpoints.revocation': ['endpoints', 'revocation'],
-  'endpoints.endSession': ['endpoints', 'end_session'],
-  tls: ['tls'],
-  clientAuthentication: ['client_authentication'],
-  redirectUri: ['redirect_uri'],
-};

@@ -118,12 +118,12 @@ function day(epochMs: number): string {
  */
 export function chooseSecret(
   file: ConfigFile,
-  path: readonly [section: string, key: string],
+  path: Path,
   { variable, fromFile }: { readonly variable: string | undefined; readonly fromFile: FileText },
 ): FileText {
   if (variable === undefined) return fromFile;
-  const [section, key] = path;
-  const named = [section, `${key}_file`];
+  const key = String(path.at(-1));
+  const named = path.with(-1, `${key}_file`);
   if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
   const secret = variable.replace(/[\r\n]+$/, '');
   const error = secretError(secret);

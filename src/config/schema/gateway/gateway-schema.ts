@@ -3,15 +3,17 @@ import { z } from 'zod';
 import { text } from '../plain-values.ts';
 import { network } from '../scalars/index.ts';
 import { secrecyOf } from '../secrecy.ts';
+import { accessTokensSchema } from './access-tokens-schema.ts';
 import { capsSchema } from './caps-schema.ts';
 import { clientTimeoutsSchema } from './client-timeouts-schema.ts';
 import { corsSchema } from './cors-schema.ts';
 import { forwardingHeadersSchema } from './forwarding-schema.ts';
 import { http2Schema } from './http2-schema.ts';
-import { accessTokensSchema, identityProviderSchema } from './identity-schema.ts';
+import { identityProviderSchema } from './identity-schema.ts';
 import { listenSchema } from './listen-schema.ts';
 import { logSchema } from './log-schema.ts';
 import { metricsSchema } from './metrics-schema.ts';
+import { identityProvidersSchema } from './providers-schema.ts';
 import { routesSchema } from './routes-schema.ts';
 import { shutdownSchema } from './shutdown-schema.ts';
 import { signInSchema } from './sign-in-schema.ts';
@@ -45,6 +47,11 @@ export const gatewaySchema = z.strictObject({
     .optional()
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
+    ),
+  identity_providers: identityProvidersSchema
+    .optional()
+    .describe(
+      'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
     ),
   sign_in: signInSchema,
   upstreams: upstreamsSchema,

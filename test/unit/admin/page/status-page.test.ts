@@ -32,7 +32,7 @@ describe('the page', () => {
     expect(rowOf(page, 'Users with older tokens refused')).toContain('3, kept');
     expect(rowOf(page, 'A restart')).toContain('forgets');
     const revocations = { ...PROVIDER.revocations, notBeforeMs: null, outliveRestart: true };
-    const shared = pageOf({}, { provider: { ...PROVIDER, revocations } });
+    const shared = pageOf({}, { providers: [{ ...PROVIDER, revocations }] });
     expect(rowOf(shared, 'Tokens refused if older than')).toContain('no moment');
     expect(rowOf(shared, 'A restart')).toBeUndefined();
   });
@@ -54,7 +54,9 @@ describe('the page', () => {
         version: nasty,
         host: nasty,
         notReady: nasty,
-        provider: { ...PROVIDER, issuer: nasty, endpointsKnown: false, keys: 0, keysAsOfMs: null },
+        providers: [
+          { ...PROVIDER, name: nasty, issuer: nasty, endpointsKnown: false, keys: 0, keysAsOfMs: null },
+        ],
         store: { kind: nasty, state: nasty, keys: 0, evictions: 0, restrictions: 0 },
         buckets: [
           {
@@ -77,7 +79,7 @@ describe('the page', () => {
     );
     expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain(nasty);
-    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(36);
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(37);
   });
 
   it('allows its own style and script alone, by their hashes', () => {

@@ -230,7 +230,7 @@ describe('a caller who is listed', () => {
     const gateway = 'upstreams: { api: { url: "http://api:3000" } }\nlimits: limits.yaml\n';
     const routes = ['path: /**, authentication: none'];
     expect(await diagnosticsIn('never_restrict: [{ client: a, subject: b }]\n', routes, gateway)).toEqual([
-      '1:18: never_restrict[0]: without "access_tokens" in gateway.yaml every caller is an address: list addresses instead',
+      '1:18: never_restrict[0]: without a provider in gateway.yaml every caller is an address: list addresses instead',
     ]);
   });
 });
@@ -370,7 +370,7 @@ describe('a quota for a class that no caller can have', () => {
   it('is reported for bots if no caller is one', async () => {
     const identity = IDENTITY.replace(', bots: { claim: client_id }', '');
     expect(await hintsOfBucket('user: 5/5s, bot: 5/5s', ['/a'], EVERYWHERE, identity)).toEqual([
-      '2:20: buckets.b: "bot" has no effect: "access_tokens" of gateway.yaml has no rule for "bots"',
+      '2:20: buckets.b: "bot" has no effect: gateway.yaml has no rule for "bots"',
     ]);
   });
 

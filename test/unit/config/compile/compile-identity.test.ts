@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityModel } from '../../../../src/config/index.ts';
+import type { IdentityModel, ProviderModel } from '../../../../src/config/index.ts';
 import { diagnosticsOf, loadFiles } from '../../../support/config-text.ts';
 
 const REST = `upstreams: { api: { url: "http://api:3000" } }
@@ -17,9 +17,15 @@ async function identityOf(provider: string, tokens: string, limits = ''): Promis
   return result.ok ? result.snapshot.identity : null;
 }
 
+async function providerOf(...parameters: Parameters<typeof identityOf>): Promise<ProviderModel | undefined> {
+  return (await identityOf(...parameters))?.providers[0];
+}
+
 describe('the identity part of a snapshot', () => {
   it('has every default in the reference', async () => {
-    expect(await identityOf('', 'audience: api')).toMatchObject({
+    expect(await providerOf('', 'audience: api')).toMatchObject({
+      name: null,
+      label: null,
       provider: {
         issuer: 'https://id',
         discoveryUrl: null,
@@ -45,10 +51,12 @@ describe('the identity part of a snapshot', () => {
         identityHeaders: [],
         leewayMs: 30_000,
       },
-      schemes: ['bearer'],
       keySet: { refreshMs: 600_000, cooldownMs: 5_000, fetchTimeoutMs: 5_000 },
       cache: { maxTokens: 50_000 },
       notBeforeS: 0,
+    });
+    expect(await identityOf('', 'audience: api')).toMatchObject({
+      schemes: ['bearer'],
       failedVerifications: { limit: 1_000, periodMs: 60_000, checksPerSecond: 10 },
     });
   });
@@ -62,7 +70,7 @@ describe('the identity part of a snapshot', () => {
       'scope: openid profile',
       'max_in_flight: 7',
     ];
-    expect(await identityOf(`, ${keys.join(', ')}`, 'audience: api')).toMatchObject({
+    expect(await providerOf(`, ${keys.join(', ')}`, 'audience: api')).toMatchObject({
       provider: {
         discoveryUrl: 'https://id.svc/d',
         endpoints: { authorization: 'https://id/a', token: 'https://id/t', keySet: 'https://id/k' },
@@ -85,7 +93,8 @@ describe('the identity part of a snapshot', () => {
       'key_set: { refresh: 1m, cooldown: 1s }',
       'cache: { tokens: 5 }',
     ];
-    expect(await identityOf('', tokens.join(', '))).toMatchObject({
+    expect((await identityOf('', tokens.join(', ')))?.schemes).toEqual(['bot', 'bearer']);
+    expect(await providerOf('', tokens.join(', '))).toMatchObject({
       accessTokens: {
         audience: null,
         principal: ['sub'],
@@ -96,7 +105,6 @@ describe('the identity part of a snapshot', () => {
         ],
         leewayMs: 60_000,
       },
-      schemes: ['bot', 'bearer'],
       notBeforeS: 1_769_860_800,
       keySet: { refreshMs: 60_000, cooldownMs: 1_000 },
       cache: { maxTokens: 5 },
@@ -104,8 +112,8 @@ describe('the identity part of a snapshot', () => {
   });
 
   it('knows bots by their client alone, unless the file says otherwise', async () => {
-    const identity = await identityOf('', 'audience: api, bots: { claim: client_id }');
-    expect(identity?.accessTokens.bots).toEqual({ claim: 'client_id', value: null, principal: ['azp'] });
+    const provider = await providerOf('', 'audience: api, bots: { claim: client_id }');
+    expect(provider?.accessTokens.bots).toEqual({ claim: 'client_id', value: null, principal: ['azp'] });
   });
 
   it('has the budget of limits.yaml, or none', async () => {

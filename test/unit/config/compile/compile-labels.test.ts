@@ -92,7 +92,7 @@ routes: [{ path: /v1/**, upstream: api }]`;
     const labels = await labelsOf(
       'upstreams: { api: { url: "http://a" } }\nroutes: [{ path: /**, upstream: api, authentication: none }]',
     );
-    expect(labels.hasIdentity).toBe(false);
+    expect(labels.providers).toBeNull();
     expect(labels.buckets).toEqual([
       { bucket: 'none', callerClass: 'address', outcomes: ['admitted'], inShadow: [] },
     ]);

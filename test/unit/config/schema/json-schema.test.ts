@@ -212,6 +212,7 @@ limits: "\${A}"
       '.forwarding_headers',
       '.identity_provider',
       '.access_tokens',
+      '.identity_providers',
       '.sign_in',
       '.upstreams',
       '.routes',

@@ -51,7 +51,7 @@ async function printLimits(path: Keys): Promise<string[]> {
   return diagnosticsOf(await loadFiles(files));
 }
 
-const HIDDEN = [
+const HIDDEN_ONCE = [
   '',
   'identity_provider',
   'identity_provider.client_secret',
@@ -107,6 +107,15 @@ const HIDDEN = [
   'upstreams.NAME.tls.certificate_file',
   'upstreams.NAME.tls.key_file',
 ];
+
+/** What is hidden about a provider is hidden about each of several. */
+const HIDDEN = [
+  ...HIDDEN_ONCE,
+  'identity_providers',
+  ...HIDDEN_ONCE.filter(path => path.startsWith('identity_provider')).map(path =>
+    path.replace('identity_provider', 'identity_providers.[]'),
+  ),
+].toSorted();
 
 describe('a secret in the place of any value', () => {
   it('is not printed where the schema marks a secret, a path or an address, or a map that holds one', async () => {

@@ -80,13 +80,13 @@ test('gRPC calls are counted by how they ended', async () => {
 
 test('what is found of tokens is counted', async () => {
   const metrics = new Metrics();
-  const identity = new IdentityMetrics(metrics.registry);
+  const identity = new IdentityMetrics(metrics.registry).of(null);
   const before = await series(metrics);
   identity.tokenKnown();
   identity.tokenKnown();
   identity.signatureChecked('RS256', true);
   identity.signatureChecked('ES256', false);
-  identity.tokenRefused('expired');
+  identity.tokenRefused('expired', null);
   identity.tokenUndecided();
   identity.budgetSpent();
   expect(await series(metrics, before)).toEqual([

@@ -11,7 +11,7 @@ async function shown(registry: Registry): Promise<string[]> {
   return (await registry.metrics()).split('\n').sort();
 }
 
-const label = fc.constantFrom('none', 'api', '/a/{b}', 'a "quoted"\\\nname', '__proto__', '200', '');
+const label = fc.constantFrom('none', 'api', '/a/{b}', 'a "quoted"\\\nname', '__proto__', '200');
 
 test('a tally is shown as the library shows its own counter, scrape after scrape', async () => {
   const scrape = fc.array(fc.tuple(label, label, label), { maxLength: 50 });
@@ -30,6 +30,16 @@ test('a tally is shown as the library shows its own counter, scrape after scrape
       }
     }),
   );
+});
+
+test('a label without a value is left out', async () => {
+  const registry = new Registry();
+  const tally = tallyCounter({ ...about, labelNames: ['provider', 'kind'], registers: [registry] });
+  tally.of('').of('seen').count++;
+  tally.of('main').of('seen').count++;
+  const lines = (await registry.metrics()).split('\n');
+  expect(lines).toContain('weir_things_total{kind="seen"} 1');
+  expect(lines).toContain('weir_things_total{provider="main",kind="seen"} 1');
 });
 
 test('a tally without labels is shown from the beginning', async () => {

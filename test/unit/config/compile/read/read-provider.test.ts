@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { IdentityModel, LoadResult } from '../../../../../src/config/index.ts';
+import type { LoadResult, ProviderModel } from '../../../../../src/config/index.ts';
 import { type Certificates, makeCertificates } from '../../../../support/certificates.ts';
 import { diagnosticsOf, loadFiles } from '../../../../support/config-text.ts';
 
@@ -32,24 +32,24 @@ async function diagnosticsWith(...parameters: Parameters<typeof load>): Promise<
   );
 }
 
-async function identityWith(...parameters: Parameters<typeof load>): Promise<IdentityModel | null> {
+async function providerWith(...parameters: Parameters<typeof load>): Promise<ProviderModel | undefined> {
   const result = await load(...parameters);
   expect(diagnosticsOf(result)).toEqual([]);
-  return result.ok ? result.snapshot.identity : null;
+  return result.ok ? result.snapshot.identity?.providers[0] : undefined;
 }
 
 describe('the secret of the gateway', () => {
   it('may stand in a variable of the environment, whose line end does not count', async () => {
     for (const name of ['SECRET', 'LINE']) {
-      const identity = await identityWith(`client_secret: "\${${name}}"`);
-      expect(identity?.signIn.clientAuthentication).toEqual({ kind: 'client_secret_basic', secret: SECRET });
+      const provider = await providerWith(`client_secret: "\${${name}}"`);
+      expect(provider?.signIn?.clientAuthentication).toEqual({ kind: 'client_secret_basic', secret: SECRET });
     }
   });
 
   it('may stand in a file beside gateway.yaml, whose line ends do not count', async () => {
     const keys = `client_secret_file: "\${FOLDER}/oidc", client_authentication: client_secret_post`;
-    const identity = await identityWith(keys, { 'secrets/oidc': `${SECRET}\r\n\n` });
-    expect(identity?.signIn.clientAuthentication).toEqual({ kind: 'client_secret_post', secret: SECRET });
+    const provider = await providerWith(keys, { 'secrets/oidc': `${SECRET}\r\n\n` });
+    expect(provider?.signIn?.clientAuthentication).toEqual({ kind: 'client_secret_post', secret: SECRET });
   });
 
   it('is read anew with the configuration, whose hash reveals eight bits of it at most', async () => {
@@ -57,10 +57,14 @@ describe('the secret of the gateway', () => {
       ['hunter2-one', 'hunter2-other'].map(text => load('client_secret_file: oidc', { oidc: text })),
     );
     expect(one).toMatchObject({
-      snapshot: { identity: { signIn: { clientAuthentication: { secret: 'hunter2-one' } } } },
+      snapshot: {
+        identity: { providers: [{ signIn: { clientAuthentication: { secret: 'hunter2-one' } } }] },
+      },
     });
     expect(other).toMatchObject({
-      snapshot: { identity: { signIn: { clientAuthentication: { secret: 'hunter2-other' } } } },
+      snapshot: {
+        identity: { providers: [{ signIn: { clientAuthentication: { secret: 'hunter2-other' } } }] },
+      },
     });
     expect(one?.ok && one.snapshot.hash.slice(0, 14)).toBe(other?.ok && other.snapshot.hash.slice(0, 14));
   });
@@ -130,8 +134,8 @@ describe('a way to authenticate', () => {
   it('may be a private key, with the id by which the provider finds it', async () => {
     const keys =
       'client_authentication: private_key_jwt, private_key_file: key.pem, private_key_id: gateway-2026';
-    const identity = await identityWith(keys, { 'key.pem': rsa });
-    expect(identity?.signIn.clientAuthentication).toMatchObject({
+    const provider = await providerWith(keys, { 'key.pem': rsa });
+    expect(provider?.signIn?.clientAuthentication).toMatchObject({
       kind: 'private_key_jwt',
       key: rsa.trim(),
       keyId: 'gateway-2026',
@@ -159,12 +163,12 @@ describe('the files for https', () => {
   it('are read: whom to trust, and the certificate of the gateway', async () => {
     const { ca, client } = certificates;
     const tls = 'tls: { ca_file: ca.crt, certificate_file: tls.crt, key_file: tls.key }';
-    const identity = await identityWith(`${tls}, client_authentication: tls_client_auth`, {
+    const provider = await providerWith(`${tls}, client_authentication: tls_client_auth`, {
       'ca.crt': ca,
       'tls.crt': client.certificate,
       'tls.key': client.key,
     });
-    expect(identity?.provider.tls).toEqual({
+    expect(provider?.provider.tls).toEqual({
       ca: ca.trim(),
       certificate: client.certificate.trim(),
       key: client.key.trim(),

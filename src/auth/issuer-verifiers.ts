@@ -1,0 +1,52 @@
+import type { AuthListener, RevocationReason } from '../core/index.ts';
+import type { Caller } from './caller.ts';
+import { type Invalid, invalid, lacking, member, parseJwt } from './token/index.ts';
+import { hashOf, type TokenVerifier } from './token-verifier.ts';
+import type { Verdict } from './verdict.ts';
+import type { Verifier } from './verifier.ts';
+
+/**
+ * Turns the tokens of several issuers into callers. The unverified `iss` only decides whose keys and rules a token is judged by;
+ * that issuer's verifier then checks all of it. An issuer whose keys are unavailable thus leaves the tokens of the others alone.
+ */
+export class IssuerVerifiers implements TokenVerifier {
+  readonly #verifiers: readonly Verifier[];
+  readonly #byIssuer: ReadonlyMap<unknown, Verifier>;
+  readonly #listener: Pick<AuthListener, 'tokenRefused'>;
+
+  /** @param listener told about tokens of no issuer; the verifiers announce the others themselves */
+  constructor(verifiers: readonly Verifier[], listener: Pick<AuthListener, 'tokenRefused'>) {
+    this.#verifiers = verifiers;
+    this.#byIssuer = new Map(verifiers.map(verifier => [verifier.issuer, verifier]));
+    this.#listener = listener;
+  }
+
+  verify(token: string, address: string): Verdict | Promise<Verdict> {
+    const tokenHash = hashOf(token);
+    // A few look-ups cost less than parsing a token to learn its issuer.
+    for (const verifier of this.#verifiers) {
+      const known = verifier.recall(tokenHash);
+      if (known !== null) return known;
+    }
+    const jwt = parseJwt(token);
+    if (jwt.kind === 'invalid') return this.refuse(jwt);
+    const issuer = member(jwt.claims, 'iss');
+    const verifier = this.#byIssuer.get(issuer);
+    if (verifier !== undefined) return verifier.judge(jwt, tokenHash, address);
+    return this.refuse(typeof issuer === 'string' ? invalid('issuer') : lacking('iss'));
+  }
+
+  refuse(refusal: Invalid): Invalid {
+    this.#listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+
+  accepts(caller: Caller): boolean {
+    return this.#byIssuer.get(caller.issuer)?.accepts(caller) === true;
+  }
+
+  /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is under way. */
+  revocationOf(caller: Caller): RevocationReason | null {
+    return this.#byIssuer.get(caller.issuer)?.revocationOf(caller) ?? null;
+  }
+}
