@@ -6,11 +6,13 @@ const LEFT = 60;
 const TOP = 50;
 const BOTTOM = 40;
 const RIGHT = 20;
+const WITHIN = WIDTH - LEFT - RIGHT;
 
 const SERIES = [
-  { name: 'requests', colour: '#9aa5b1', of: ({ requests }: Point) => requests },
-  { name: 'refused before', colour: '#2f6fde', of: ({ before }: Point) => before },
-  { name: 'refused after', colour: '#d9480f', of: ({ after }: Point) => after },
+  { name: 'requests', colour: '#9aa5b1', fill: 0, dash: '', of: ({ requests }: Point) => requests },
+  { name: 'refused after', colour: '#d9480f', fill: 0.15, dash: '', of: ({ after }: Point) => after },
+  // On top, and with gaps, so that neither hides the other where both are equal.
+  { name: 'refused before', colour: '#2f6fde', fill: 0, dash: '6 3', of: ({ before }: Point) => before },
 ] as const;
 
 /** Draws requests and refusals over time as SVG, per second. Holds no text from the log. */
@@ -20,23 +22,27 @@ export function drawReplay({
   startMs,
   endMs,
 }: Pick<Tally, 'points' | 'pointMs' | 'startMs' | 'endMs'>): string {
-  const perSecond = (count: number) => (count * 1_000) / pointMs;
-  const top = niceCeiling(Math.max(1, ...points.map(({ requests }) => perSecond(requests))));
-  const x = (i: number) => LEFT + ((i + 0.5) / Math.max(1, points.length)) * (WIDTH - LEFT - RIGHT);
-  const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM);
-  const lines = SERIES.map(({ colour, of }) => {
-    const path = points.map((point, i) => `${round(x(i))},${round(y(perSecond(of(point))))}`).join(' ');
-    return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.5"/>`;
+  const shown = withoutStub(points, pointMs, endMs - startMs);
+  const perSecond = (count: number, i: number) =>
+    (count * 1_000) / Math.min(pointMs, Math.max(1_000, endMs - startMs - i * pointMs));
+  const step = niceStep(Math.max(1, ...shown.map(({ requests }, i) => perSecond(requests, i))));
+  const steps = Math.max(1, ...shown.map(({ requests }, i) => Math.ceil(perSecond(requests, i) / step)));
+  const x = (i: number) => LEFT + ((i + 0.5) / Math.max(1, shown.length)) * WITHIN;
+  const y = (value: number) => round(HEIGHT - BOTTOM - (value / (steps * step)) * (HEIGHT - TOP - BOTTOM));
+  const lines = SERIES.map(({ colour, fill, dash, of }) => {
+    const path = shown.map((point, i) => `${round(x(i))},${y(perSecond(of(point), i))}`).join(' ');
+    const area = `<polygon points="${round(x(0))},${y(0)} ${path} ${round(x(shown.length - 1))},${y(0)}" fill="${colour}" fill-opacity="${fill}"/>`;
+    const line = `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.5"${dash && ` stroke-dasharray="${dash}"`}/>`;
+    return fill === 0 ? line : `${area}${line}`;
   });
   const legend = SERIES.map(
     ({ name, colour }, i) =>
       `<rect x="${LEFT + i * 150}" y="22" width="12" height="12" fill="${colour}"/><text x="${LEFT + 18 + i * 150}" y="32">${name}</text>`,
   );
-  const grid = [0, 0.25, 0.5, 0.75, 1].map(part => {
-    const at = round(y(part * top));
-    return `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="#d0d7de"/><text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${round(part * top)}</text>`;
+  const grid = Array.from({ length: steps + 1 }, (_, i) => {
+    const at = y(i * step);
+    return `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="#d0d7de"/><text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${(i * step).toLocaleString('en')}</text>`;
   });
-  const time = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#1f2933" role="img" aria-label="Requests and refusals per second">`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
@@ -44,16 +50,34 @@ export function drawReplay({
     ...legend,
     ...grid,
     ...lines,
-    `<text x="${LEFT}" y="${HEIGHT - 14}">${time(startMs)}</text>`,
-    `<text x="${WIDTH - RIGHT}" y="${HEIGHT - 14}" text-anchor="end">${time(endMs)} UTC</text>`,
+    ...times(startMs, endMs),
     '</svg>\n',
   ].join('\n');
 }
 
-/** The next of 1, 2 and 5 times a power of ten. */
-function niceCeiling(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5, 10].find(factor => factor * power >= value) ?? 10) * power;
+/** Leaves out the last point if it covers so little time that its rate says nothing. */
+function withoutStub(points: readonly Point[], pointMs: number, wholeMs: number): readonly Point[] {
+  const lastMs = wholeMs - (points.length - 1) * pointMs;
+  return points.length > 1 && lastMs < pointMs / 2 ? points.slice(0, -1) : points;
+}
+
+/** The day and time at which the log begins and ends, and the time of some moments between. */
+function times(startMs: number, endMs: number): string[] {
+  const textOf = (part: number) => new Date(startMs + part * (endMs - startMs)).toISOString();
+  const label = (part: number, anchor: string, text: string) =>
+    `<text x="${LEFT + part * WITHIN}" y="${HEIGHT - 14}" text-anchor="${anchor}">${text}</text>`;
+  return [
+    label(0, 'start', textOf(0).slice(0, 19).replace('T', ' ')),
+    ...[0.4, 0.6].map(part => label(part, 'middle', textOf(part).slice(11, 19))),
+    label(1, 'end', `${textOf(1).slice(0, 19).replace('T', ' ')} UTC`),
+  ];
+}
+
+/** The distance between about four lines of a grid: 1, 2, 2.5 or 5 times a power of ten, and no fraction. */
+function niceStep(top: number): number {
+  const power = 10 ** Math.floor(Math.log10(top / 4));
+  const factor = [1, 2, 2.5, 5].find(candidate => candidate * power >= top / 4) ?? 10;
+  return Math.max(1, Math.ceil(factor * power));
 }
 
 function round(value: number): number {
