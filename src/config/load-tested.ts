@@ -6,6 +6,7 @@ import {
   readLimits,
   readLimitsAlone,
 } from './compile/index.ts';
+import { EffectiveConfig } from './effective-config.ts';
 import { ConfigFile, type Diagnostic, type Environment, KeyPlaces, Readings } from './file/index.ts';
 import { holdsLimits } from './holds-limits.ts';
 import type { Snapshot } from './model/index.ts';
@@ -98,6 +99,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
     store: { kind: 'memory' },
     // For whom explains or compares, which no test does.
     settings: new Map(),
+    effective: new EffectiveConfig({}),
     places: { routes: [], limits: new KeyPlaces(null) },
     hash: '',
     files: [],

@@ -11,6 +11,7 @@ import {
   readStore,
   readUpstreamTls,
 } from './compile/index.ts';
+import { EffectiveConfig } from './effective-config.ts';
 import {
   ConfigFile,
   type Diagnostic,
@@ -92,6 +93,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     adminTokenHash,
     store,
     settings: settingsOf(file, gateway),
+    effective: EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,

@@ -50,6 +50,14 @@ test('every operation answers as /openapi.json says, which is a valid document',
   });
   expect((await api.call('GET', '/api/buckets?address=127.0.0.1')).status).toBe(200);
   expect((await api.call('DELETE', '/api/buckets?address=127.0.0.1')).status).toBe(200);
+  const shown = await api.call('GET', '/api/config');
+  const running = JSON.parse((await gateway.admin('/status.json')).text).configuration;
+  expect(shown.body).toMatchObject({
+    hash: running.hash,
+    files: running.files,
+    gateway: { timeouts: { client_body: expect.any(String) } },
+    limits: { global: limits.global, invalid_requests: { shadow: false }, window_slack: '20ms' },
+  });
   expect((await api.call('GET', '/api/explain?method=GET&path=/a')).status).toBe(200);
   const base = `http://127.0.0.1:${gateway.port}`;
   await api.callAt(base, 'GET', '/v1/anonymous/authorize-url', {});

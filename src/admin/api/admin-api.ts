@@ -4,6 +4,7 @@ import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../access/index.ts';
 import { notFound, wrongMethod } from './api-errors.ts';
 import { type BucketSources, BucketsApi } from './buckets-api.ts';
+import { showConfig } from './config-api.ts';
 import { type ExplainSources, explainRequest } from './explain-api.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
@@ -87,6 +88,10 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
         { method: 'GET', changes: false, run: call => buckets.read(call) },
         { method: 'DELETE', changes: true, run: call => buckets.reset(call) },
       ],
+    },
+    {
+      path: /^\/api\/config$/,
+      operations: [{ method: 'GET', changes: false, run: () => showConfig(sources.snapshot()) }],
     },
     {
       path: /^\/api\/explain$/,

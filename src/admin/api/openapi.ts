@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Snapshot } from '../../config/index.ts';
 import { readVersion } from '../../core/index.ts';
 import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
+import { configSchema } from './config-api.ts';
 import { explainSchema, explanationSchema } from './explain-shapes.ts';
 import { errors, json, type PathItems } from './openapi-parts.ts';
 import { signInPaths } from './openapi-sign-in.ts';
@@ -54,6 +55,13 @@ const ADMIN_PATHS: PathItems = {
         'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: what all clients share of one value.',
       parameters: parametersOf(bucketsSchema),
       responses: { 200: json('What was reset.', 'BucketsReset'), ...errors(400, 401, 403, 404, 429, 503) },
+    },
+  },
+  '/api/config': {
+    get: {
+      operationId: 'showConfig',
+      summary: 'Shows the configuration that serves, with all defaults and without secrets.',
+      responses: { 200: json('The configuration.', 'Config'), ...errors(401, 403, 429) },
     },
   },
   '/api/explain': {
@@ -116,6 +124,7 @@ function schemas(): object {
   registry.add(errorSchema, { id: 'Error' });
   registry.add(bucketsReadSchema, { id: 'Buckets' });
   registry.add(bucketsResetSchema, { id: 'BucketsReset' });
+  registry.add(configSchema, { id: 'Config' });
   registry.add(explanationSchema, { id: 'Explanation' });
   registry.add(restrictionSchema, { id: 'Restriction' });
   registry.add(restrictionsSchema, { id: 'Restrictions' });

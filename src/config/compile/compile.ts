@@ -1,6 +1,7 @@
 import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
 import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
+import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { ForwardRoute, Outline, RouteModel, SignInRoute, Snapshot, StoreModel } from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
@@ -31,6 +32,7 @@ export interface Sources {
   readonly adminTokenHash: Buffer | null;
   readonly store: StoreModel;
   readonly settings: Outline['settings'];
+  readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
   /** The hash of the configuration files. */
@@ -100,7 +102,7 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
 }
 
 function outlineOf(
-  { settings, limits, places }: Sources,
+  { settings, limits, places, effective }: Sources,
   routes: readonly RouteEntry<ForwardRoute>[],
   ownRoutes: readonly RouteEntry<SignInRoute>[],
 ): Outline {
@@ -108,7 +110,7 @@ function outlineOf(
     const place = places.routes[index];
     return place === undefined ? [] : [{ ...route, place }];
   });
-  return { settings, routes: written, ownRoutes, limits, places: places.limits };
+  return { settings, routes: written, ownRoutes, limits, places: places.limits, effective };
 }
 
 function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | null {

@@ -132,6 +132,12 @@ export class ConfigFile {
     return found?.node.written?.includes('${') === true;
   }
 
+  /** The text at `path` as it is written, if it contains a variable; else null. */
+  variableText(path: Path): string | null {
+    const found = this.#find(path);
+    return found?.exact === true && found.node.written?.includes('${') === true ? found.node.written : null;
+  }
+
   /** Shows the last key of `path` in a message: quoted, or paraphrased if it may be part of a secret. */
   shownKey(path: Path): string {
     const quoted = this.#lines.quoteKey(String(path.at(-1)), this.place(path, 'key').line);

@@ -36,6 +36,11 @@ export class LimitsFiles {
     return this.#fileOf(path)?.shown(path) ?? 'nothing';
   }
 
+  /** The text at a path as it is written, if it contains a variable; else null. */
+  variableText(path: Path): string | null {
+    return this.#fileOf(path)?.variableText(path) ?? null;
+  }
+
   /** Where a path is written. */
   placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);

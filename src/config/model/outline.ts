@@ -1,4 +1,5 @@
 import type { RouteEntry } from '../../routing/index.ts';
+import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
 import type { ForwardRoute, SignInRoute } from './route-model.ts';
@@ -15,6 +16,8 @@ export interface Outline {
   readonly limits: LimitsConfig;
   /** Where the keys of limits.yaml are written. */
   readonly places: KeyPlaces;
+  /** To show it. */
+  readonly effective: EffectiveConfig;
 }
 
 /** A route of gateway.yaml with its pattern and where it is written. */

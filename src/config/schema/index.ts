@@ -1,3 +1,4 @@
+export { effectiveValue } from './effective.ts';
 export {
   type AccessTokensConfig,
   AUDIENCE,

@@ -36,6 +36,11 @@ export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema;
 }
 
+/** How a schema is marked; undefined: it is not. */
+export function markOf(schema: z.core.$ZodType) {
+  return MARKS.get(schema as z.ZodType);
+}
+
 /** Derives from a schema's marks what messages must not repeat. */
 export function secrecyOf(schema: z.ZodType): Secrecy {
   return { keys: secretPaths(schema).map(path => String(path.at(-1))), hides: path => hides(schema, path) };

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { isMap, type Path } from '../file/index.ts';
+import { markOf } from './secrecy.ts';
+
+/** The files that a value was read from. */
+export interface WrittenText {
+  /** The text at a path as it is written, if it holds a variable; else null. */
+  variableText(path: Path): string | null;
+}
+
+const HIDDEN = '***';
+
+/**
+ * Fills the defaults into a valid value, in the words of its writer: `30s`, not 30000. Secrets are replaced, variables stay
+ * unresolved, and what may carry credentials by mistake loses them.
+ */
+export function effectiveValue(
+  schema: z.core.$ZodType,
+  value: unknown,
+  files: WrittenText,
+  path: Path = [],
+): unknown {
+  const mark = markOf(schema)?.kind;
+  if (mark === 'secret') return value === undefined ? undefined : HIDDEN;
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const within = (inner: z.core.$ZodType, part = value) => effectiveValue(inner, part, files, path);
+  switch (def.type) {
+    case 'prefault':
+      return within(def.innerType, value === undefined ? def.defaultValue : value);
+    case 'optional':
+      return value === undefined ? undefined : within(def.innerType);
+    case 'pipe':
+      return within(def.in);
+    case 'union':
+      return within(wayOf(def.options, value));
+    case 'object':
+    case 'record':
+    case 'array':
+      return partsOf(def, value, files, path);
+    default:
+      return leaf(value, mark === 'unshown', files, path);
+  }
+}
+
+type Composite = Extract<z.core.$ZodTypes['_zod']['def'], { type: 'object' | 'record' | 'array' }>;
+
+function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path): unknown {
+  const at = (schema: z.core.$ZodType, key: string | number, part: unknown) =>
+    effectiveValue(schema, part, files, [...path, key]);
+  if (def.type === 'array')
+    return Array.isArray(value)
+      ? value.map((item, index) => at(def.element, index, item))
+      : leaf(value, true, files, path);
+  if (!isMap(value)) return leaf(value, true, files, path);
+  const entries: readonly (readonly [string, z.core.$ZodType])[] =
+    def.type === 'object'
+      ? Object.entries(def.shape)
+      : Object.keys(value).map(key => [key, def.valueType] as const);
+  const parts = entries.map(([key, schema]) => [key, at(schema, key, value[key])] as const);
+  return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
+}
+
+/** The alternative that a value was written for: of several maps the one that takes it. */
+function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$ZodType {
+  const ways = isMap(value) || Array.isArray(value) ? options.filter(isComposite) : options;
+  return ways.find(way => z.safeParse(way, value).success) ?? ways[0] ?? z.unknown();
+}
+
+function isComposite(schema: z.core.$ZodType): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'optional' || def.type === 'prefault') return isComposite(def.innerType);
+  if (def.type === 'pipe') return isComposite(def.in);
+  return def.type === 'union' ? def.options.some(isComposite) : COMPOSITES.has(def.type);
+}
+
+const COMPOSITES: ReadonlySet<string> = new Set(['object', 'record', 'array']);
+
+/** `mayHide`: the text may be an address with credentials. */
+function leaf(value: unknown, mayHide: boolean, files: WrittenText, path: Path): unknown {
+  const text = files.variableText(path) ?? value;
+  if (!mayHide || typeof text !== 'string') return text;
+  return text.replace(/\/\/[^/@]*@/, `//${HIDDEN}@`).replace(/\?.*$/s, `?${HIDDEN}`);
+}
