@@ -165,6 +165,33 @@ describe('weir who', () => {
     expect(bot.out).not.toBe(user.out);
   });
 
+  it('takes the provider where there are several, whose callers never share a pseudonym', async () => {
+    const file = await configOf('');
+    const entry = (name: string) => `{ name: ${name}, issuer: "https://id/${name}", audience: api }`;
+    const several = (...names: readonly string[]) =>
+      writeFile(
+        file,
+        `identity_providers: [${names.map(entry).join(', ')}]\nlog: { pseudonym_key_file: key }\nupstreams: {}\n`,
+      );
+    const alice = ['who', file, '--client', 'web', '--subject', 'alice'];
+    const alone = await weir(...alice);
+    await several('main', 'other');
+    const [main, other] = [
+      await weir(...alice, '--provider', 'main'),
+      await weir(...alice, '--provider', 'other'),
+    ];
+    expect([main.code, other.code]).toEqual([0, 0]);
+    expect(new Set([alone.out, main.out, other.out]).size).toBe(3);
+    expect(await weir(...alice)).toMatchObject({
+      code: 64,
+      err: expect.stringContaining('add --provider main or other'),
+    });
+    expect((await weir(...alice, '--provider', 'man')).err).toContain('--provider takes main or other');
+    // With one provider, names and keys are what they were.
+    await several('main');
+    expect([await weir(...alice), await weir(...alice, '--provider', 'main')]).toEqual([alone, alone]);
+  });
+
   it('says that without a key nobody can know, and what to do', async () => {
     const ended = await weir('who', await configOf('', '{}'), '--client', 'web', '--subject', 'alice');
     expect(ended).toMatchObject({ code: 1, out: '' });
