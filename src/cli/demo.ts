@@ -15,6 +15,8 @@ weir demo [OPTIONS]
   --admin-port N     where its metrics and health are (9090, or a free one)
   --provider-port N  where the identity provider listens (8180, or a free one)
   --backend-port N   where the backend listens (3000, or a free one)
+  --keycloak         with a real Keycloak in place of the demo's own provider: fetches it by Maven (176 MB, once), and needs
+                     Java 17 or newer
   --flow             walk through a whole sign-in without a browser and show each request with its response; uses the demo
                      that runs (--port N), or starts one and ends it
   --help             show this text
@@ -27,6 +29,7 @@ Exit code: 0, 1 if a part could not start or a response of the walk was not as e
       'admin-port': PORT,
       'provider-port': PORT,
       'backend-port': PORT,
+      keycloak: { type: 'boolean', default: false },
       flow: { type: 'boolean', default: false },
     } as const;
     const { values } = readArguments(args, options);
@@ -39,10 +42,14 @@ Exit code: 0, 1 if a part could not start or a response of the walk was not as e
     const { gateway, ...others } = ports;
     if (values.flow && Object.values(others).some(port => port !== null))
       throw new UsageError('--flow takes no port but --port');
+    if (values.flow && values.keycloak)
+      throw new UsageError(
+        '--flow uses the demo that runs: start that one with --keycloak, in another terminal',
+      );
     return explained(terminal, async () => {
       const { runDemo, runFlow } = await loadDemo();
       if (values.flow) return (await runFlow(gateway)) ? ExitCode.ok : ExitCode.failure;
-      await runDemo(ports);
+      await runDemo(ports, values.keycloak ? 'keycloak' : 'own');
       return ExitCode.ok;
     });
   },

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../core/index.ts';
+import { type AppFile, appFile } from './app-files.ts';
 import { Messages } from './messages.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -26,6 +27,7 @@ export interface Backend {
  * - `GET /v1/ticks?count=N`: N server-sent events, two a second (default 5)
  * - `/v1/echo`, any method: the request as it arrived, with the header fields that the gateway sent
  * - `GET /v1/download?mib=N`: N MiB (default 64)
+ * - `GET /app/`: a page that signs users in and calls
  */
 export async function startBackend(port: number, clock: Clock): Promise<Backend> {
   const messages = new Messages(clock);
@@ -46,6 +48,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, messag
   if (pathname === '/v1/ticks') return tick(response, number('count', 5, MAX_TICKS));
   if (pathname === '/v1/echo') return await echo(request, response);
   if (pathname === '/v1/download') return await download(response, number('mib', 64, MAX_DOWNLOAD_MIB));
+  const file = await appFile(pathname);
+  if (file !== null) return sendFile(response, file);
   sendJson(response, 404, { error: `the backend has nothing at ${pathname}` });
 }
 
@@ -98,6 +102,19 @@ async function download(response: ServerResponse, mebibytes: number): Promise<vo
   });
   const piece = Buffer.alloc(MEBIBYTE, 'weir');
   await pipeline(Readable.from(Array<Buffer>(mebibytes).fill(piece)), response);
+}
+
+function sendFile(response: ServerResponse, { type, text }: AppFile): void {
+  const body = Buffer.from(text);
+  response.writeHead(200, {
+    'Content-Type': type,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'self'; img-src data:; frame-ancestors 'none'",
+    // The address that a sign-in comes back to holds a code.
+    'Referrer-Policy': 'no-referrer',
+  });
+  response.end(body);
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -5,16 +5,21 @@ import { systemClock } from '../core/index.ts';
 import type { Logger } from '../observe/index.ts';
 import { startBackend } from './backend.ts';
 import { DEMO_CONFIG } from './commands.ts';
-import type { DemoPart } from './ports.ts';
-import { startProvider } from './provider/index.ts';
+import { type StartIdentityProvider, startOwnProvider } from './identity-provider.ts';
+import { type DemoPart, freePort } from './ports.ts';
 
-/** How long a person who signs in by hand has to paste the code. */
-const CODE_SECONDS = 300;
 const MAX_READY_CHECKS = 200;
 const READY_CHECK_MS = 50;
 
 /** The ports of the demo's parts on 127.0.0.1; 0: any free port. */
 export type DemoPorts = Readonly<Record<DemoPart, number>>;
+
+export interface DemoOptions {
+  /** Path of the gateway's configuration, which is watched for changes. Default: the demo's. */
+  readonly config?: string;
+  /** Default: the demo's own provider. */
+  readonly startProvider?: StartIdentityProvider;
+}
 
 /** The running demo. */
 export interface Demo {
@@ -27,19 +32,26 @@ export interface Demo {
 /**
  * Starts provider, backend and gateway in this process. Resolves when the gateway can verify tokens. If a part cannot start,
  * those already started are ended.
- *
- * @param config path of the gateway's configuration, which is watched for changes
  */
-export async function startDemo(ports: DemoPorts, log: Logger, config = DEMO_CONFIG): Promise<Demo> {
+export async function startDemo(
+  asked: DemoPorts,
+  log: Logger,
+  { config = DEMO_CONFIG, startProvider = startOwnProvider }: DemoOptions = {},
+): Promise<Demo> {
   const running: (() => Promise<unknown>)[] = [];
   // End the gateway first: its requests in flight need the others.
   const close = async (): Promise<void> => {
     for (const end of running.splice(0).reverse()) await end();
   };
   try {
+    // The provider has to know the page's address before the gateway listens.
+    const ports = asked.gateway === 0 ? { ...asked, gateway: await freePort() } : asked;
     const backend = await startBackend(ports.backend, systemClock);
     running.push(() => backend.close());
-    const provider = await startProvider({ port: ports.provider, codeSeconds: CODE_SECONDS });
+    const provider = await startProvider({
+      port: ports.provider,
+      redirectUri: `http://127.0.0.1:${ports.gateway}/app/callback`,
+    });
     running.push(() => provider.close());
     const inside = { provider: Number(new URL(provider.issuer).port), backend: backend.port };
     const gateway = await startGateway({ ...ports, ...inside }, log, config);

@@ -59,6 +59,11 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
+/** A port where nothing listens now. */
+export function freePort(): Promise<number> {
+  return bind(0);
+}
+
 /** Binds the port (0: any) briefly and returns its number. */
 async function bind(port: number): Promise<number> {
   const server = createServer().listen(port, '127.0.0.1');

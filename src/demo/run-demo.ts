@@ -1,13 +1,14 @@
 import { makeLogger, standardOutput } from '../observe/index.ts';
 import { startDemo } from './demo.ts';
+import { startOwnProvider, startRealKeycloak } from './identity-provider.ts';
 import { type AskedPorts, choosePorts } from './ports.ts';
-import { welcome } from './welcome.ts';
+import { type ProviderKind, welcome } from './welcome.ts';
 
 /**
  * Runs an identity provider, a backend and the gateway in front of them in this process until SIGINT or SIGTERM. Rejects with an
  * `Error` for the user when a part cannot start.
  */
-export async function runDemo(asked: AskedPorts): Promise<void> {
+export async function runDemo(asked: AskedPorts, kind: ProviderKind): Promise<void> {
   const chosen = await choosePorts(asked);
   const { gateway, admin, provider, backend } = chosen;
   const ports = {
@@ -17,8 +18,9 @@ export async function runDemo(asked: AskedPorts): Promise<void> {
     backend: backend.port,
   };
   const output = standardOutput();
-  const demo = await startDemo(ports, makeLogger('info', output));
-  console.log(welcome(chosen));
+  const startProvider = kind === 'keycloak' ? startRealKeycloak : startOwnProvider;
+  const demo = await startDemo(ports, makeLogger('info', output), { startProvider });
+  console.log(welcome(chosen, kind));
   await signal();
   console.log('\nStopping.');
   await demo.close();

@@ -1,12 +1,16 @@
 import { COMMANDS, demoFolder } from './commands.ts';
+import { ADMINISTRATOR } from './keycloak/index.ts';
 import { type ChosenPort, type ChosenPorts, USUAL_PORTS } from './ports.ts';
 import { BOT_CLIENT } from './provider/index.ts';
+
+/** `own` looks like Keycloak. */
+export type ProviderKind = 'own' | 'keycloak';
 
 /**
  * Says what runs where and suggests what to try. Every line that begins with curl works as it is once the shell variables
  * that it names are set: CODE, TOKEN and BOT_TOKEN.
  */
-export function welcome(ports: ChosenPorts): string {
+export function welcome(ports: ChosenPorts, kind: ProviderKind): string {
   const api = `http://127.0.0.1:${ports.gateway.port}`;
   const provider = `http://127.0.0.1:${ports.provider.port}`;
   const { port } = ports.gateway;
@@ -14,9 +18,9 @@ export function welcome(ports: ChosenPorts): string {
   return `
 Weir's demo is running.
 
-${whatRuns(ports, api, provider)}
+${whatRuns(ports, api, provider, kind)}
 
-See a whole sign-in without a browser, request by request:
+Open ${api}/app/ in a browser and sign in. Or see a whole sign-in without a browser, request by request:
 
     ${flow}
 
@@ -24,23 +28,37 @@ Or do it yourself, in another terminal:
 
 ${byHand(api, provider)}
 
-${moreToTry(api, provider, ports.admin.port)}
+${moreToTry(api, ports.admin.port)}
 
 The gateway's log follows, one line per request. Press Ctrl-C to stop everything.
 `;
 }
 
-function whatRuns({ gateway, admin, provider, backend }: ChosenPorts, api: string, issuer: string): string {
+function whatRuns(
+  { gateway, admin, provider, backend }: ChosenPorts,
+  api: string,
+  issuer: string,
+  kind: ProviderKind,
+): string {
   const folder = demoFolder();
   return `\
   gateway   ${api}${insteadOf(gateway)}
             configured by ${folder}/gateway.yaml and limits.yaml beside it
   provider  ${issuer}/realms/demo${insteadOf(provider)}
-            OpenID Connect in the style of Keycloak, with the users alice / wonderland and bob / builder
+            ${aboutProvider(kind, issuer)}
+            with the users alice / wonderland and bob / builder
+  page      ${api}/app/
+            signs you in and calls; its code is in docs/clients.md
   backend   http://127.0.0.1:${backend.port}${insteadOf(backend)}
             a small API of channels and messages, in memory
   admin     http://127.0.0.1:${admin.port}${insteadOf(admin)}
             the gateway's metrics, health and status`;
+}
+
+function aboutProvider(kind: ProviderKind, origin: string): string {
+  if (kind === 'own') return 'OpenID Connect in the style of Keycloak';
+  const { username, password } = ADMINISTRATOR;
+  return `Keycloak; its console ${origin}/admin takes ${username} / ${password}`;
 }
 
 function byHand(api: string, provider: string): string {
@@ -48,10 +66,9 @@ function byHand(api: string, provider: string): string {
   1 ask where to sign in, open that URL in a browser, and sign in as alice / wonderland
     curl ${api}/v1/anonymous/authorize-url
 
-  2 redeem the code that the page shows; it works once, within five minutes. A link on the page lets someone else sign in,
-    such as bob / builder
+  2 redeem the code that the page shows; it works once, within five minutes
     CODE='paste it here'
-    curl -H 'Content-Type: application/json' -d "{\\"code\\":\\"$CODE\\",\\"redirectUri\\":\\"${provider}/callback\\"}" ${api}/v1/anonymous/auth
+    curl -H 'Content-Type: application/json' -d "{\\"code\\":\\"$CODE\\",\\"redirectUri\\":\\"${api}/app/callback\\"}" ${api}/v1/anonymous/auth
 
   3 call with the access token
     TOKEN='paste the accessToken here'
@@ -67,12 +84,12 @@ function byHand(api: string, provider: string): string {
     curl -H "Authorization: Bearer $BOT_TOKEN" ${api}/v1/echo`;
 }
 
-function moreToTry(api: string, provider: string, adminPort: number): string {
+function moreToTry(api: string, adminPort: number): string {
   const folder = demoFolder();
   return `\
   see the gateway's own errors: no token, an invalid code, no route, a path that climbs
     curl -i ${api}/v1/channels/general/messages
-    curl -i -H 'Content-Type: application/json' -d '{"code":"guessed","redirectUri":"${provider}/callback"}' ${api}/v1/anonymous/auth
+    curl -i -H 'Content-Type: application/json' -d '{"code":"guessed","redirectUri":"${api}/app/callback"}' ${api}/v1/anonymous/auth
     curl -i ${api}/nowhere
     curl -i --path-as-is ${api}/v1/channels/../admin
 

@@ -74,6 +74,13 @@ export class Page {
     await loaded;
   }
 
+  /** Does what leads the page elsewhere, and waits until that has loaded. */
+  async follow(action: () => Promise<unknown>): Promise<void> {
+    const loaded = this.#tools.event('Page.loadEventFired', this.#session);
+    await action();
+    await loaded;
+  }
+
   /**
    * Runs the body of an async function in the page and resolves with what it returns, which has to be JSON. Rejects with the
    * page's error.

@@ -13,7 +13,7 @@ export interface DemoProviderOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** More redirect URIs of the client `gateway`, beside the provider's own `/callback` page. */
+  /** More redirect URIs of the client `gateway`, beside `callbackUri`. */
   readonly redirectUris?: readonly string[];
   /** More clients, or other registrations of `gateway` and `demo-bot`, in the terms of OpenID Connect. */
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
@@ -25,7 +25,7 @@ export interface DemoProviderOptions {
 
 export interface DemoProvider {
   readonly issuer: string;
-  /** A redirect URI of the client `gateway`: a page of the provider that shows the code. */
+  /** A redirect URI of the client `gateway`. Nothing is there. */
   readonly callbackUri: string;
   /** Signs with a new key from now on. The old keys stay in the key set unless `forgetOld` is set. */
   rotateKeys(options?: { readonly forgetOld?: boolean }): void;
@@ -108,7 +108,10 @@ class Realm {
       await next();
       addKeycloakMembers(ctx, REFRESH_SECONDS, this.notBefore);
     });
-    return serveRealm(provider, authorizeUrl(this.issuer, this.callbackUri));
+    return serveRealm(
+      provider,
+      authorizeUrl(this.issuer, this.#options.redirectUris?.[0] ?? this.callbackUri),
+    );
   }
 }
 

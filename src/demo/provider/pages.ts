@@ -49,17 +49,6 @@ ${failed ? '<p class="bad" role="alert">Invalid username or password.</p>' : '<p
   );
 }
 
-/** Shows the code that an application would receive, for people who follow the flow by hand. */
-export function callbackPage(code: string, restartPath: string): string {
-  return page(
-    'Signed in',
-    `<h1>Signed in</h1>
-<p>The application would now redeem this code:</p>
-<p><code>${escapeHtml(code)}</code></p>
-<p class="hint">This browser stays signed in. <a href="${escapeHtml(restartPath)}">Sign in as someone else</a></p>`,
-  );
-}
-
 export function errorPage(error: string, restartPath: string): string {
   return page(
     'Sign-in failed',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type OidcProvider from 'oidc-provider';
-import { callbackPage, errorPage, loginPage } from './pages.ts';
+import { errorPage, loginPage } from './pages.ts';
 import { personByPassword } from './people.ts';
 import { LOGIN_PATH, REALM_PATH, RESTART_PATH } from './realm.ts';
 
@@ -26,19 +26,10 @@ export function serveRealm(provider: OidcProvider, authorizeUrl: string): Serve 
       // As in Express, the library expects the path below its mount point, and the whole in `originalUrl`.
       Object.assign(request, { originalUrl: target, url: target.slice(REALM_PATH.length) });
       void library(request, response);
-    } else if (target.startsWith('/callback?')) {
-      callback(response, new URLSearchParams(target.slice(target.indexOf('?'))));
     } else {
       sendPage(response, 404, errorPage('There is nothing here.', RESTART_PATH));
     }
   };
-}
-
-/** Stands in for the application that a sign-in returns to. */
-function callback(response: ServerResponse, parameters: URLSearchParams): void {
-  const code = parameters.get('code');
-  if (code !== null) sendPage(response, 200, callbackPage(code, RESTART_PATH));
-  else sendPage(response, 400, errorPage(parameters.get('error') ?? 'There is no code.', RESTART_PATH));
 }
 
 async function login(
