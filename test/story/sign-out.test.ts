@@ -142,6 +142,26 @@ describe('the session that ends', () => {
     expect([await statusOf(gateway, mine), await statusOf(gateway, other)]).toEqual([401, 200]);
   });
 
+  test('ends here alone if it is of a provider where the gateway signs no users in, which its tokens never leave for another', async () => {
+    const [home, other] = [await startIssuer(), await startIssuer()];
+    const identity_providers = [
+      {
+        ...{ name: 'home', issuer: home.url, audience: 'api', client_id: 'gateway' },
+        ...{ client_authentication: 'none', redirect_uri: 'https://app.example/callback' },
+      },
+      { name: 'other', issuer: other.url, audience: 'api' },
+    ];
+    const single = { identity_provider: undefined, access_tokens: undefined };
+    const config = { ...single, identity_providers, sign_in: SIGN_IN };
+    const { gateway } = await startGatewayOf(home, { config });
+    const [mine, same] = [other.bearer({ sid: 'session-1' }), home.bearer({ sid: 'session-1' })];
+    const response = await gateway.ask(signingOut(mine));
+    expectError(response, 400, 3);
+    expect(response.body.toString()).toContain('the refresh token was sent nowhere');
+    expect([await statusOf(gateway, mine), await statusOf(gateway, same)]).toEqual([401, 200]);
+    expect([...home.provider.endRequests, ...other.provider.endRequests]).toEqual([]);
+  });
+
   test('goes on when the request has no valid token or no refresh token, and the provider is not asked', async () => {
     const { issuer, gateway } = await front();
     const bearer = issuer.bearer({ sid: 'session-1' });

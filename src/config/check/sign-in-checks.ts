@@ -49,11 +49,19 @@ function checkSignOut(
     });
     return;
   }
-  const endpoints = asMap(asMap(asMap(file.value).identity_provider).endpoints);
+  const endpoints = asMap(signInProvider(asMap(file.value)).endpoints);
   const needed = sign_out_ends === 'session' ? 'end_session' : 'revocation';
   if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;
-  const message = `needs "${needed}" under "endpoints" of identity_provider: with the three others, no discovery document is read`;
+  const message = `needs "${needed}" under "endpoints" of the provider: with the three others, no discovery document is read`;
   file.add(['sign_in', 'sign_out'], message);
+}
+
+/** The one that signs users in, as written. */
+function signInProvider({
+  identity_provider: only,
+  identity_providers: list,
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
 
 function signsIn(entry: unknown): boolean {

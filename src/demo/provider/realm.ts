@@ -95,7 +95,11 @@ function features(accessTokenSeconds: number): unknown {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
     introspection: { enabled: true },
-    revocation: { enabled: true },
+    revocation: {
+      enabled: true,
+      allowedPolicy: (_ctx: unknown, client: { clientId: string }, token: TokenSource) =>
+        token.clientId === client.clientId,
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => API,

@@ -57,6 +57,17 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
   });
 }
 
+/** The session has ended, but its tokens are of a provider where the gateway signs no users in, so that its client cannot revoke them. */
+export function signedInElsewhere(): GatewayError {
+  return new GatewayError({
+    status: 400,
+    rpcCode: RpcCode.invalidArgument,
+    side: 'client',
+    message:
+      'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
+  });
+}
+
 /** The issuer's keys cannot be fetched, and one of them may have signed the token. */
 export function keysUnreachable(retryAfterS: number): GatewayError {
   return new GatewayError({

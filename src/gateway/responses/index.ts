@@ -12,6 +12,7 @@ export {
   methodNotSupported,
   noRoute,
   otherVersion,
+  signedInElsewhere,
   storeUnreachable,
   USUAL_METHODS,
   unauthenticated,

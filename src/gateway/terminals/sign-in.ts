@@ -4,10 +4,10 @@ import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse }
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import {
   addOwnFields,
-  badRequest,
   bodyTooLarge,
   internalFault,
   noRoute,
+  signedInElsewhere,
   unauthenticated,
   wrongMethod,
 } from '../responses/index.ts';
@@ -45,13 +45,10 @@ function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   if (caller.issuer !== signIn.issuer) {
     // Its refresh token is for another provider than the one that would get it.
     endSession();
-    return exchange.answerError(badRequest(SIGNED_IN_ELSEWHERE));
+    return exchange.answerError(signedInElsewhere());
   }
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
-
-const SIGNED_IN_ELSEWHERE =
-  'the session is over here, but its tokens are of a provider where this gateway signs no users in, so the refresh token was not revoked';
 
 /** What becomes of a request's body. */
 type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;

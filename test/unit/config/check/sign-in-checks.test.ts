@@ -82,7 +82,7 @@ routes: [{ path: /**, upstream: api }]
 
   it('needs a place where the provider ends what it ends, if no document names one', async () => {
     const needs = (key: string) =>
-      `4:22: sign_in.sign_out: needs "${key}" under "endpoints" of identity_provider: with the three others, no discovery document is read`;
+      `4:22: sign_in.sign_out: needs "${key}" under "endpoints" of the provider: with the three others, no discovery document is read`;
     expect(await of(ENDPOINTS, '{ sign_out: /sign-out }')).toEqual([needs('revocation')]);
     expect(await of(ENDPOINTS, '{ sign_out: /sign-out, sign_out_ends: session }')).toEqual([
       needs('end_session'),
@@ -91,6 +91,14 @@ routes: [{ path: /**, upstream: api }]
     for (const ends of ['refresh_token', 'session'])
       expect(await of(both, `{ sign_out: /sign-out, sign_out_ends: ${ends} }`)).toEqual([]);
     expect(await of('{ token: "https://id/t" }', '{ sign_out: /sign-out }')).toEqual([]);
+    const listed = `identity_providers:
+  - { name: old, issuer: "https://old", audience: api }
+  - { name: new, issuer: "https://id", audience: api, endpoints: ${ENDPOINTS}, client_id: g, client_authentication: none, redirect_uri: "https://a/" }
+sign_in: { sign_out: /sign-out }
+upstreams: { api: { url: "http://api:3000" } }
+routes: [{ path: /**, upstream: api }]
+`;
+    expect(await diagnosticsIn(listed)).toEqual([needs('revocation')]);
   });
 
   it('is what sign_out_ends is about', async () => {
