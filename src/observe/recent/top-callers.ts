@@ -20,6 +20,8 @@ export interface TopCaller {
 
 interface Entry {
   caller: string;
+  /** Whether `caller` is a copy. Most callers of a flood are gone before the next sweep and are never copied. */
+  isOwn: boolean;
   callerClass: string;
   bucket: string;
   /** 0: free. */
@@ -46,6 +48,7 @@ export class TopCallers {
   constructor(capacity: number) {
     this.#entries = Array.from({ length: capacity }, () => ({
       caller: '',
+      isOwn: false,
       callerClass: '',
       bucket: '',
       count: 0,
@@ -61,17 +64,20 @@ export class TopCallers {
     entry.lastMs = nowMs;
   }
 
-  /** Forgets those that nothing was heard of for an hour. */
+  /** Forgets those that nothing was heard of for an hour. Call it every few seconds, as until then entries keep the texts around them alive. */
   sweep(nowMs: number): void {
-    for (const entry of this.#entries)
-      if (entry.count > 0 && nowMs - entry.lastMs > IDLE_MS) this.#free(entry);
+    for (const entry of this.#entries) {
+      if (entry.count === 0) continue;
+      if (nowMs - entry.lastMs > IDLE_MS) this.#free(entry);
+      else if (!entry.isOwn) this.#own(entry);
+    }
   }
 
   /** The most frequent first. */
   list(): TopCaller[] {
     return this.#entries
       .filter(({ count }) => count > 0)
-      .map(({ excess, count, ...entry }) => ({ ...entry, count: count - excess, maxCount: count }))
+      .map(({ excess, count, isOwn: _, ...entry }) => ({ ...entry, count: count - excess, maxCount: count }))
       .sort((one, other) => other.count - one.count || other.lastMs - one.lastMs);
   }
 
@@ -79,18 +85,26 @@ export class TopCallers {
     const entry = this.#leastFrequent();
     const { count } = entry;
     if (count > 0) this.#free(entry);
-    Object.assign(entry, {
-      bucket,
-      callerClass,
-      caller: ownString(caller),
-      sinceMs: nowMs,
-      count,
-      excess: count,
-    });
-    const ofBucket = this.#places.get(bucket) ?? new Map<string, Entry>();
-    this.#places.set(bucket, ofBucket);
-    ofBucket.set(entry.caller, entry);
+    entry.bucket = bucket;
+    entry.callerClass = callerClass;
+    entry.caller = caller;
+    entry.isOwn = false;
+    entry.sinceMs = nowMs;
+    entry.count = count;
+    entry.excess = count;
+    const ofBucket = this.#places.get(bucket);
+    if (ofBucket === undefined) this.#places.set(bucket, new Map([[caller, entry]]));
+    else ofBucket.set(caller, entry);
     return entry;
+  }
+
+  /** Copies the name of a caller. */
+  #own(entry: Entry): void {
+    const ofBucket = this.#places.get(entry.bucket);
+    ofBucket?.delete(entry.caller);
+    entry.caller = ownString(entry.caller);
+    entry.isOwn = true;
+    ofBucket?.set(entry.caller, entry);
   }
 
   /** Finds one entry after the other with the smallest count in one round, as counts only grow: a search is short on average. */

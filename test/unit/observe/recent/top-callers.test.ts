@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { TopCallers } from '../../../../src/observe/recent/top-callers.ts';
+import { usedBytes } from '../../../support/memory.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -53,4 +54,17 @@ it('forgets callers after an hour without news, and gives their places to others
   top.note('all', 'user', 'next', HOUR_MS + 2);
   expect(top.list().map(({ maxCount }) => maxCount)).toEqual([1, 1]);
   expect(namesIn(top)).toEqual(['next', 'new']);
+});
+
+it('keeps the requests that callers came with no longer than to the next sweep', () => {
+  const top = new TopCallers(50);
+  const before = usedBytes();
+  for (let n = 10; n < 60; n++) {
+    const head = Buffer.alloc(500_000, `user:a-caller-number-${n} `).toString('latin1');
+    top.note('all', 'user', head.slice(0, 23), 0);
+  }
+  top.sweep(1);
+  expect(usedBytes() - before).toBeLessThan(5_000_000);
+  top.note('all', 'user', 'user:a-caller-number-17', 2);
+  expect(top.list()[0]).toMatchObject({ caller: 'user:a-caller-number-17', count: 2 });
 });
