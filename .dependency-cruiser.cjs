@@ -8,6 +8,7 @@ const FLOORS = [
   [
     'http',
     'http1',
+    'http2',
     'proxy-protocol',
     'routing',
     'limits',
@@ -33,7 +34,7 @@ const NEIGHBOURS = {
   signin: ['http'],
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
   redis: ['limits'],
-  upstream: ['http1'],
+  upstream: ['http1', 'http2'],
   http: ['http1'],
   'proxy-protocol': ['http'],
   main: ['cli'],
@@ -92,9 +93,10 @@ module.exports = {
     },
     {
       name: 'codec-without-sockets',
-      comment: 'http1/ turns bytes into messages and back. Sockets and timers are in server/ and upstream/.',
+      comment:
+        'http1/ and http2/ turn bytes into messages and back. Sockets and timers are in server/ and upstream/.',
       severity: 'error',
-      from: { path: '^src/http1/' },
+      from: { path: '^src/http[12]/' },
       to: { path: '^(node:)?(net|tls|stream|timers)(/|$)' },
     },
     {

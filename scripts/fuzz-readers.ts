@@ -1,18 +1,22 @@
 // Compares the gateway's readers with others on a million messages each, mutated or not: requests with Node's server, responses
-// with Node's client and undici. Shows its progress.
-// node scripts/fuzz-readers.ts [requests|responses|both] [CASES] [SEED]
+// with Node's client and undici, and frames of HTTP/2 with Node's client. Shows its progress.
+// node scripts/fuzz-readers.ts [requests|responses|http2|all] [CASES] [SEED]
+import { fuzzHttp2 } from '../test/support/fuzz/http2-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
 
-const which = process.argv[2] ?? 'both';
+const which = process.argv[2] ?? 'all';
 const cases = Number(process.argv[3] ?? 1_000_000);
 const seed = Number(process.argv[4] ?? Math.floor(Math.random() * 2 ** 31));
-if (!['requests', 'responses', 'both'].includes(which))
-  throw new Error(`not "${which}": requests, responses or both`);
+if (!['requests', 'responses', 'http2', 'all'].includes(which))
+  throw new Error(`not "${which}": requests, responses, http2 or all`);
 
-if (which !== 'responses') report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
-if (which !== 'requests')
+if (which === 'requests' || which === 'all')
+  report(await fuzzRequests({ seed, cases, onCase: progressOf('requests') }));
+if (which === 'responses' || which === 'all')
   report(await fuzzReader({ seed, cases, everySplitOfOneIn: 4, onCase: progressOf('responses') }));
+if (which === 'http2' || which === 'all')
+  report(await fuzzHttp2({ seed, cases, onCase: progressOf('http2') }));
 
 function progressOf(what: string): (done: number) => void {
   const startedAt = performance.now();

@@ -1,5 +1,5 @@
-import type { ClientHttp2Stream } from 'node:http2';
 import type { BodyLength, BodySink, BodySource } from '../../core/index.ts';
+import type { ClientStream } from '../../http2/index.ts';
 
 export interface BodyWriterOwner {
   /** The last byte of the request is written. */
@@ -10,7 +10,7 @@ export interface BodyWriterOwner {
 
 /** Writes the body of a request into its stream, no faster than the upstream's windows let it. */
 export class BodyWriter implements BodySink {
-  readonly #stream: ClientHttp2Stream;
+  readonly #stream: ClientStream;
   readonly #source: BodySource;
   readonly #length: BodyLength;
   readonly #owner: BodyWriterOwner;
@@ -18,17 +18,16 @@ export class BodyWriter implements BodySink {
   #blocked = false;
   #over = false;
 
-  constructor(stream: ClientHttp2Stream, source: BodySource, length: BodyLength, owner: BodyWriterOwner) {
+  constructor(stream: ClientStream, source: BodySource, length: BodyLength, owner: BodyWriterOwner) {
     this.#stream = stream;
     this.#source = source;
     this.#length = length;
     this.#owner = owner;
-    stream.on('drain', () => this.#drained());
   }
 
   /** Bytes that have left. */
   get bytesTaken(): number {
-    return this.#written - this.#stream.writableLength;
+    return this.#written - this.#stream.unsent;
   }
 
   start(): void {
@@ -70,7 +69,7 @@ export class BodyWriter implements BodySink {
     this.#owner.requestBroken();
   }
 
-  #drained(): void {
+  drained(): void {
     if (!this.#blocked || this.#over) return;
     this.#blocked = false;
     this.#source.resume();

@@ -12,25 +12,19 @@ export interface ResponseHead {
   readonly statedLength: number | null;
 }
 
-/**
- * Reads a header section that nghttp2 has found well-formed: names and values in turn, `:status` first. Throws
- * MalformedMessage.
- *
- * @param maxBytes a larger section is rejected; nghttp2 does so only once the upstream has acknowledged our SETTINGS
- */
-export function readResponseHead(section: readonly string[], maxBytes: number): ResponseHead {
-  if (sectionBytes(section) > maxBytes) throw new MalformedMessage('a head that is too large');
+/** Reads a header section of well-formed fields: names and values in turn, `:status` first. Throws MalformedMessage. */
+export function readResponseHead(section: readonly string[]): ResponseHead {
   const status = section[0] === ':status' ? readStatus(section[1] ?? '') : 0;
   if (status === 0) throw new MalformedMessage('a response without a status');
   const fields = section.slice(2);
-  return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength: lengthIn(fields) };
-}
-
-/** RFC 9113, 6.5.2: 32 bytes more for each field. */
-function sectionBytes(section: readonly string[]): number {
-  let bytes = 16 * section.length;
-  for (const text of section) bytes += text.length;
-  return bytes;
+  const statedLength = lengthIn(fields);
+  // RFC 9110, 8.6: a 204 has no length, but some servers say 0.
+  if (status === 204 && statedLength !== null) {
+    if (statedLength > 0) throw new MalformedMessage('a length where there is no body');
+    fields.splice(fields.indexOf('content-length'), 2);
+    return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength: null };
+  }
+  return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength };
 }
 
 /** RFC 9110, 15: three digits, of which the first names the class. */

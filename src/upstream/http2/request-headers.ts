@@ -1,21 +1,33 @@
 import type { OutgoingRequest } from '../../http1/index.ts';
+import type { UpstreamOptions } from '../options.ts';
 
 /** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
+/** Where the value of `:authority` is. */
+const AUTHORITY = 5;
+
+/** What requests to an upstream have in common. */
+export interface Origin {
+  readonly scheme: 'http' | 'https';
+  readonly authority: string;
+}
+
 /**
- * The header section of a request, names and values in turn (RFC 9113, 8.3.1). Node lower-cases names, and fills in its own name
- * for the upstream if the authority is missing.
+ * The header section of a request, names and values in turn (RFC 9113, 8.3.1).
+ *
+ * @param origin scheme and authority of the upstream; the authority is for a request that names no host
  */
-export function requestHeaders(request: OutgoingRequest, scheme: 'http' | 'https'): string[] {
+export function requestHeaders(request: OutgoingRequest, origin: Origin): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
-  const headers = [':method', method, ':scheme', scheme, ':path', target];
+  const { scheme, authority } = origin;
+  const headers = [':method', method, ':scheme', scheme, ':authority', authority, ':path', target];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
     // RFC 9113, 8.3.1: `:authority` replaces Host.
     if (!isHost(name)) headers.push(name, value);
-    else if (value !== '') headers.push(':authority', value);
+    else if (value !== '') headers[AUTHORITY] = value;
   }
   if (takesTrailers) headers.push('te', 'trailers');
   if (bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method)))
@@ -25,4 +37,12 @@ export function requestHeaders(request: OutgoingRequest, scheme: 'http' | 'https
 
 function isHost(name: string): boolean {
   return name.length === 4 && name.toLowerCase() === 'host';
+}
+
+/** The host with an IPv6 address in brackets (RFC 3986, 3.2.2), and without the usual port (RFC 9110, 4.2.3). */
+export function originOf({ host, port, tls }: Pick<UpstreamOptions, 'host' | 'port' | 'tls'>): Origin {
+  const scheme = tls === null ? 'http' : 'https';
+  const name = host.includes(':') ? `[${host}]` : host;
+  const isUsual = port === (tls === null ? 80 : 443);
+  return { scheme, authority: isUsual ? name : `${name}:${port}` };
 }

@@ -1,11 +1,11 @@
-import { type ClientHttp2Session, connect, type Settings } from 'node:http2';
-import type { Socket } from 'node:net';
-import { type Clock, holdSession, Roster, StallTimer } from '../../core/index.ts';
+import { type Clock, Roster, StallTimer } from '../../core/index.ts';
+import { ErrorCode, type Http2Fault } from '../../http2/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
-import { requestHeaders } from './request-headers.ts';
+import { type Origin, originOf, requestHeaders } from './request-headers.ts';
+import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
-import { sessionOptions, WINDOW_BYTES } from './upstream-session-options.ts';
+import { UpstreamLiveness } from './upstream-liveness.ts';
 
 /** Streams that a connection has identifiers for, less a margin. RFC 9113, 5.1.1: the odd ones below 2^31. */
 const MAX_CARRIED = 2 ** 30 - 1_000;
@@ -41,50 +41,33 @@ type Phase =
  * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
  * they prove that it speaks HTTP/2, and say how many streams it allows.
  */
-export class Session implements CallSession {
+export class Session implements CallSession, SessionSocketOwner {
   broken: Error | null = null;
-  lastStreamId = Number.POSITIVE_INFINITY;
   readonly #share: SessionShare;
-  readonly #socket: Socket;
-  readonly #session: ClientHttp2Session;
-  readonly #scheme: 'http' | 'https';
+  readonly #socket: SessionSocket;
+  readonly #origin: Origin;
   #phase: Phase = 'connecting';
   readonly #calls = new Roster<StreamCall>();
   /** Requests carried so far. */
   #carried = 0;
-  /** Streams that the upstream allows at once. */
-  #maxStreams = 0;
   #bornAt: number;
   readonly #maxAgeMs: number;
   #closedUnawares = false;
+  /** It has taken calls. */
+  #wasOpen = false;
   /** How long the connection is being made, is idle, or is being closed. */
   readonly #stall = new StallTimer();
-  /** How long nothing has been received. */
-  readonly #silence = new StallTimer();
-  #bytesRead = 0;
-  /** How long a PING has been unacknowledged. */
-  readonly #pingWait = new StallTimer();
-  #pinged = false;
+  readonly #liveness: UpstreamLiveness;
 
   /** `chance`, 0 up to 1, takes up to a fifth off the connection's age, so that a burst does not close all at once. */
   constructor(share: SessionShare, chance: number) {
     const { options, clock } = share;
     this.#share = share;
-    this.#scheme = options.tls === null ? 'http' : 'https';
+    this.#origin = originOf(options);
     this.#bornAt = clock.monotonicMs();
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
-    this.#socket = share.connect(options);
-    this.#session = connect(urlOf(this.#scheme, options), {
-      ...sessionOptions(options),
-      createConnection: () => this.#socket,
-    });
-    this.#session.on('connect', session => this.#onConnect(session));
-    this.#session.on('remoteSettings', settings => this.#onSettings(settings));
-    this.#session.on('goaway', (_code, lastStreamId) => this.#onGoaway(lastStreamId));
-    this.#session.on('error', error => this.#onBroken(error));
-    this.#socket.on('error', error => this.#onLost(error));
-    this.#socket.on('end', () => this.#onLost(new Error('the upstream closed the connection')));
-    this.#socket.on('close', () => this.#onClose());
+    this.#liveness = new UpstreamLiveness(options.http2);
+    this.#socket = new SessionSocket(share.connect, options, this);
   }
 
   /** Whether it is established. */
@@ -107,11 +90,11 @@ export class Session implements CallSession {
   }
 
   get maxStreams(): number {
-    return this.#maxStreams;
+    return this.#socket.maxStreams;
   }
 
   get hasRoom(): boolean {
-    return this.#phase === 'open' && this.#calls.size < this.#maxStreams && !this.#session.closed;
+    return this.#phase === 'open' && this.#calls.size < this.maxStreams;
   }
 
   get closedUnawares(): boolean {
@@ -123,8 +106,8 @@ export class Session implements CallSession {
     this.#carried++;
     this.#calls.add(call);
     const { request } = call;
-    const headers = requestHeaders(request, this.#scheme);
-    call.begin(this.#session.request(headers, { endStream: request.body === null }), this);
+    const headers = requestHeaders(request, this.#origin);
+    call.begin(this.#socket.request(headers, call, request.body === null), this);
   }
 
   released(call: StreamCall): void {
@@ -161,40 +144,20 @@ export class Session implements CallSession {
   #sweepOpen(nowMs: number, waitedMs: number): void {
     const isIdle = this.#calls.size === 0 && waitedMs >= this.#share.options.keepAliveMs;
     if (isIdle || nowMs - this.#bornAt > this.#maxAgeMs || this.#carried > MAX_CARRIED) this.retire();
-    this.#listen(nowMs);
     for (const call of this.#calls) call.sweep(nowMs, 0, this);
-  }
-
-  /** Pings an upstream that has been silent for long, and cuts the connection if nothing comes back. */
-  #listen(nowMs: number): void {
-    const { pingIntervalMs, pingTimeoutMs } = this.#share.options.http2;
-    const { bytesRead } = this.#socket;
-    const heard = bytesRead !== this.#bytesRead;
-    this.#bytesRead = bytesRead;
-    const silentMs = this.#silence.waitedMs(nowMs, heard || this.#calls.size === 0);
-    if (heard) this.#pinged = false;
-    if (!this.#pinged) {
-      if (silentMs >= pingIntervalMs) this.#ping();
-    } else if (this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs)
-      this.#cut(new Error('the upstream does not answer a PING'));
+    const next = this.#liveness.sweep(nowMs, this.#socket.bytesRead, this.#calls.size === 0);
+    if (next === 'ping') this.#ping();
+    else if (next === 'give up') this.#cut(new Error('the upstream does not answer a PING'));
   }
 
   #ping(): void {
-    if (this.#pinged || !this.open || this.#session.closed) return;
-    this.#pinged = true;
-    this.#pingWait.begin();
-    this.#session.ping(() => {});
+    if (this.open && this.#liveness.ping()) this.#socket.ping();
   }
 
-  #onConnect(session: ClientHttp2Session): void {
-    this.#socket.on('close', holdSession(session));
-    if (!session.destroyed) session.setLocalWindowSize(WINDOW_BYTES);
-  }
-
-  #onSettings({ maxConcurrentStreams = Number.POSITIVE_INFINITY }: Settings): void {
-    this.#maxStreams = maxConcurrentStreams;
+  settled(): void {
     if (this.#phase === 'connecting') {
       this.#phase = 'open';
+      this.#wasOpen = true;
       this.#bornAt = this.#share.clock.monotonicMs();
       this.#stall.begin();
     }
@@ -202,43 +165,47 @@ export class Session implements CallSession {
   }
 
   /** RFC 9113, 6.8. */
-  #onGoaway(lastStreamId: number): void {
-    this.lastStreamId = lastStreamId;
+  goaway(_lastStream: number, code: number): void {
     this.retire();
+    if (code !== ErrorCode.NO_ERROR)
+      this.#cut(new Error(`the upstream closed the connection with code ${code}`));
   }
 
-  #onBroken(error: Error): void {
-    this.broken ??= error;
+  faulty(fault: Http2Fault): void {
+    this.#break(fault);
   }
 
-  /** The upstream has closed or reset the connection. */
-  #onLost(error: Error): void {
-    if (this.broken === null) this.#closedUnawares = true;
-    this.#onBroken(error);
+  lost(error: Error): void {
+    if (this.#phase === 'closing') return;
+    this.#closedUnawares = true;
+    this.#cut(error);
+  }
+
+  closed(): void {
+    this.#cut(new Error('the connection was closed'));
+    this.#phase = 'closed';
+    this.#share.gone(this, this.#wasOpen ? null : this.broken);
   }
 
   /** Lets a GOAWAY go out and closes the connection. */
   #close(): void {
     this.#phase = 'closing';
     this.#stall.begin();
-    this.#session.destroy();
+    this.#socket.endSoon();
   }
 
   /** Closes without GOAWAY, and fails the calls in flight. */
   #cut(cause: Error): void {
-    this.#onBroken(cause);
+    this.#break(cause);
     this.#socket.destroy();
   }
 
-  #onClose(): void {
-    const neverServed = this.#phase === 'connecting';
-    this.#phase = 'closed';
-    this.#onBroken(new Error('the connection was closed'));
-    this.#share.gone(this, neverServed ? this.broken : null);
+  /** Takes no further call, and fails those in flight with this cause, unless there is one already. */
+  #break(cause: Error): void {
+    this.broken ??= cause;
+    const accepted = this.accepts;
+    this.#phase = 'closing';
+    this.#stall.begin();
+    if (accepted && this.#wasOpen) this.#share.retired(this);
   }
-}
-
-/** The URL of the upstream, with an IPv6 address in brackets (RFC 3986, 3.2.2). */
-function urlOf(scheme: string, { host, port }: UpstreamOptions): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

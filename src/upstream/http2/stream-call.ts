@@ -1,15 +1,17 @@
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
-import { addAbortSignal } from 'node:stream';
-import { forgetListeners, type Listed, StallTimer } from '../../core/index.ts';
+import { type Listed, StallTimer } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
+import {
+  type ClientStream,
+  ErrorCode,
+  type HeaderSection,
+  type StreamEnd,
+  type StreamHandler,
+} from '../../http2/index.ts';
 import type { UpstreamOptions } from '../options.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
-import { hasEndStream, noteEndStream } from './end-stream.ts';
 import { type SessionFate, streamFailure } from './stream-failure.ts';
 import { StreamResponse } from './stream-response.ts';
-
-const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
 
 /** What carries a call: the queue that it waits in, then its session. */
 export interface CallHolder {
@@ -34,58 +36,38 @@ type Phase =
   | 'over';
 
 /** A request and its response on a stream of HTTP/2. */
-export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
+export class StreamCall implements TransportCall, BodyWriterOwner, StreamHandler, Listed {
   place = -1;
   readonly request: OutgoingRequest;
   readonly #sink: CallSink;
   readonly #response: StreamResponse;
   #holder: CallHolder;
   #phase: Phase = 'queued';
-  #stream: ClientHttp2Stream | null = null;
+  #stream: ClientStream | null = null;
+  #session: CallSession | null = null;
   #writer: BodyWriter | null = null;
   #requestSent = false;
   /** The sink has enough for now. */
   #paused = false;
-  #error: Error | null = null;
   readonly #stall = new StallTimer();
   /** Bytes that had left, and interim responses that had come, at the last sweep. */
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {
-    this.#response = new StreamResponse(
-      request.method,
-      sink,
-      options.maxHeadBytes,
-      options.protocol === 'grpc',
-    );
+    this.#response = new StreamResponse(request.method, sink, options.protocol === 'grpc');
     this.request = request;
     this.#sink = sink;
     this.#holder = queue;
   }
 
   /** Takes the stream on which the request has been opened. */
-  begin(stream: ClientHttp2Stream, session: CallSession): void {
+  begin(stream: ClientStream, session: CallSession): void {
     const { body, bodyLength } = this.request;
     this.#holder = session;
+    this.#session = session;
     this.#stream = stream;
     this.#phase = 'waiting';
     this.#stall.begin();
-    noteEndStream(stream);
-    stream.on('headers', (_headers: IncomingHttpHeaders, _flags: number, section: string[]) =>
-      this.#read(() => this.#response.readInterim(section)),
-    );
-    stream.on('response', (_headers: IncomingHttpHeaders, flags: number, section: string[]) =>
-      this.#read(() => this.#response.readHead(section, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)),
-    );
-    stream.on('trailers', (_headers: IncomingHttpHeaders, _flags: number, section: string[]) => {
-      this.#response.trailers = section;
-    });
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
-    stream.on('end', () => this.#onEnd());
-    stream.on('error', error => {
-      this.#error = error;
-    });
-    stream.on('close', () => this.#onClose(stream, session));
     if (body === null) {
       this.requestSent();
       return;
@@ -108,13 +90,9 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
 
   /** Checks whether something has taken too long. */
   sweep(nowMs: number, maxQueuedMs: number, session: CallSession | null): void {
+    if (this.#phase === 'over') return;
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
     const { firstByteTimeoutMs, idleTimeoutMs } = this.request;
-    if (this.#isCut()) {
-      const cause = new Error('the upstream reset the stream before its response was complete');
-      this.#fail({ kind: 'reset', cause, onReusedConnection: false, resetCode: NGHTTP2_NO_ERROR });
-      return;
-    }
     const within = (limitMs: number | null) => limitMs === null || waitedMs <= limitMs;
     if (this.#phase === 'queued') {
       if (waitedMs > maxQueuedMs) this.fail('connect', new Error('no stream was free in time'));
@@ -156,7 +134,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim;
     const moved = progress !== this.#progress;
     this.#progress = progress;
-    return !moved && (this.#requestSent || this.#stream?.writableNeedDrain === true);
+    return !moved && (this.#requestSent || (this.#stream?.unsent ?? 0) > 0);
   }
 
   /** Reads a part of the response. Ends the call when that was the last one, or none that can be. */
@@ -165,6 +143,7 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     try {
       part();
     } catch (error) {
+      this.#stream?.cancel(ErrorCode.PROTOCOL_ERROR);
       this.fail('malformed', error);
       return;
     }
@@ -175,29 +154,30 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     }
   }
 
-  #onData(chunk: Buffer): void {
+  section(section: HeaderSection, ends: boolean): void {
+    this.#read(() => this.#response.readSection(section, ends));
+  }
+
+  data(bytes: Buffer): boolean {
     this.#read(() => {
-      this.#paused = !this.#response.readData(chunk);
+      this.#paused = !this.#response.readData(bytes);
     });
-    if (this.#paused) this.#stream?.pause();
+    return !this.#paused;
   }
 
-  #onEnd(): void {
-    // Otherwise the response was broken off, and `close` follows.
-    if (this.#stream !== null && hasEndStream(this.#stream)) this.#read(() => this.#response.readEnd());
+  ended(): void {
+    this.#read(() => this.#response.readEnd());
   }
 
-  #onClose(stream: ClientHttp2Stream, session: CallSession): void {
-    forgetListeners(stream);
-    session.released(this);
-    if (this.#phase === 'over') return;
-    const how = streamFailure(stream, session, this.#error);
+  drained(): void {
+    this.#writer?.drained();
+  }
+
+  closed(end: StreamEnd): void {
+    const session = this.#session;
+    if (session === null) return;
+    const how = streamFailure(end, session);
     this.#fail(this.#response.begun && how.kind === 'refused' ? { ...how, kind: 'reset' } : how);
-  }
-
-  /** Node says nothing of a stream that was reset by NO_ERROR while its request waits for the window. */
-  #isCut(): boolean {
-    return this.#stream?.closed === true && !hasEndStream(this.#stream);
   }
 
   #isOver(): boolean {
@@ -211,22 +191,8 @@ export class StreamCall implements TransportCall, BodyWriterOwner, Listed {
     this.#phase = 'over';
     this.#writer?.stop();
     this.#response.stop();
-    if (wasQueued) this.#holder.released(this);
-    else this.#letGo();
-  }
-
-  /** Cancels what is left of the stream. */
-  #letGo(): void {
-    const stream = this.#stream;
-    if (stream === null) return;
-    if (!this.#requestSent) {
-      // Closing the stream would first end the request with END_STREAM, and the part sent so far would look complete.
-      // Node resets a stream with CANCEL that a signal aborts. A signal for each request would cost all of them.
-      addAbortSignal(AbortSignal.abort(), stream);
-    } else if (hasEndStream(stream) && stream.readableLength === 0) {
-      // Ends by itself, and is read to its end.
-      stream.resume();
-    } else if (stream.closed) stream.destroy();
-    else stream.close(NGHTTP2_CANCEL);
+    if (wasQueued || !this.#stream?.cancel()) this.#holder.released(this);
+    // In a turn of its own: servers on Node count a stream until they have dealt with what came along with its RST_STREAM.
+    else setImmediate(() => this.#holder.released(this));
   }
 }

@@ -1,4 +1,4 @@
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import { ErrorCode, Http2Fault, type StreamEnd } from '../../http2/index.ts';
 import type { UpstreamFailure } from '../transport.ts';
 
 /** What is known of the connection of a stream that closed. */
@@ -7,39 +7,34 @@ export interface SessionFate {
   readonly broken: Error | null;
   /** It had carried other requests, and the upstream closed it without GOAWAY, perhaps as idle. */
   readonly closedUnawares: boolean;
-  /** Streams above this one were not processed: its GOAWAY said so. */
-  readonly lastStreamId: number;
 }
 
 /** The codes for a protocol violation by the other side (RFC 9113, 7). */
 const OFFENCES: ReadonlySet<number> = new Set([
-  constants.NGHTTP2_PROTOCOL_ERROR,
-  constants.NGHTTP2_FLOW_CONTROL_ERROR,
-  constants.NGHTTP2_FRAME_SIZE_ERROR,
-  constants.NGHTTP2_COMPRESSION_ERROR,
-  constants.NGHTTP2_ENHANCE_YOUR_CALM,
-  constants.NGHTTP2_HTTP_1_1_REQUIRED,
+  ErrorCode.PROTOCOL_ERROR,
+  ErrorCode.FLOW_CONTROL_ERROR,
+  ErrorCode.FRAME_SIZE_ERROR,
+  ErrorCode.COMPRESSION_ERROR,
+  ErrorCode.ENHANCE_YOUR_CALM,
+  ErrorCode.HTTP_1_1_REQUIRED,
 ]);
 
 /** How a stream closed before its response was complete. */
-export function streamFailure(
-  stream: ClientHttp2Stream,
-  session: SessionFate,
-  error: Error | null,
-): Omit<UpstreamFailure, 'responseBegun'> {
-  const { id, rstCode } = stream;
-  // RFC 9113, 8.7: the request was not processed, whatever its method.
-  const refused =
-    id === undefined || id > session.lastStreamId || rstCode === constants.NGHTTP2_REFUSED_STREAM;
-  const cause = session.broken ?? error ?? new Error(`the upstream closed the stream with code ${rstCode}`);
-  const resetCode = session.broken === null && !refused ? rstCode : null;
-  if (refused) return { kind: 'refused', cause, onReusedConnection: false, resetCode };
-  const brokeRules = isFoundByNode(cause) || (resetCode !== null && OFFENCES.has(resetCode));
-  if (brokeRules) return { kind: 'malformed', cause, onReusedConnection: false, resetCode };
-  return { kind: 'reset', cause, onReusedConnection: session.closedUnawares, resetCode };
-}
-
-/** Whether the connection is lost because nghttp2, inside Node, received invalid frames. */
-function isFoundByNode(error: Error): boolean {
-  return 'code' in error && error.code === 'ERR_HTTP2_ERROR';
+export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
+  const base = { onReusedConnection: false, resetCode: null };
+  if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
+  if (end.how === 'unprocessed')
+    return {
+      ...base,
+      kind: 'refused',
+      cause: session.broken ?? new Error('the upstream closes the connection'),
+    };
+  if (end.how === 'reset') {
+    const cause = new Error(`the upstream closed the stream with code ${end.code}`);
+    if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
+    return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
+  }
+  const cause = session.broken;
+  if (cause instanceof Http2Fault) return { ...base, kind: 'malformed', cause };
+  return { ...base, kind: 'reset', cause, onReusedConnection: session.closedUnawares };
 }

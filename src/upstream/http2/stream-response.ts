@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../http1/index.ts';
+import type { HeaderSection } from '../../http2/index.ts';
 import type { CallSink } from '../transport.ts';
 import { type ResponseHead, readResponseHead } from './http2-response-head.ts';
 
@@ -26,10 +27,9 @@ export class StreamResponse {
   begun = false;
   /** Interim responses that have come. */
   interim = 0;
-  trailers: readonly string[] = [];
+  #trailers: readonly string[] = [];
   readonly #method: string;
   readonly #sink: CallSink;
-  readonly #maxHeadBytes: number;
   readonly #isCall: boolean;
   #phase: Phase = 'head';
   #head: ResponseHead | null = null;
@@ -37,14 +37,10 @@ export class StreamResponse {
   #pieces: Buffer[] = [];
   #received = 0;
 
-  /**
-   * @param maxHeadBytes maximum size of a header section
-   * @param isCall it answers a gRPC call, which goes to clients over HTTP/2 alone
-   */
-  constructor(method: string, sink: CallSink, maxHeadBytes: number, isCall: boolean) {
+  /** @param isCall it answers a gRPC call, which goes to clients over HTTP/2 alone */
+  constructor(method: string, sink: CallSink, isCall: boolean) {
     this.#method = method;
     this.#sink = sink;
-    this.#maxHeadBytes = maxHeadBytes;
     this.#isCall = isCall;
   }
 
@@ -57,22 +53,41 @@ export class StreamResponse {
     return this.#phase === 'over';
   }
 
-  /** An interim response. RFC 9110, 15.2: any number of them may come, asked for or not. */
-  readInterim(section: readonly string[]): void {
+  /** A header section: of an interim response, of the final one, or trailers. `ends`: it ends the stream. */
+  readSection({ fields, flaw }: HeaderSection, ends: boolean): void {
     this.begun = true;
-    const head = readResponseHead(section, this.#maxHeadBytes);
-    if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
-    if (head.status === 101 || head.status >= 200)
-      throw new MalformedMessage('an interim response that cannot be');
-    // A 100 asks for a body that is already on its way, or comes when the client sends it.
-    if (head.status !== 100) this.#sink.info(head.status, head.fields);
+    if (flaw !== null) throw new MalformedMessage(flaw);
+    if (this.#head !== null) this.#readTrailers(fields, ends);
+    else {
+      const head = readResponseHead(fields);
+      if (head.status >= 200) this.#readHead(head, ends);
+      else if (ends) throw new MalformedMessage('an interim response that ends its stream');
+      else this.#readInterim(head);
+    }
   }
 
-  /** The final response; `isWhole`: its head ends the stream. */
-  readHead(section: readonly string[], isWhole: boolean): void {
-    this.begun = true;
-    const head = readResponseHead(section, this.#maxHeadBytes);
-    if (head.status < 200) throw new MalformedMessage('an interim response that ends its stream');
+  /** RFC 9110, 15.2: any number of them may come, asked for or not. */
+  #readInterim({ status, fields, statedLength }: ResponseHead): void {
+    if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
+    // RFC 9113, 8.6, and RFC 9110, 8.6.
+    if (status === 101 || statedLength !== null)
+      throw new MalformedMessage('an interim response that cannot be');
+    // A 100 asks for a body that is already on its way, or comes when the client sends it.
+    if (status !== 100) this.#sink.info(status, fields);
+  }
+
+  #readTrailers(fields: readonly string[], ends: boolean): void {
+    if (!ends) throw new MalformedMessage('trailers that do not end the response');
+    // RFC 9113, 8.1; a length behind the body is of no use (RFC 9110, 6.5.1).
+    for (let i = 0; i < fields.length; i += 2)
+      if (fields[i] === ':status' || fields[i] === 'content-length')
+        throw new MalformedMessage('trailers that cannot be');
+    this.#trailers = fields;
+  }
+
+  #readHead(head: ResponseHead, isWhole: boolean): void {
+    if (isWhole && (head.statedLength ?? 0) > 0 && !this.#hasNoBody(head))
+      throw new MalformedMessage('less than content-length says');
     this.#head = head;
     if (isWhole) this.#whole(head, '');
     else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
@@ -103,10 +118,10 @@ export class StreamResponse {
     if (head === null || this.#phase === 'over') return;
     if (this.inBody && head.statedLength !== null && this.#received !== head.statedLength)
       throw new MalformedMessage('less than content-length says');
-    if (this.#phase === 'body' || this.trailers.length > 0) {
-      this.handOn();
+    if (this.#trailers.length > 0) this.handOn();
+    if (this.#phase === 'body') {
       this.#phase = 'over';
-      this.#sink.end(this.trailers);
+      this.#sink.end(this.#trailers);
     } else this.#whole(head, this.#gathered());
   }
 

@@ -1,18 +1,22 @@
 import { expect, it } from 'vitest';
-import { requestHeaders } from '../../../../src/upstream/http2/request-headers.ts';
+import { originOf, requestHeaders } from '../../../../src/upstream/http2/request-headers.ts';
 import { GET } from '../../../support/get-request.ts';
 import { HandBody } from '../../../support/hand-body.ts';
 
+const HTTP = { scheme: 'http', authority: 'upstream.test:81' } as const;
+const HTTPS = { scheme: 'https', authority: 'upstream.test' } as const;
+
 it('puts Host in the place of :authority', () => {
-  const headers = requestHeaders({ ...GET, fields: ['X-One', '1', 'hOST', 'a.test'] }, 'https');
+  const headers = requestHeaders({ ...GET, fields: ['X-One', '1', 'hOST', 'a.test'] }, HTTPS);
   expect(headers).toEqual([
-    ...[':method', 'GET', ':scheme', 'https', ':path', '/'],
-    ...['X-One', '1', ':authority', 'a.test'],
+    ...[':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'],
+    ...['X-One', '1'],
   ]);
 });
 
-it('leaves the authority to Node where Host is empty', () => {
-  expect(requestHeaders({ ...GET, fields: ['Host', ''] }, 'http')).not.toContain(':authority');
+it('names the upstream where Host is empty or missing', () => {
+  for (const fields of [['Host', ''], []])
+    expect(requestHeaders({ ...GET, fields }, HTTP).slice(4, 6)).toEqual([':authority', 'upstream.test:81']);
 });
 
 it.each([
@@ -22,13 +26,28 @@ it.each([
   ['POST', 'chunked', ''],
 ] as const)('states the length of the body of a %s of %s as "%s"', (method, bodyLength, stated) => {
   const body = bodyLength === 0 ? null : new HandBody();
-  const headers = requestHeaders({ ...GET, fields: [], method, bodyLength, body }, 'http');
-  expect(headers.slice(6).join()).toBe(stated);
+  const headers = requestHeaders({ ...GET, fields: [], method, bodyLength, body }, HTTP);
+  expect(headers.slice(8).join()).toBe(stated);
 });
 
 it('says that trailers are taken', () => {
-  expect(requestHeaders({ ...GET, fields: [], takesTrailers: true }, 'http').slice(6)).toEqual([
+  expect(requestHeaders({ ...GET, fields: [], takesTrailers: true }, HTTP).slice(8)).toEqual([
     'te',
     'trailers',
   ]);
+});
+
+it.each([
+  ['a.test', 81, 'a.test:81'],
+  ['a.test', 80, 'a.test'],
+  ['a.test', 443, 'a.test:443'],
+  ['::1', 8080, '[::1]:8080'],
+])('calls an upstream at %s and %i %s', (host, port, authority) => {
+  expect(originOf({ host, port, tls: null })).toEqual({ scheme: 'http', authority });
+});
+
+it('leaves out the usual port of https alone', () => {
+  const tls = { serverName: null, ca: null, certificate: null, key: null, verify: true };
+  expect(originOf({ host: 'a.test', port: 443, tls })).toEqual({ scheme: 'https', authority: 'a.test' });
+  expect(originOf({ host: 'a.test', port: 80, tls }).authority).toBe('a.test:80');
 });

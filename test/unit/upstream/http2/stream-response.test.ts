@@ -9,15 +9,16 @@ beforeEach(() => {
 });
 
 function responseTo(method = 'GET', isCall = false): StreamResponse {
-  return new StreamResponse(method, sink, 1_000, isCall);
+  return new StreamResponse(method, sink, isCall);
 }
 
-const head = (status: number, ...fields: string[]) => [':status', String(status), ...fields];
+const section = (...fields: string[]) => ({ fields, flaw: null });
+const head = (status: number, ...fields: string[]) => section(':status', String(status), ...fields);
 
 describe('a response on a stream', () => {
   it('is handed on whole when it is small and comes at once', () => {
     const response = responseTo();
-    response.readHead(head(200, 'content-length', '5'), false);
+    response.readSection(head(200, 'content-length', '5'), false);
     response.readData(Buffer.from('hel'));
     response.readData(Buffer.from('lo'));
     expect(sink.events).toEqual([]);
@@ -33,7 +34,7 @@ describe('a response on a stream', () => {
 
   it('is handed on in pieces when the rest comes later', async () => {
     const response = responseTo();
-    response.readHead(head(200, 'content-length', '5'), false);
+    response.readSection(head(200, 'content-length', '5'), false);
     response.readData(Buffer.from('hel'));
     await new Promise(setImmediate);
     expect(sink).toMatchObject({ events: ['head 200 5'], body: 'hel' });
@@ -46,25 +47,25 @@ describe('a response on a stream', () => {
     ['is large', ['content-length', '16385']],
     ['does not state its length', []],
   ])('is handed on in pieces when it %s', (_, fields) => {
-    responseTo().readHead(head(200, ...fields), false);
+    responseTo().readSection(head(200, ...fields), false);
     expect(sink.events).toHaveLength(1);
   });
 
   it('keeps its trailers, however small it is', () => {
     const response = responseTo();
-    response.readHead(head(200, 'content-length', '0'), false);
-    response.trailers = ['x-sum', '0'];
+    response.readSection(head(200, 'content-length', '0'), false);
+    response.readSection(section('x-sum', '0'), true);
     response.readEnd();
     expect(sink).toMatchObject({ events: ['head 200 0', 'end'], trailers: ['x-sum', '0'] });
   });
 
   it('is told its length where it ends with its head', () => {
-    responseTo().readHead(head(200), true);
+    responseTo().readSection(head(200), true);
     expect(sink.fields).toEqual(['content-length', '0']);
   });
 
   it('passes as it is where it ends a gRPC call with its head', () => {
-    responseTo('POST', true).readHead(head(200, 'grpc-status', '5'), true);
+    responseTo('POST', true).readSection(head(200, 'grpc-status', '5'), true);
     expect(sink).toMatchObject({ events: ['whole 200'], fields: ['grpc-status', '5'] });
   });
 
@@ -73,20 +74,20 @@ describe('a response on a stream', () => {
     ['GET', 204],
     ['GET', 304],
   ])('to %s with %i is told none', (method, status) => {
-    responseTo(method).readHead(head(status), true);
+    responseTo(method).readSection(head(status), true);
     expect(sink.fields).toEqual([]);
   });
 
   it('has a pause when its sink has enough', () => {
     const response = responseTo();
-    response.readHead(head(200), false);
+    response.readSection(head(200), false);
     sink.wantsMore = false;
     expect(response.readData(Buffer.from('a'))).toBe(false);
   });
 
   it('hands on nothing more when it is stopped', async () => {
     const response = responseTo();
-    response.readHead(head(200, 'content-length', '5'), false);
+    response.readSection(head(200, 'content-length', '5'), false);
     response.stop();
     await new Promise(setImmediate);
     expect(sink.events).toEqual([]);
@@ -94,15 +95,27 @@ describe('a response on a stream', () => {
 
   it.each<[string, (response: StreamResponse) => void]>([
     ['a body in front of its head', response => response.readData(Buffer.from('a'))],
-    ['a status below 100', response => response.readHead(head(99), true)],
-    ['an interim response that ends it', response => response.readHead(head(103), true)],
-    ['an upgrade', response => response.readInterim(head(101))],
-    ['a final response as an interim one', response => response.readInterim(head(200))],
-    ['a head that is too large', response => response.readHead(head(200, 'a', 'b'.repeat(1_000)), true)],
+    ['a status below 100', response => response.readSection(head(99), true)],
+    ['an interim response that ends it', response => response.readSection(head(103), true)],
+    ['an upgrade', response => response.readSection(head(101), false)],
     [
-      'fields that are too many bytes',
-      response => response.readHead(head(200, ...Array.from({ length: 60 }, () => 'a')), true),
+      'a length of an interim response',
+      response => response.readSection(head(103, 'content-length', '0'), false),
     ],
+    ['a head that is flawed', response => response.readSection({ ...head(200), flaw: 'too large' }, true)],
+    [
+      'a length that it does not have',
+      response => response.readSection(head(200, 'content-length', '1'), true),
+    ],
+    [
+      'a length where there is no body',
+      response => response.readSection(head(204, 'content-length', '1'), true),
+    ],
+    [
+      'two lengths',
+      response => response.readSection(head(200, 'content-length', '0', 'content-length', '0'), true),
+    ],
+    ['no status', response => response.readSection(section('a', 'b'), true)],
   ])('is malformed by %s', (_, read) => {
     expect(() => read(responseTo())).toThrow();
     expect(sink.events).toEqual([]);
@@ -113,10 +126,34 @@ describe('a response on a stream', () => {
     ['longer', 'abcdef'],
   ])('is malformed by a body %s than its length', (_, body) => {
     const response = responseTo();
-    response.readHead(head(200, 'content-length', '5'), false);
+    response.readSection(head(200, 'content-length', '5'), false);
     expect(() => {
       response.readData(Buffer.from(body));
       response.readEnd();
     }).toThrow();
+  });
+
+  it.each([
+    ['do not end it', section('a', 'b'), false],
+    ['are another head', head(200), true],
+    ['state a length', section('content-length', '0'), true],
+    ['are flawed', { fields: [], flaw: 'too large' }, true],
+  ])('is malformed by trailers that %s', (_, trailers, ends) => {
+    const response = responseTo();
+    response.readSection(head(200), false);
+    expect(() => response.readSection(trailers, ends)).toThrow();
+  });
+
+  it.each([204, 304])('of %i has no trailers, whatever comes', status => {
+    const response = responseTo();
+    response.readSection(head(status), false);
+    response.readSection(section('a', 'b'), true);
+    response.readEnd();
+    expect(sink.events).toEqual([`whole ${status}`]);
+  });
+
+  it('of 204 does not state a length of 0', () => {
+    responseTo().readSection(head(204, 'a', 'b', 'content-length', '0', 'c', 'd'), true);
+    expect(sink.fields).toEqual(['a', 'b', 'c', 'd']);
   });
 });

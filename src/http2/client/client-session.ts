@@ -1,0 +1,244 @@
+import { ErrorCode } from '../error-code.ts';
+import { gradeResponseField } from '../field-grade.ts';
+import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
+import { HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
+import { Http2Fault } from '../http2-fault.ts';
+import { ClientStream, type StreamHost } from './client-stream.ts';
+import { FIRST_WINDOW } from './first-window.ts';
+import { FloodCount } from './flood-count.ts';
+import { ReceiveWindow } from './receive-window.ts';
+import { Sending } from './sending.ts';
+import { ServerSettings } from './server-settings.ts';
+import type { StreamEnd, StreamHandler } from './stream-handler.ts';
+import { StreamTable } from './stream-table.ts';
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const PING_PAYLOAD = Buffer.alloc(8);
+
+/** Windows in bytes; the bounds are those of a response's header section. */
+export interface ClientSessionOptions extends SectionBounds {
+  readonly streamWindow: number;
+  readonly connectionWindow: number;
+}
+
+/** What holds the connection. */
+export interface ClientSessionOwner {
+  /** There is something to take and write, by the end of this turn of the event loop. */
+  wake(): void;
+  /** The server's SETTINGS have come, or changed. */
+  settled(): void;
+  /** A GOAWAY has come: streams above the last one are closed already. */
+  goaway(lastStream: number, code: number): void;
+}
+
+/** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
+export class ClientSession implements FrameSink, StreamHost {
+  readonly #options: ClientSessionOptions;
+  readonly #owner: ClientSessionOwner;
+  readonly #writer: FrameWriter;
+  readonly #reader = new FrameReader(this);
+  readonly #encoder = new HeaderEncoder();
+  readonly #decoder: HeaderDecoder;
+  readonly #streams = new StreamTable<ClientStream>();
+  readonly #sending: Sending;
+  readonly #window: ReceiveWindow;
+  readonly #settings = new ServerSettings();
+  readonly #floods = new FloodCount();
+  #nextId = 1;
+  /** SETTINGS and PINGs of ours that have not been acknowledged. */
+  #settingsAwaited = 1;
+  #pingsAwaited = 0;
+  /** That the last GOAWAY named. */
+  #lastStream = MAX_31_BITS;
+
+  constructor(options: ClientSessionOptions, owner: ClientSessionOwner) {
+    this.#options = options;
+    this.#owner = owner;
+    this.#decoder = new HeaderDecoder(options, gradeResponseField);
+    this.#window = new ReceiveWindow(options.connectionWindow);
+    this.#writer = new FrameWriter(() => owner.wake());
+    this.#sending = new Sending(this.#writer);
+    this.#writer.bytes(PREFACE);
+    this.#writer.settings([
+      [Setting.ENABLE_PUSH, 0],
+      [Setting.INITIAL_WINDOW_SIZE, options.streamWindow],
+      [Setting.MAX_HEADER_LIST_SIZE, options.maxBytes],
+    ]);
+    this.#writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
+  }
+
+  /** Streams that the server allows at once. */
+  get maxStreams(): number {
+    return this.#settings.maxStreams;
+  }
+
+  /** Reads the bytes in front of `end`. Throws Http2Fault; only `goAway` and `lose` may be called then. */
+  read(bytes: Buffer, end: number): void {
+    this.#reader.read(bytes, end);
+  }
+
+  /**
+   * What is to be written. The bytes change with the next frame, unless `giveAway` is called before: then they stay for whoever
+   * writes them.
+   */
+  take(): Buffer {
+    this.#floods.acknowledgementsLeft();
+    return this.#writer.take();
+  }
+
+  giveAway(): void {
+    this.#writer.giveAway();
+  }
+
+  /** Whether the socket takes more. While it does not, no DATA is sent. */
+  set writable(writable: boolean) {
+    this.#sending.open = writable;
+  }
+
+  /** Opens a stream with a header section: names and values in turn. */
+  request(fields: readonly string[], handler: StreamHandler, endsAtOnce: boolean): ClientStream {
+    const { window: sendWindow } = this.#settings;
+    const terms = { sendWindow, receiveWindow: this.#options.streamWindow, endsAtOnce };
+    const stream = new ClientStream(this.#nextId, this, handler, terms);
+    this.#nextId += 2;
+    this.#streams.add(stream);
+    this.#writer.headers(stream.id, this.#encoder.encode(fields), endsAtOnce);
+    return stream;
+  }
+
+  sendPing(): void {
+    this.#pingsAwaited++;
+    this.#writer.ping(PING_PAYLOAD, Flag.NONE);
+  }
+
+  goAway(code: number): void {
+    this.#writer.goaway(code);
+  }
+
+  /** The connection is gone, and all streams with it. */
+  lose(): void {
+    for (const stream of this.#streams.all()) this.#close(stream, { how: 'lost' });
+  }
+
+  send(stream: ClientStream): void {
+    this.#sending.send(stream);
+  }
+
+  endData(stream: ClientStream): void {
+    this.#writer.endData(stream.id);
+  }
+
+  cancel(stream: ClientStream, code: number): void {
+    this.#writer.reset(stream.id, code);
+    this.over(stream);
+  }
+
+  openWindow(stream: ClientStream, bytes: number): void {
+    this.#writer.windowUpdate(stream.id, bytes);
+  }
+
+  over(stream: ClientStream): void {
+    this.#streams.delete(stream);
+    this.#sending.forget(stream);
+  }
+
+  data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
+    // Opened again at once, so that one response that its client does not read holds up no other.
+    this.#window.take(flowBytes);
+    const unused = this.#window.reopen();
+    if (unused > 0) this.#writer.windowUpdate(0, unused);
+    if (flowBytes === 0 && !ends) this.#floods.emptyData();
+    this.#receiving(id)?.onData(bytes, flowBytes, ends);
+  }
+
+  headers(id: number, block: Buffer, ends: boolean): void {
+    // Whatever becomes of it: the table follows every block.
+    const section = this.#decoder.decode(block);
+    this.#receiving(id)?.onSection(section, ends);
+  }
+
+  reset(id: number, code: number): void {
+    const stream = this.#streamOf(id);
+    if (stream !== undefined) this.#close(stream, { how: 'reset', code });
+  }
+
+  settings(payload: Buffer): void {
+    const { window } = this.#settings;
+    this.#settings.read(payload);
+    this.#encoder.limitTable(this.#settings.tableBytes);
+    this.#floods.acknowledgement();
+    this.#writer.acknowledgeSettings();
+    this.#changeWindows(this.#settings.window - window);
+    this.#owner.settled();
+  }
+
+  settingsAcknowledged(): void {
+    if (this.#settingsAwaited-- === 0) throw unsolicited();
+  }
+
+  ping(payload: Buffer): void {
+    this.#floods.acknowledgement();
+    this.#writer.ping(payload, Flag.ACK);
+  }
+
+  pingAcknowledged(): void {
+    if (this.#pingsAwaited-- === 0) throw unsolicited();
+  }
+
+  goaway(lastStream: number, code: number): void {
+    // RFC 9113, 6.8: it only ever goes down. Streams of even numbers would be the server's.
+    if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
+      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
+    this.#lastStream = lastStream;
+    for (const stream of this.#streams.all())
+      if (stream.id > lastStream) this.#close(stream, { how: 'unprocessed' });
+    this.#owner.goaway(lastStream, code);
+  }
+
+  windowUpdate(id: number, increment: number): void {
+    if (id === 0) {
+      this.#sending.widen(increment);
+      return;
+    }
+    const stream = this.#streamOf(id);
+    if (stream === undefined) return;
+    stream.sendWindow += increment;
+    if (stream.sendWindow > MAX_31_BITS)
+      stream.fail('a window of the stream that overflows', ErrorCode.FLOW_CONTROL_ERROR);
+    else this.#sending.retry(stream);
+  }
+
+  /** RFC 9113, 6.9.2: all streams follow the first window. */
+  #changeWindows(change: number): void {
+    if (change === 0) return;
+    for (const stream of this.#streams.all()) {
+      stream.sendWindow += change;
+      if (stream.sendWindow > MAX_31_BITS)
+        throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of a stream that overflows');
+    }
+    this.#sending.sendWaiting();
+  }
+
+  /** The stream of a frame; undefined: it is closed, and what comes on it is ignored. RFC 9113, 5.1. */
+  #streamOf(id: number): ClientStream | undefined {
+    if (id % 2 === 0 || id >= this.#nextId)
+      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a frame of an idle stream');
+    return this.#streams.get(id);
+  }
+
+  #receiving(id: number): ClientStream | undefined {
+    const stream = this.#streamOf(id);
+    if (stream?.isAnswered === true)
+      throw new Http2Fault(ErrorCode.STREAM_CLOSED, 'a frame behind the end of its stream');
+    return stream;
+  }
+
+  #close(stream: ClientStream, end: StreamEnd): void {
+    this.over(stream);
+    stream.close(end);
+  }
+}
+
+function unsolicited(): Http2Fault {
+  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'an acknowledgement of nothing');
+}

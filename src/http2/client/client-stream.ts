@@ -1,0 +1,209 @@
+import { GrowingBytes } from '../../core/index.ts';
+import { ErrorCode } from '../error-code.ts';
+import type { HeaderSection } from '../hpack/index.ts';
+import { OutgoingBytes } from './outgoing-bytes.ts';
+import { ReceiveWindow } from './receive-window.ts';
+import type { Sender } from './sending.ts';
+import type { StreamEnd, StreamHandler } from './stream-handler.ts';
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+/** What a stream needs of its connection. */
+export interface StreamHost {
+  send(stream: ClientStream): void;
+  endData(stream: ClientStream): void;
+  /** Sends RST_STREAM. The stream is closed. */
+  cancel(stream: ClientStream, code: number): void;
+  /** Lets the server send so many bytes more. */
+  openWindow(stream: ClientStream, bytes: number): void;
+  /** Both sides have ended the stream: it is closed. */
+  over(stream: ClientStream): void;
+}
+
+export interface StreamTerms {
+  /** What the server takes at once, and what we take. */
+  readonly sendWindow: number;
+  readonly receiveWindow: number;
+  /** The request has no body. */
+  readonly endsAtOnce: boolean;
+}
+
+/** One request with its response. */
+export class ClientStream implements Sender {
+  readonly id: number;
+  sendWindow: number;
+  readonly outgoing = new OutgoingBytes();
+  readonly #host: StreamHost;
+  readonly #handler: StreamHandler;
+  readonly #window: ReceiveWindow;
+  #local: 'open' | 'ending' | 'ended';
+  #remote: 'open' | 'ended' = 'open';
+  /** A header section has come. */
+  #isBegun = false;
+  /** Neither side sends anything more. */
+  #isClosed = false;
+  /** The handler hears nothing more. */
+  #isDeaf = false;
+  /** The handler wants no more for now. */
+  #isPaused = false;
+  /** What came since. */
+  #held = NO_BYTES;
+  #heldRoom: GrowingBytes | null = null;
+  #heldTrailers: HeaderSection | null = null;
+
+  constructor(id: number, host: StreamHost, handler: StreamHandler, terms: StreamTerms) {
+    this.id = id;
+    this.sendWindow = terms.sendWindow;
+    this.#host = host;
+    this.#handler = handler;
+    this.#window = new ReceiveWindow(terms.receiveWindow);
+    this.#local = terms.endsAtOnce ? 'ended' : 'open';
+  }
+
+  /** The server has ended its side. */
+  get isAnswered(): boolean {
+    return this.#remote === 'ended';
+  }
+
+  /** Bytes that were written and could not be sent yet. */
+  get unsent(): number {
+    return this.outgoing.length;
+  }
+
+  /** Sends bytes, which must not change any more. False: some have to wait, and the handler will hear when they are sent. */
+  write(bytes: Buffer): boolean {
+    if (this.#isClosed || this.#local !== 'open') return false;
+    this.outgoing.push(bytes);
+    this.#host.send(this);
+    return this.outgoing.length === 0;
+  }
+
+  /** Ends the request. */
+  end(): void {
+    if (this.#isClosed || this.#local !== 'open') return;
+    this.#local = 'ending';
+    if (this.outgoing.length === 0) this.sent();
+  }
+
+  sent(): void {
+    if (this.#local === 'open') {
+      if (!this.#isDeaf) this.#handler.drained();
+      return;
+    }
+    this.#local = 'ended';
+    this.#host.endData(this);
+    this.#closeIfOver();
+  }
+
+  /** Lets the response flow again. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    const held = this.#held;
+    this.#held = NO_BYTES;
+    this.#heldRoom?.forget();
+    if (held.length > 0) this.#handOn(held);
+    else this.#reopen();
+    if (this.#remote === 'ended' && !this.#isStill()) this.#finish();
+  }
+
+  /** Gives up what is left of the stream. The handler hears nothing more. Returns whether there was anything left. */
+  cancel(code: number = ErrorCode.CANCEL): boolean {
+    this.#isDeaf = true;
+    if (this.#isClosed) return false;
+    this.#isClosed = true;
+    this.#host.cancel(this, code);
+    return true;
+  }
+
+  /** The server broke a rule on this stream (RFC 9113, 5.4.2). */
+  fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
+    if (this.#isDeaf) return;
+    this.cancel(code);
+    this.#handler.closed({ how: 'malformed', why });
+  }
+
+  /** The connection has closed the stream. */
+  close(end: StreamEnd): void {
+    this.#isClosed = true;
+    // A response that has come whole is handed on at the pace of the handler.
+    if (this.#remote === 'ended' || this.#isDeaf) return;
+    this.#isDeaf = true;
+    this.#handler.closed(end);
+  }
+
+  onSection(section: HeaderSection, ends: boolean): void {
+    this.#isBegun = true;
+    if (ends) this.#endRemote();
+    if (this.#isStill()) {
+      // Behind data, only trailers can come, and they end the stream.
+      if (ends) this.#heldTrailers = section;
+      else this.fail('a header section inside a body');
+      return;
+    }
+    this.#handler.section(section, ends);
+    if (ends) this.#finish();
+  }
+
+  onData(bytes: Buffer, flowBytes: number, ends: boolean): void {
+    if (!this.#isBegun) {
+      this.fail('a body in front of its head');
+      return;
+    }
+    if (!this.#window.take(flowBytes)) {
+      this.fail('more than the window of the stream', ErrorCode.FLOW_CONTROL_ERROR);
+      return;
+    }
+    if (ends) this.#endRemote();
+    if (this.#isStill()) {
+      this.#hold(bytes);
+      return;
+    }
+    if (bytes.length > 0) this.#handOn(Buffer.from(bytes));
+    else this.#reopen();
+    if (ends && !this.#isStill()) this.#finish();
+  }
+
+  /** Keeps the compiler from assuming that a call in between left the stream flowing. */
+  #isStill(): boolean {
+    return this.#isPaused;
+  }
+
+  /** In one buffer: a server may send its body byte by byte. */
+  #hold(bytes: Buffer): void {
+    this.#heldRoom ??= new GrowingBytes();
+    this.#held = this.#heldRoom.join(this.#held, bytes);
+  }
+
+  #handOn(bytes: Buffer): void {
+    if (this.#isDeaf) return;
+    this.#isPaused = !this.#handler.data(bytes);
+    if (!this.#isPaused) this.#reopen();
+  }
+
+  #reopen(): void {
+    if (this.#remote === 'ended' || this.#isClosed) return;
+    const bytes = this.#window.reopen();
+    if (bytes > 0) this.#host.openWindow(this, bytes);
+  }
+
+  #endRemote(): void {
+    this.#remote = 'ended';
+    this.#closeIfOver();
+  }
+
+  #finish(): void {
+    if (this.#heldTrailers !== null && !this.#isDeaf) this.#handler.section(this.#heldTrailers, true);
+    if (this.#isDeaf) return;
+    this.#isDeaf = true;
+    this.#handler.ended();
+    // The response is whole: the rest of the request is not wanted.
+    this.cancel();
+  }
+
+  #closeIfOver(): void {
+    if (this.#isClosed || this.#local !== 'ended' || this.#remote !== 'ended') return;
+    this.#isClosed = true;
+    this.#host.over(this);
+  }
+}

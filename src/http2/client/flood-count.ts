@@ -1,0 +1,32 @@
+import { ErrorCode } from '../error-code.ts';
+import { Http2Fault } from '../http2-fault.ts';
+
+/** Acknowledgements of SETTINGS and PING that may wait to be written, as many as nghttp2 allows (CVE-2019-9512, CVE-2019-9515). */
+const MAX_ACKNOWLEDGEMENTS = 1_000;
+/** Empty DATA frames that end nothing, as many as Node allows (CVE-2019-9518). */
+const MAX_EMPTY_DATA = 100;
+
+/** Counts what makes work and carries nothing. Throws Http2Fault where it is too much. */
+export class FloodCount {
+  #acknowledgements = 0;
+  #emptyData = 0;
+
+  /** One has to be written. */
+  acknowledgement(): void {
+    if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMuch('SETTINGS or PING');
+  }
+
+  /** They have been handed to the socket. */
+  acknowledgementsLeft(): void {
+    this.#acknowledgements = 0;
+  }
+
+  /** One has come, in the life of the connection. */
+  emptyData(): void {
+    if (++this.#emptyData > MAX_EMPTY_DATA) throw tooMuch('empty DATA');
+  }
+}
+
+function tooMuch(what: string): Http2Fault {
+  return new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, `too many frames of ${what}`);
+}

@@ -1,0 +1,65 @@
+import { ErrorCode } from '../error-code.ts';
+import { MAX_31_BITS, MAX_PAYLOAD, Setting } from '../frames/index.ts';
+import { Http2Fault } from '../http2-fault.ts';
+import { FIRST_WINDOW } from './first-window.ts';
+
+/** As many as nghttp2 takes in a frame. */
+const MAX_ENTRIES = 32;
+const ENTRY_BYTES = 6;
+const MAX_FRAME_SIZE = 2 ** 24 - 1;
+
+/** What a server says of itself (RFC 9113, 6.5.2). */
+export class ServerSettings {
+  /** Streams at once. */
+  maxStreams = Number.POSITIVE_INFINITY;
+  /** Of each stream. */
+  window = FIRST_WINDOW;
+  /** Bytes of the table that it decodes headers with. */
+  tableBytes = 4_096;
+  #takesConnect = 0;
+
+  /** Reads the payload of a frame. Throws Http2Fault. */
+  read(payload: Buffer): void {
+    if (payload.length > MAX_ENTRIES * ENTRY_BYTES)
+      throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'SETTINGS of too many entries');
+    for (let at = 0; at < payload.length; at += ENTRY_BYTES)
+      this.#read(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+  }
+
+  #read(id: number, value: number): void {
+    switch (id) {
+      case Setting.HEADER_TABLE_SIZE:
+        this.tableBytes = value;
+        break;
+      case Setting.ENABLE_PUSH:
+        // RFC 9113, 6.5.2: only a client may allow pushes.
+        allow(value === 0);
+        break;
+      case Setting.MAX_CONCURRENT_STREAMS:
+        this.maxStreams = value;
+        break;
+      case Setting.INITIAL_WINDOW_SIZE:
+        allow(value <= MAX_31_BITS, ErrorCode.FLOW_CONTROL_ERROR);
+        this.window = value;
+        break;
+      case Setting.MAX_FRAME_SIZE:
+        // Ours are no larger than the smallest that it may allow.
+        allow(value >= MAX_PAYLOAD && value <= MAX_FRAME_SIZE);
+        break;
+      case Setting.ENABLE_CONNECT_PROTOCOL:
+        // RFC 8441, 3.
+        allow(value <= 1 && value >= this.#takesConnect);
+        this.#takesConnect = value;
+        break;
+      case Setting.NO_RFC7540_PRIORITIES:
+        // RFC 9218, 2.1.
+        allow(value <= 1);
+        break;
+      default:
+    }
+  }
+}
+
+function allow(isAllowed: boolean, code: number = ErrorCode.PROTOCOL_ERROR): void {
+  if (!isAllowed) throw new Http2Fault(code, 'SETTINGS with a value that is not allowed');
+}

@@ -1,0 +1,63 @@
+import { frameSizeFault, protocolFault } from './frame-fault.ts';
+import type { FrameHead } from './frame-head.ts';
+import type { FrameSink } from './frame-sink.ts';
+import { Flag } from './frame-type.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** The DATA frame that is being read. Its bytes are handed on as they come, because a slow server may take long for a frame. */
+export class DataFrame {
+  readonly #sink: FrameSink;
+  #stream = 0;
+  #ends = false;
+  /** Bytes yet to come, without padding. */
+  #bytesLeft = 0;
+  #paddingLeft = 0;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** A part of the frame is yet to come. */
+  get isOpen(): boolean {
+    return this.#bytesLeft > 0 || this.#paddingLeft > 0;
+  }
+
+  /**
+   * Begins with a frame. Returns how many bytes of the payload it has read: 1 where there is padding, else 0.
+   *
+   * @param firstByte of the payload; not used if there is none
+   */
+  begin({ length, flags, stream }: FrameHead, firstByte: number): number {
+    if (stream === 0) throw protocolFault('DATA on no stream');
+    const isPadded = (flags & Flag.PADDED) !== 0;
+    if (isPadded && length === 0) throw frameSizeFault('DATA without the length of its padding');
+    const padding = isPadded ? firstByte : 0;
+    const lead = isPadded ? 1 : 0;
+    if (padding > length - lead) throw protocolFault('DATA with more padding than payload');
+    this.#stream = stream;
+    this.#ends = (flags & Flag.END_STREAM) !== 0;
+    this.#paddingLeft = padding;
+    this.#bytesLeft = length - lead - padding;
+    // RFC 9113, 6.1: padding counts for flow control. An empty frame is handed on, too.
+    if (isPadded || length === 0)
+      this.#sink.data(stream, NO_BYTES, lead + padding, this.#ends && !this.isOpen);
+    return lead;
+  }
+
+  /** Reads on. Returns where the next byte is that belongs to something else. */
+  read(bytes: Buffer, at: number, end: number): number {
+    const taken = Math.min(this.#bytesLeft, end - at);
+    if (taken > 0) {
+      this.#bytesLeft -= taken;
+      this.#sink.data(this.#stream, bytes.subarray(at, at + taken), taken, this.#ends && !this.isOpen);
+    }
+    const skipped = Math.min(this.#paddingLeft, end - at - taken);
+    if (skipped > 0) {
+      this.#paddingLeft -= skipped;
+      // A frame that breaks off inside its padding ends nothing.
+      if (this.#ends && !this.isOpen) this.#sink.data(this.#stream, NO_BYTES, 0, true);
+    }
+    return at + taken + skipped;
+  }
+}

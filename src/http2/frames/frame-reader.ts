@@ -1,0 +1,151 @@
+import { DataFrame } from './data-frame.ts';
+import { frameSizeFault, protocolFault } from './frame-fault.ts';
+import { type FrameHead, readFrameHead } from './frame-head.ts';
+import type { FrameSink } from './frame-sink.ts';
+import { Flag, FrameType, HEAD_BYTES, MAX_31_BITS, MAX_PAYLOAD } from './frame-type.ts';
+import { HeaderBlock } from './header-block.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+
+/**
+ * Reads the frames that a server sends, in whatever pieces they come, and hands them on. Checks what a frame shows by itself and by
+ * its place behind others; which streams there are, only the sink knows.
+ */
+export class FrameReader {
+  readonly #sink: FrameSink;
+  readonly #data: DataFrame;
+  readonly #block = new HeaderBlock();
+  /** The beginning of a frame of which the rest is yet to come. */
+  #partial: Buffer = NO_BYTES;
+  #partialBytes = 0;
+  /** The head of that frame; null: it is not complete. */
+  #partialHead: FrameHead | null = null;
+  /** The first frame has come. */
+  #begun = false;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+    this.#data = new DataFrame(sink);
+  }
+
+  /** Reads the bytes in front of `end`. Throws Http2Fault; call it no more then. */
+  read(bytes: Buffer, end: number): void {
+    let at = 0;
+    while (at < end) {
+      if (this.#data.isOpen) at = this.#data.read(bytes, at, end);
+      else if (this.#partialBytes > 0) at = this.#readPartial(bytes, at, end);
+      else at = this.#readFrame(bytes, at, end);
+    }
+  }
+
+  /** Reads a frame where it is, if enough of it is there. */
+  #readFrame(bytes: Buffer, at: number, end: number): number {
+    if (end - at < HEAD_BYTES) return this.#keep(bytes, at, end, null);
+    const head = readFrameHead(bytes, at);
+    this.#judge(head);
+    const from = at + HEAD_BYTES;
+    if (end - from < neededOf(head)) return this.#keep(bytes, at, end, head);
+    return this.#take(head, bytes, from);
+  }
+
+  #keep(bytes: Buffer, at: number, end: number, head: FrameHead | null): number {
+    if (this.#partial.length === 0) this.#partial = Buffer.allocUnsafeSlow(HEAD_BYTES + MAX_PAYLOAD);
+    this.#partialBytes = bytes.copy(this.#partial, 0, at, end);
+    this.#partialHead = head;
+    return end;
+  }
+
+  /** Reads on in a frame that came in pieces, first to the end of its head. */
+  #readPartial(bytes: Buffer, at: number, end: number): number {
+    const needed = HEAD_BYTES + (this.#partialHead === null ? 0 : neededOf(this.#partialHead));
+    const taken = Math.min(end - at, needed - this.#partialBytes);
+    bytes.copy(this.#partial, this.#partialBytes, at, at + taken);
+    this.#partialBytes += taken;
+    if (this.#partialBytes < needed) return at + taken;
+    if (this.#partialHead === null) {
+      this.#partialHead = readFrameHead(this.#partial, 0);
+      this.#judge(this.#partialHead);
+    }
+    const head = this.#partialHead;
+    if (this.#partialBytes < HEAD_BYTES + neededOf(head)) return at + taken;
+    this.#partialBytes = 0;
+    const next = this.#take(head, this.#partial, HEAD_BYTES);
+    // Of DATA, the first byte may be here, and belong to the body.
+    if (this.#data.isOpen && next === HEAD_BYTES) this.#data.read(this.#partial, next, HEAD_BYTES + 1);
+    return at + taken;
+  }
+
+  /** What is wrong with a frame whatever its payload. */
+  #judge({ length, type }: FrameHead): void {
+    if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
+    // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
+    if (!this.#begun && type !== FrameType.SETTINGS) throw protocolFault('no SETTINGS at the beginning');
+    this.#begun = true;
+    if (this.#block.isOpen && type !== FrameType.CONTINUATION)
+      throw protocolFault('another frame inside a header block');
+  }
+
+  /** Hands a frame on whose payload begins at `from`. Returns where the rest begins. */
+  #take(head: FrameHead, bytes: Buffer, from: number): number {
+    if (head.type === FrameType.DATA) return from + this.#data.begin(head, bytes[from] ?? 0);
+    const to = from + head.length;
+    if (head.type === FrameType.HEADERS || head.type === FrameType.CONTINUATION)
+      this.#headers(head, bytes.subarray(from, to));
+    else if (head.type === FrameType.RST_STREAM || head.type === FrameType.PRIORITY)
+      this.#ofStream(head, bytes, from);
+    else if (head.type === FrameType.WINDOW_UPDATE) this.#windowUpdate(head, bytes, from);
+    else if (head.type === FrameType.PUSH_PROMISE) throw protocolFault('a push, which we do not allow');
+    else if (head.type <= FrameType.CONTINUATION) this.#ofConnection(head, bytes.subarray(from, to));
+    // RFC 9113, 4.1: all others are ignored.
+    return to;
+  }
+
+  #headers({ type, flags, stream }: FrameHead, payload: Buffer): void {
+    if (stream === 0) throw protocolFault('HEADERS on no stream');
+    const block =
+      type === FrameType.HEADERS
+        ? this.#block.begin(stream, payload, flags)
+        : this.#block.continue(stream, payload, flags);
+    if (block !== null) this.#sink.headers(stream, block, this.#block.ends);
+  }
+
+  #ofStream({ type, length, stream }: FrameHead, bytes: Buffer, from: number): void {
+    if (stream === 0) throw protocolFault('RST_STREAM or PRIORITY on no stream');
+    if (type === FrameType.PRIORITY) {
+      // RFC 9113, 5.3.2: what it says is out of use.
+      if (length !== 5) throw frameSizeFault('PRIORITY of a wrong length');
+    } else if (length !== 4) throw frameSizeFault('RST_STREAM of a wrong length');
+    else this.#sink.reset(stream, bytes.readUInt32BE(from));
+  }
+
+  #windowUpdate({ length, stream }: FrameHead, bytes: Buffer, from: number): void {
+    if (length !== 4) throw frameSizeFault('WINDOW_UPDATE of a wrong length');
+    const increment = bytes.readUInt32BE(from) & MAX_31_BITS;
+    if (increment === 0) throw protocolFault('a window that grows by nothing');
+    this.#sink.windowUpdate(stream, increment);
+  }
+
+  /** SETTINGS, PING and GOAWAY. */
+  #ofConnection({ type, flags, stream }: FrameHead, payload: Buffer): void {
+    if (stream !== 0) throw protocolFault('SETTINGS, PING or GOAWAY on a stream');
+    const isAck = (flags & Flag.ACK) !== 0;
+    if (type === FrameType.SETTINGS) {
+      if (isAck ? payload.length > 0 : payload.length % 6 !== 0)
+        throw frameSizeFault('SETTINGS of a wrong length');
+      if (isAck) this.#sink.settingsAcknowledged();
+      else this.#sink.settings(payload);
+    } else if (type === FrameType.PING) {
+      if (payload.length !== 8) throw frameSizeFault('PING of a wrong length');
+      if (isAck) this.#sink.pingAcknowledged();
+      else this.#sink.ping(payload);
+    } else {
+      if (payload.length < 8) throw frameSizeFault('GOAWAY of a wrong length');
+      this.#sink.goaway(payload.readUInt32BE(0) & MAX_31_BITS, payload.readUInt32BE(4));
+    }
+  }
+}
+
+/** How much of the payload has to be there before the frame is handed on. */
+function neededOf({ type, length }: FrameHead): number {
+  return type === FrameType.DATA ? Math.min(1, length) : length;
+}

@@ -1,0 +1,146 @@
+import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
+
+/** The room at the beginning. It grows with what is written within a turn of the event loop. */
+const FIRST_BYTES = 4_096;
+const MAX_KEPT_BYTES = 262_144;
+/** No frame is on it that could be asked for. */
+const NO_STREAM = 0;
+
+/** Writes frames, one behind the other, into a buffer that is taken as a whole. */
+export class FrameWriter {
+  readonly #wake: () => void;
+  #room: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  #at = 0;
+  /** Where the last DATA frame begins, and its stream, for `endData`. */
+  #dataAt = 0;
+  #dataStream = NO_STREAM;
+
+  /** @param wake called with the first frame after a `take` */
+  constructor(wake: () => void) {
+    this.#wake = wake;
+  }
+
+  get length(): number {
+    return this.#at;
+  }
+
+  /** What was written since the last time. Its bytes change with the next frame, unless `giveAway` is called before. */
+  take(): Buffer {
+    const taken = this.#room.subarray(0, this.#at);
+    this.#at = 0;
+    this.#dataStream = NO_STREAM;
+    // A burst must not keep its memory for good.
+    if (this.#room.length > MAX_KEPT_BYTES) this.giveAway();
+    return taken;
+  }
+
+  /** What was taken last stays as it is, because someone still reads it. */
+  giveAway(): void {
+    this.#room = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  }
+
+  /** Bytes that are no frame: the preface. */
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#room.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  /** HEADERS, and CONTINUATION where the block needs it. */
+  headers(stream: number, block: Buffer, ends: boolean): void {
+    const flags = ends ? Flag.END_STREAM : Flag.NONE;
+    if (block.length <= MAX_PAYLOAD) {
+      this.#frame(FrameType.HEADERS, flags | Flag.END_HEADERS, stream, block);
+      return;
+    }
+    this.#frame(FrameType.HEADERS, flags, stream, block.subarray(0, MAX_PAYLOAD));
+    for (let from = MAX_PAYLOAD; from < block.length; from += MAX_PAYLOAD) {
+      const part = block.subarray(from, from + MAX_PAYLOAD);
+      const isLast = from + MAX_PAYLOAD >= block.length;
+      this.#frame(FrameType.CONTINUATION, isLast ? Flag.END_HEADERS : Flag.NONE, stream, part);
+    }
+  }
+
+  /** At most MAX_PAYLOAD bytes. */
+  data(stream: number, bytes: Buffer): void {
+    this.#dataAt = this.#at;
+    this.#dataStream = stream;
+    this.#frame(FrameType.DATA, Flag.NONE, stream, bytes);
+  }
+
+  /** Ends a stream by the last DATA frame if that is the stream's own and has not left, else by an empty one. */
+  endData(stream: number): void {
+    if (this.#dataStream === stream) this.#room[this.#dataAt + 4] = Flag.END_STREAM;
+    else this.#head(0, FrameType.DATA, Flag.END_STREAM, stream);
+  }
+
+  reset(stream: number, code: number): void {
+    this.#head(4, FrameType.RST_STREAM, Flag.NONE, stream);
+    this.#uint32(code);
+  }
+
+  settings(entries: readonly (readonly [id: number, value: number])[]): void {
+    this.#head(6 * entries.length, FrameType.SETTINGS, Flag.NONE, 0);
+    for (const [id, value] of entries) {
+      this.#at = this.#room.writeUInt16BE(id, this.#at);
+      this.#uint32(value);
+    }
+  }
+
+  acknowledgeSettings(): void {
+    this.#head(0, FrameType.SETTINGS, Flag.ACK, 0);
+  }
+
+  ping(payload: Uint8Array, flags: number): void {
+    this.#head(8, FrameType.PING, flags, 0);
+    this.#room.set(payload, this.#at);
+    this.#at += 8;
+  }
+
+  goaway(code: number): void {
+    this.#head(8, FrameType.GOAWAY, Flag.NONE, 0);
+    this.#uint32(0);
+    this.#uint32(code);
+  }
+
+  windowUpdate(stream: number, increment: number): void {
+    this.#head(4, FrameType.WINDOW_UPDATE, Flag.NONE, stream);
+    this.#uint32(increment);
+  }
+
+  #frame(type: number, flags: number, stream: number, payload: Buffer): void {
+    this.#head(payload.length, type, flags, stream);
+    payload.copy(this.#room, this.#at);
+    this.#at += payload.length;
+  }
+
+  /** Writes a frame header, behind which there is room for the payload. */
+  #head(length: number, type: number, flags: number, stream: number): void {
+    this.#reserve(HEAD_BYTES + length);
+    const room = this.#room;
+    const at = this.#at;
+    room[at] = length >>> 16;
+    room[at + 1] = length >>> 8;
+    room[at + 2] = length;
+    room[at + 3] = type;
+    room[at + 4] = flags;
+    room[at + 5] = stream >>> 24;
+    room[at + 6] = stream >>> 16;
+    room[at + 7] = stream >>> 8;
+    room[at + 8] = stream;
+    this.#at = at + HEAD_BYTES;
+  }
+
+  #uint32(value: number): void {
+    this.#at = this.#room.writeUInt32BE(value, this.#at);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at === 0) this.#wake();
+    const needed = this.#at + bytes;
+    if (needed <= this.#room.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * needed);
+    this.#room.copy(larger, 0, 0, this.#at);
+    this.#room = larger;
+  }
+}

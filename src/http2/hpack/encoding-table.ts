@@ -1,0 +1,124 @@
+import { ENTRY_OVERHEAD, FIRST_DYNAMIC } from './static-table.ts';
+
+/** The most that we use of the other side's memory. */
+const MAX_BYTES = 4_096;
+/** Longer values are not indexed: they would push out too many others. */
+const MAX_FIELD_BYTES = 1_024;
+/** How many values of a name in a row may have been indexed in vain. */
+const MAX_IN_VAIN = 8;
+/** How many names are remembered. */
+const MAX_NAMES = 256;
+
+interface Entry {
+  readonly name: string;
+  readonly value: string;
+  readonly bytes: number;
+  /** How many entries were added before. */
+  readonly number: number;
+}
+
+/** What is known of a name. */
+interface NameState {
+  /** Its entries, the newest last. */
+  readonly entries: Entry[];
+  /** Values that were indexed since one was found again. */
+  inVain: number;
+}
+
+/** The dynamic table of our encoder, and the choice of what it holds: fields whose values come again. */
+export class EncodingTable {
+  readonly #entries: Entry[] = [];
+  /** Index in `entries` of the oldest that is in the table. */
+  #oldest = 0;
+  readonly #names = new Map<string, NameState>();
+  #added = 0;
+  #bytes = 0;
+  #maxBytes = MAX_BYTES;
+  #resizes: number[] = [];
+
+  get rememberedNames(): number {
+    return this.#names.size;
+  }
+
+  /** Follows the other side's limit. The next block has to say so (RFC 7541, 4.2). */
+  limit(bytes: number): void {
+    const maxBytes = Math.min(bytes, MAX_BYTES);
+    if (maxBytes === this.#maxBytes) return;
+    this.#maxBytes = maxBytes;
+    this.#evict(maxBytes);
+    const least = Math.min(maxBytes, ...this.#resizes);
+    this.#resizes = least < maxBytes ? [least, maxBytes] : [maxBytes];
+  }
+
+  /** Changes of its size that the other side is yet to be told of. */
+  takeResizes(): readonly number[] {
+    if (this.#resizes.length === 0) return this.#resizes;
+    const taken = this.#resizes;
+    this.#resizes = [];
+    return taken;
+  }
+
+  /** The index of a field; 0: it is not there. */
+  indexOf(name: string, value: string): number {
+    const state = this.#names.get(name);
+    if (state === undefined) return 0;
+    const { entries } = state;
+    for (let i = entries.length - 1; i >= 0; i--) {
+      const entry = entries[i] as Entry;
+      if (entry.value !== value) continue;
+      state.inVain = 0;
+      return FIRST_DYNAMIC + this.#added - 1 - entry.number;
+    }
+    return 0;
+  }
+
+  /** The index of a field of this name; 0: there is none. */
+  indexOfName(name: string): number {
+    const entry = this.#names.get(name)?.entries.at(-1);
+    return entry === undefined ? 0 : FIRST_DYNAMIC + this.#added - 1 - entry.number;
+  }
+
+  /** Whether the field should be added. */
+  wants(name: string, value: string): boolean {
+    const bytes = name.length + value.length + ENTRY_OVERHEAD;
+    return (
+      bytes <= Math.min(MAX_FIELD_BYTES, this.#maxBytes) && (this.#names.get(name)?.inVain ?? 0) < MAX_IN_VAIN
+    );
+  }
+
+  add(name: string, value: string): void {
+    const bytes = name.length + value.length + ENTRY_OVERHEAD;
+    this.#evict(this.#maxBytes - bytes);
+    const entry = { name, value, bytes, number: this.#added++ };
+    const state = this.#stateOf(name);
+    state.entries.push(entry);
+    state.inVain++;
+    this.#entries.push(entry);
+    this.#bytes += bytes;
+  }
+
+  #stateOf(name: string): NameState {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    if (this.#names.size >= MAX_NAMES) this.#forgetNames();
+    const state = { entries: [], inVain: 0 };
+    this.#names.set(name, state);
+    return state;
+  }
+
+  /** Forgets the names of which no entry is left. */
+  #forgetNames(): void {
+    for (const [name, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(name);
+  }
+
+  #evict(maxBytes: number): void {
+    while (this.#bytes > maxBytes) {
+      const entry = this.#entries[this.#oldest++] as Entry;
+      this.#bytes -= entry.bytes;
+      this.#names.get(entry.name)?.entries.shift();
+    }
+    if (this.#oldest < 128) return;
+    this.#entries.splice(0, this.#oldest);
+    this.#oldest = 0;
+  }
+}

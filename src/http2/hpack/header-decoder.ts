@@ -1,0 +1,136 @@
+import { ErrorCode } from '../error-code.ts';
+import type { FieldGrade } from '../field-grade.ts';
+import { Http2Fault } from '../http2-fault.ts';
+import { type DecodedField, DecodingTable } from './decoding-table.ts';
+import { decodeHuffman } from './huffman.ts';
+import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
+
+/** The size of the table that an encoder may fill, as long as no SETTINGS say otherwise (RFC 9113, 6.5.2). */
+const TABLE_BYTES = 4_096;
+/** Longer integers than this are of no use, and an error (RFC 7541, 5.1). */
+const MAX_SHIFT = 21;
+
+/** A header section. */
+export interface HeaderSection {
+  /** Names and values in turn. A pseudo-field, if there is one, is the first. */
+  readonly fields: string[];
+  /** Why it is malformed; null: it is not. */
+  readonly flaw: string | null;
+}
+
+export interface SectionBounds {
+  /** RFC 9113, 6.5.2: with 32 bytes more for each field. */
+  readonly maxBytes: number;
+  readonly maxFields: number;
+}
+
+/** Decodes the header blocks of a connection, one after the other (RFC 7541). */
+export class HeaderDecoder {
+  readonly #grade: (name: string, value: string) => FieldGrade;
+  readonly #bounds: SectionBounds;
+  readonly #static: readonly DecodedField[];
+  readonly #table = new DecodingTable(TABLE_BYTES);
+  #block: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #fields: string[] = [];
+  /** Of the section, as far as it has come: with 32 for each field, dropped ones included. */
+  #bytes = 0;
+  #flaw: string | null = null;
+
+  constructor(bounds: SectionBounds, grade: (name: string, value: string) => FieldGrade) {
+    this.#bounds = bounds;
+    this.#grade = grade;
+    this.#static = STATIC_NAMES.map((name, i) => this.#field(name, STATIC_VALUES[i] as string));
+  }
+
+  /** Decodes a whole block. Throws Http2Fault: the tables of both sides differ from now on. */
+  decode(block: Buffer): HeaderSection {
+    this.#block = block;
+    this.#at = 0;
+    this.#fields = [];
+    this.#bytes = 0;
+    this.#flaw = null;
+    this.#readResizes();
+    while (this.#at < block.length) this.#take(this.#readField(block[this.#at] as number));
+    return { fields: this.#fields, flaw: this.#flaw };
+  }
+
+  /** RFC 7541, 4.2: changes of the table's size come first. */
+  #readResizes(): void {
+    while (((this.#block[this.#at] ?? 0) & 0xe0) === 0x20) {
+      const bytes = this.#integer(0x1f);
+      if (bytes > TABLE_BYTES) throw fault('a table larger than agreed');
+      this.#table.resize(bytes);
+    }
+  }
+
+  #readField(first: number): DecodedField {
+    if (first >= 0x80) return this.#indexed(this.#integer(0x7f));
+    if (first >= 0x40) {
+      const field = this.#literal(0x3f);
+      this.#table.add(field);
+      return field;
+    }
+    if (first >= 0x20) throw fault('a change of the table behind a field');
+    return this.#literal(0x0f);
+  }
+
+  #literal(prefix: number): DecodedField {
+    const index = this.#integer(prefix);
+    const name = index === 0 ? this.#string() : this.#indexed(index).name;
+    return this.#field(name, this.#string());
+  }
+
+  #field(name: string, value: string): DecodedField {
+    const bytes = name.length + value.length + ENTRY_OVERHEAD;
+    return { name, value, grade: this.#grade(name, value), bytes };
+  }
+
+  #indexed(index: number): DecodedField {
+    const field = index < FIRST_DYNAMIC ? this.#static[index] : this.#table.at(index - FIRST_DYNAMIC);
+    if (field === undefined || index === 0) throw fault('an index of no entry');
+    return field;
+  }
+
+  /** Adds a field to the section. What makes it malformed still counts for the table. */
+  #take({ name, value, grade, bytes }: DecodedField): void {
+    this.#bytes += bytes;
+    const { maxBytes, maxFields } = this.#bounds;
+    if (this.#bytes > maxBytes || this.#fields.length >= 2 * maxFields)
+      this.#flaw ??= 'a head that is too large';
+    if (grade === 'malformed') this.#flaw ??= 'a field that cannot be';
+    else if (grade === 'status' && this.#bytes > bytes) this.#flaw ??= 'a pseudo-field behind a field';
+    if (this.#flaw === null && grade !== 'dropped') this.#fields.push(name, value);
+  }
+
+  /** RFC 7541, 5.1. */
+  #integer(prefix: number): number {
+    const block = this.#block;
+    let value = (block[this.#at++] as number) & prefix;
+    if (value < prefix) return value;
+    for (let shift = 0; shift <= MAX_SHIFT; shift += 7) {
+      const byte = block[this.#at++];
+      if (byte === undefined) throw fault('a header block that ends early');
+      value += (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw fault('an integer that is too large');
+  }
+
+  /** RFC 7541, 5.2. */
+  #string(): string {
+    const block = this.#block;
+    const first = block[this.#at];
+    if (first === undefined) throw fault('a header block that ends early');
+    const length = this.#integer(0x7f);
+    const from = this.#at;
+    const to = from + length;
+    if (to > block.length) throw fault('a header block that ends early');
+    this.#at = to;
+    return first >= 0x80 ? decodeHuffman(block, from, to) : block.toString('latin1', from, to);
+  }
+}
+
+function fault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, message);
+}

@@ -1,0 +1,89 @@
+import { EncodingTable } from './encoding-table.ts';
+import { STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
+
+/** Secrets: no table keeps them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
+const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+/** Strings up to this length are copied by a loop, which is then faster than a call into native code. */
+const SHORT = 24;
+/** The most bytes that the three integers of a field take. */
+const INTEGERS = 18;
+
+const staticNames = new Map<string, number>();
+const staticFields = new Map<string, Map<string, number>>();
+for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
+  const name = STATIC_NAMES[i] as string;
+  staticNames.set(name, i);
+  const values = staticFields.get(name) ?? new Map<string, number>();
+  staticFields.set(name, values.set(STATIC_VALUES[i] as string, i));
+}
+
+/** Encodes the header blocks of a connection, one after the other (RFC 7541). Without Huffman codes, which cost more than they save. */
+export class HeaderEncoder {
+  readonly #table = new EncodingTable();
+  #room: Buffer = Buffer.allocUnsafeSlow(4_096);
+  #at = 0;
+
+  /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
+  limitTable(bytes: number): void {
+    this.#table.limit(bytes);
+  }
+
+  /** The block of a section, names and values in turn. Valid until the next call. Names are written in lower case. */
+  encode(fields: readonly string[]): Buffer {
+    this.#at = 0;
+    for (const bytes of this.#table.takeResizes()) {
+      this.#reserve(INTEGERS);
+      this.#integer(0x20, 0x1f, bytes);
+    }
+    for (let i = 0; i + 1 < fields.length; i += 2)
+      this.#field((fields[i] as string).toLowerCase(), fields[i + 1] as string);
+    return this.#room.subarray(0, this.#at);
+  }
+
+  #field(name: string, value: string): void {
+    this.#reserve(name.length + value.length + INTEGERS);
+    const known = staticFields.get(name)?.get(value) ?? this.#table.indexOf(name, value);
+    if (known > 0) this.#integer(0x80, 0x7f, known);
+    else if (SECRET.has(name)) this.#literal(0x10, 0x0f, name, value);
+    else if (this.#table.wants(name, value)) {
+      this.#literal(0x40, 0x3f, name, value);
+      this.#table.add(name, value);
+    } else this.#literal(0x00, 0x0f, name, value);
+  }
+
+  #literal(pattern: number, prefix: number, name: string, value: string): void {
+    const index = staticNames.get(name) ?? this.#table.indexOfName(name);
+    this.#integer(pattern, prefix, index);
+    if (index === 0) this.#string(name);
+    this.#string(value);
+  }
+
+  #integer(pattern: number, prefix: number, value: number): void {
+    const room = this.#room;
+    if (value < prefix) {
+      room[this.#at++] = pattern | value;
+      return;
+    }
+    room[this.#at++] = pattern | prefix;
+    let rest = value - prefix;
+    for (; rest >= 0x80; rest >>>= 7) room[this.#at++] = (rest & 0x7f) | 0x80;
+    room[this.#at++] = rest;
+  }
+
+  #string(text: string): void {
+    const { length } = text;
+    this.#integer(0, 0x7f, length);
+    const room = this.#room;
+    let at = this.#at;
+    if (length > SHORT) room.write(text, at, length, 'latin1');
+    else for (let i = 0; i < length; i++) room[at++] = text.charCodeAt(i);
+    this.#at += length;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#room.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes));
+    this.#room.copy(larger, 0, 0, this.#at);
+    this.#room = larger;
+  }
+}

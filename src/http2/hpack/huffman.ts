@@ -1,0 +1,104 @@
+import { ErrorCode } from '../error-code.ts';
+import { Http2Fault } from '../http2-fault.ts';
+
+/**
+ * How many bits the codes of the bytes 0 to 255 and of EOS have (RFC 7541, B): a letter each, `A` for 5. The code is canonical: by
+ * length, then by symbol, each code is the last one plus 1. So the lengths are all there is to know.
+ */
+const LENGTHS = [
+  'ISXXXXXXXTZXXZXXXXXXXXZXXXXXXXXXBFFHIBDGFFDGDBBBAAABBBBBBBCDKBHF',
+  'IBCCCCCCCCCCCCCCCCCCCCCCDCDIOIJBKABABABBBACCBBBABCBAABCCCCCKGJIX',
+  'PRPPRRRSRSSSSSTSTTRSTSSSSQRSRSSTRQPRRSSQSRRTQRSSQQRQSRSSPRRRSRRS',
+  'VVPORSRUVVVWWVTUOQVWWVWTQQVVXWWWPTPQRQQSRRUUTTVSVWVVWWWWWXWWWWWV',
+  'Z',
+].join('');
+const LEAST_BITS = 5;
+const EOS = 256;
+
+/** The nodes of the tree have an entry for each value of the next 8 bits: see `NODES`. */
+const NODE_ENTRIES = 256;
+
+/**
+ * The tree, node after node. An entry above 0 ends a code: the symbol times 16, and how many of the 8 bits belong to it. Below 0, the
+ * code goes on in the node of that number. 0: no code begins like that.
+ */
+const NODES: Int16Array = makeNodes();
+
+function makeNodes(): Int16Array {
+  const nodes: number[] = new Array(NODE_ENTRIES).fill(0);
+  let code = 0;
+  for (let bits = LEAST_BITS; bits <= 30; bits++, code *= 2)
+    for (let symbol = 0; symbol <= EOS; symbol++) {
+      if (LENGTHS.charCodeAt(symbol) - 65 + LEAST_BITS !== bits) continue;
+      // RFC 7541, 5.2: a string in which EOS occurs is an error.
+      if (symbol !== EOS) addCode(nodes, symbol, code, bits);
+      code++;
+    }
+  return Int16Array.from(nodes);
+}
+
+function addCode(nodes: number[], symbol: number, code: number, bits: number): void {
+  let node = 0;
+  let left = bits;
+  for (; left > 8; left -= 8) {
+    const at = node * NODE_ENTRIES + ((code >>> (left - 8)) & 0xff);
+    if (nodes[at] === 0) {
+      nodes[at] = -nodes.length / NODE_ENTRIES;
+      for (let i = 0; i < NODE_ENTRIES; i++) nodes.push(0);
+    }
+    node = -(nodes[at] as number);
+  }
+  const first = node * NODE_ENTRIES + ((code << (8 - left)) & 0xff);
+  nodes.fill(symbol * 16 + left, first, first + (1 << (8 - left)));
+}
+
+/** Reused for every string. */
+const room: Buffer = Buffer.allocUnsafeSlow(1_024);
+
+/** The text behind a Huffman code: each character is one byte. Throws Http2Fault. */
+export function decodeHuffman(bytes: Uint8Array, from: number, to: number): string {
+  const most = Math.ceil(((to - from) * 8) / LEAST_BITS);
+  // A long one gets its own, which is not kept.
+  const text = most <= room.length ? room : Buffer.allocUnsafeSlow(most);
+  let length = 0;
+  let node = 0;
+  let window = 0;
+  let bits = 0;
+  /** Bits since the last symbol. */
+  let open = 0;
+  for (let at = from; at < to; at++) {
+    window = ((window << 8) | (bytes[at] as number)) & 0xffff;
+    bits += 8;
+    open += 8;
+    while (bits >= 8) {
+      const entry = NODES[node + ((window >>> (bits - 8)) & 0xff)] as number;
+      if (entry > 0) {
+        text[length++] = entry >> 4;
+        bits -= entry & 15;
+        open = bits;
+        node = 0;
+      } else {
+        if (entry === 0) throw badCode();
+        bits -= 8;
+        node = -entry * NODE_ENTRIES;
+      }
+    }
+  }
+  // What is left may hold one more code or two, then padding.
+  while (bits > 0) {
+    const entry = NODES[node + ((window << (8 - bits)) & 0xff)] as number;
+    if (entry <= 0 || (entry & 15) > bits) break;
+    text[length++] = entry >> 4;
+    bits -= entry & 15;
+    open = bits;
+    node = 0;
+  }
+  // RFC 7541, 5.2: less than a byte, of ones.
+  const ones = (1 << bits) - 1;
+  if (open > 7 || (window & ones) !== ones) throw badCode();
+  return text.toString('latin1', 0, length);
+}
+
+function badCode(): Http2Fault {
+  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, 'a Huffman code that is none');
+}

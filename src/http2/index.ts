@@ -1,0 +1,11 @@
+export {
+  ClientSession,
+  type ClientSessionOptions,
+  type ClientSessionOwner,
+  type ClientStream,
+  type StreamEnd,
+  type StreamHandler,
+} from './client/index.ts';
+export { ErrorCode } from './error-code.ts';
+export type { HeaderSection } from './hpack/index.ts';
+export { Http2Fault } from './http2-fault.ts';

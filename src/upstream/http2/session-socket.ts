@@ -1,0 +1,139 @@
+import type { Socket } from 'node:net';
+import {
+  ClientSession,
+  type ClientSessionOwner,
+  type ClientStream,
+  ErrorCode,
+  Http2Fault,
+  type StreamHandler,
+} from '../../http2/index.ts';
+import { type Connect, readyEvent } from '../connect.ts';
+import type { UpstreamOptions } from '../options.ts';
+import { sessionOptions } from './upstream-session-options.ts';
+
+/** The most that one read returns. */
+const READ_BYTES = 65_536;
+
+export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'goaway'> {
+  /** The upstream broke a rule of HTTP/2. It has been told, and the connection closes. */
+  faulty(fault: Http2Fault): void;
+  /** The upstream has closed or reset the connection, or it was never made. */
+  lost(error: Error): void;
+  /** The last call. */
+  closed(): void;
+}
+
+/** The socket of an HTTP/2 session: what was received goes in, and what is to be sent goes out once in a turn of the event loop. */
+export class SessionSocket implements ClientSessionOwner {
+  readonly #owner: SessionSocketOwner;
+  readonly #socket: Socket;
+  readonly #session: ClientSession;
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  #phase: 'connecting' | 'open' | 'closing' = 'connecting';
+  /** The system does not take all that was written. */
+  #isFull = false;
+  #willFlush = false;
+  readonly #flushLater = () => {
+    this.#willFlush = false;
+    this.#flush();
+  };
+
+  constructor(connect: Connect, options: UpstreamOptions, owner: SessionSocketOwner) {
+    this.#owner = owner;
+    this.#session = new ClientSession(sessionOptions(options), this);
+    const callback = (count: number) => this.#read(count);
+    this.#socket = connect(options, { buffer: this.#buffer, callback });
+    this.#socket.on(readyEvent(options), () => this.#onConnect());
+    this.#socket.on('drain', () => this.#onDrain());
+    this.#socket.on('error', error => owner.lost(error));
+    this.#socket.on('end', () => owner.lost(new Error('the upstream closed the connection')));
+    this.#socket.on('close', () => owner.closed());
+  }
+
+  get bytesRead(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /** Streams that the upstream allows at once. */
+  get maxStreams(): number {
+    return this.#session.maxStreams;
+  }
+
+  request(fields: readonly string[], handler: StreamHandler, endsAtOnce: boolean): ClientStream {
+    return this.#session.request(fields, handler, endsAtOnce);
+  }
+
+  ping(): void {
+    this.#session.sendPing();
+  }
+
+  /** Closes behind a GOAWAY and all that was to be sent. */
+  endSoon(code: number = ErrorCode.NO_ERROR): void {
+    if (this.#phase === 'closing') return;
+    this.#session.goAway(code);
+    this.#flush();
+    this.#phase = 'closing';
+    this.#socket.destroySoon();
+    this.#session.lose();
+  }
+
+  /** Closes at once. */
+  destroy(): void {
+    this.#phase = 'closing';
+    this.#socket.destroy();
+    this.#session.lose();
+  }
+
+  wake(): void {
+    if (this.#willFlush) return;
+    this.#willFlush = true;
+    // In an immediate: by then, other sockets have been read, and all of their requests leave in one write.
+    setImmediate(this.#flushLater);
+  }
+
+  settled(): void {
+    this.#owner.settled();
+  }
+
+  goaway(lastStream: number, code: number): void {
+    this.#owner.goaway(lastStream, code);
+  }
+
+  #onConnect(): void {
+    if (this.#phase === 'connecting') this.#phase = 'open';
+    this.#flush();
+  }
+
+  #onDrain(): void {
+    this.#isFull = false;
+    this.#session.writable = true;
+    this.#flush();
+  }
+
+  /** While the socket is full, control frames wait here, where floods of them are found. */
+  #flush(): void {
+    if (this.#phase !== 'open' || this.#isFull) return;
+    const bytes = this.#session.take();
+    if (bytes.length === 0) return;
+    this.#isFull = !this.#socket.write(bytes);
+    if (this.#socket.writableLength > 0) this.#session.giveAway();
+    if (this.#isFull) this.#session.writable = false;
+  }
+
+  #read(count: number): boolean {
+    if (!this.#isReading()) return false;
+    try {
+      this.#session.read(this.#buffer, count);
+    } catch (error) {
+      if (!(error instanceof Http2Fault)) throw error;
+      this.#owner.faulty(error);
+      this.endSoon(error.code);
+    }
+    return this.#isReading();
+  }
+
+  /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
+  #isReading(): boolean {
+    return this.#phase !== 'closing';
+  }
+}

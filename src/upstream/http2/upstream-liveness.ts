@@ -1,0 +1,40 @@
+import { StallTimer } from '../../core/index.ts';
+import type { Http2Options } from '../options.ts';
+
+/** Finds out by PING whether an upstream is still there. Ask at each sweep. */
+export class UpstreamLiveness {
+  readonly #options: Http2Options;
+  /** How long nothing has been received. */
+  readonly #silence = new StallTimer();
+  #bytesRead = 0;
+  /** How long a PING has been unacknowledged. */
+  readonly #pingWait = new StallTimer();
+  #pinged = false;
+
+  constructor(options: Http2Options) {
+    this.#options = options;
+  }
+
+  /**
+   * What is to be done: nothing, to send a PING, or to give the connection up.
+   *
+   * @param isIdle nothing is expected of the upstream
+   */
+  sweep(nowMs: number, bytesRead: number, isIdle: boolean): 'wait' | 'ping' | 'give up' {
+    const { pingIntervalMs, pingTimeoutMs } = this.#options;
+    const heard = bytesRead !== this.#bytesRead;
+    this.#bytesRead = bytesRead;
+    const silentMs = this.#silence.waitedMs(nowMs, heard || isIdle);
+    if (heard) this.#pinged = false;
+    if (!this.#pinged) return silentMs >= pingIntervalMs ? 'ping' : 'wait';
+    return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
+  }
+
+  /** A PING is about to be sent. False: one is under way. */
+  ping(): boolean {
+    if (this.#pinged) return false;
+    this.#pinged = true;
+    this.#pingWait.begin();
+    return true;
+  }
+}

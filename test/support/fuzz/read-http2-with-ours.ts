@@ -1,0 +1,48 @@
+import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
+import { StreamCall } from '../../../src/upstream/http2/stream-call.ts';
+import { CollectingSink } from '../collecting-sink.ts';
+import { GET } from '../get-request.ts';
+import { upstreamAt } from '../upstream-options.ts';
+import type { Http2Reading } from './http2-reading.ts';
+
+const OPTIONS = { maxBytes: 65_536, maxFields: 501, streamWindow: 131_072, connectionWindow: 8_388_608 };
+
+/** Reads the bytes, in these pieces, as the responses to so many calls. */
+export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): Http2Reading[] {
+  const owner = {
+    wake: () => {},
+    settled: () => {},
+    goaway: (_last: number, code: number) => code !== 0 && session.lose(),
+  };
+  const session = new ClientSession(OPTIONS, owner);
+  const fate = { broken: null, closedUnawares: false, released: () => {}, suspect: () => {} };
+  const sinks = Array.from({ length: requests }, () => {
+    const sink = new CollectingSink();
+    const call = new StreamCall(GET, sink, fate, upstreamAt(81, { protocol: 'grpc' }));
+    call.begin(session.request([], call, true), fate);
+    return sink;
+  });
+  try {
+    for (const piece of pieces) {
+      const buffer = Buffer.from(piece);
+      session.read(buffer, buffer.length);
+      // The next read overwrites it.
+      buffer.fill('?');
+    }
+  } catch (error) {
+    if (!(error instanceof Http2Fault)) throw error;
+  }
+  session.lose();
+  return sinks.map(readingOf);
+}
+
+function readingOf(sink: CollectingSink): Http2Reading {
+  const head = sink.events.find(event => /^(head|whole)/.test(event));
+  return {
+    whole: sink.failure === null && /^(end|whole)/.test(sink.events.at(-1) ?? ''),
+    status: head?.split(' ')[1] ?? '',
+    fields: head === undefined ? [] : sink.fields,
+    body: sink.body,
+    trailers: sink.trailers,
+  };
+}

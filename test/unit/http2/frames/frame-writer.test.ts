@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { FrameReader } from '../../../../src/http2/frames/frame-reader.ts';
+import { FrameWriter } from '../../../../src/http2/frames/frame-writer.ts';
+import { RecordingFrames } from '../../../support/recording-frames.ts';
+
+function writing() {
+  let woken = 0;
+  const writer = new FrameWriter(() => woken++);
+  return { writer, woken: () => woken };
+}
+
+/** The frames that a reader finds in what was written. */
+function framesOf(write: (writer: FrameWriter) => void): readonly string[] {
+  const { writer } = writing();
+  writer.settings([]);
+  write(writer);
+  const sink = new RecordingFrames();
+  const bytes = writer.take();
+  new FrameReader(sink).read(bytes, bytes.length);
+  return sink.all.slice(1);
+}
+
+test('frames are written as they are read', () => {
+  const events = framesOf(writer => {
+    writer.settings([[4, 131_072]]);
+    writer.acknowledgeSettings();
+    writer.headers(1, Buffer.from('block'), false);
+    writer.headers(0x7fffffff, Buffer.from('block'), true);
+    writer.data(1, Buffer.from('hello'));
+    writer.reset(1, 8);
+    writer.ping(Buffer.from('12345678'), 0);
+    writer.windowUpdate(0, 0x7fffffff);
+    writer.goaway(2);
+  });
+  expect(events).toEqual([
+    ...['settings 000400020000', 'settings ack', 'headers 1 block', 'headers 2147483647 block end'],
+    ...['data 1 "hello" 5', 'reset 1 8', 'ping 12345678', 'window 0 2147483647', 'goaway 0 2'],
+  ]);
+});
+
+test('a large header block goes on in CONTINUATION', () => {
+  const block = Buffer.alloc(40_000, 'b');
+  expect(framesOf(writer => writer.headers(1, block, true))).toEqual([`headers 1 ${block} end`]);
+});
+
+test('a stream is ended by its last DATA frame where that has not left', () => {
+  const events = framesOf(writer => {
+    writer.data(1, Buffer.from('a'));
+    writer.windowUpdate(0, 1);
+    writer.endData(1);
+  });
+  expect(events).toEqual(['data 1 "a" 1 end', 'window 0 1']);
+});
+
+test('a stream is ended by an empty frame behind the DATA of another, or what has left', () => {
+  const events = framesOf(writer => {
+    writer.data(1, Buffer.from('a'));
+    writer.data(3, Buffer.from('b'));
+    writer.endData(1);
+  });
+  expect(events).toEqual(['data 1 "a" 1', 'data 3 "b" 1', 'data 1 "" 0 end']);
+  const { writer } = writing();
+  writer.data(1, Buffer.from('a'));
+  writer.take();
+  writer.endData(1);
+  expect(writer.take().toString('hex')).toBe('000000000100000001');
+});
+
+test('the first frame of each turn wakes the one who writes', () => {
+  const { writer, woken } = writing();
+  writer.acknowledgeSettings();
+  writer.reset(1, 8);
+  expect(woken()).toBe(1);
+  expect(writer.take()).toHaveLength(22);
+  expect(writer.take()).toHaveLength(0);
+  writer.reset(3, 8);
+  expect(woken()).toBe(2);
+});
+
+test('what was taken and given away is not written over', () => {
+  const { writer } = writing();
+  writer.data(1, Buffer.from('first'));
+  const first = writer.take();
+  writer.giveAway();
+  writer.data(1, Buffer.from('other'));
+  expect([first.subarray(9).toString(), writer.take().subarray(9).toString()]).toEqual(['first', 'other']);
+});
+
+test('the memory of a burst is not kept', () => {
+  const { writer } = writing();
+  for (let i = 0; i < 100; i++) writer.data(1, Buffer.alloc(16_384));
+  const burst = writer.take();
+  writer.data(1, Buffer.alloc(1));
+  expect(burst.buffer === writer.take().buffer).toBe(false);
+});

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import type { FieldGrade } from '../../../../src/http2/field-grade.ts';
+import { HeaderDecoder } from '../../../../src/http2/hpack/header-decoder.ts';
+import { Http2Fault } from '../../../../src/http2/http2-fault.ts';
+
+const bounds = { maxBytes: 4_096, maxFields: 10 };
+
+/** Grades as the names say: `drop-`, `bad-` and `:status`. */
+function grade(name: string): FieldGrade {
+  if (name.startsWith('drop-')) return 'dropped';
+  if (name.startsWith('bad-')) return 'malformed';
+  return name === ':status' ? 'status' : 'field';
+}
+
+const decoder = () => new HeaderDecoder(bounds, grade);
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const text = (value: string) => Buffer.from(value).toString('hex');
+
+/** A literal without indexing; `40` in place of `00` indexes it. */
+function literal(name: string, value: string, first = '00'): string {
+  const length = (of: string) => of.length.toString(16).padStart(2, '0');
+  return `${first}${length(name)}${text(name)}${length(value)}${text(value)}`;
+}
+
+/** What is decoded of the blocks, one after the other. */
+function sections(...blocks: string[]): string[] {
+  const ours = new HeaderDecoder(bounds, () => 'field');
+  return blocks.map(block => {
+    const { fields } = ours.decode(hex(block));
+    return fields.join('|');
+  });
+}
+
+describe('the examples of RFC 7541', () => {
+  test.each([
+    ['C.2.1', '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572', 'custom-key|custom-header'],
+    ['C.2.2', '040c 2f73 616d 706c 652f 7061 7468', ':path|/sample/path'],
+    ['C.2.3', '1008 7061 7373 776f 7264 0673 6563 7265 74', 'password|secret'],
+    ['C.2.4', '82', ':method|GET'],
+  ])('%s', (_, block, section) => {
+    expect(sections(block)).toEqual([section]);
+  });
+
+  const requests = [
+    ':method|GET|:scheme|http|:path|/|:authority|www.example.com',
+    ':method|GET|:scheme|http|:path|/|:authority|www.example.com|cache-control|no-cache',
+    ':method|GET|:scheme|https|:path|/index.html|:authority|www.example.com|custom-key|custom-value',
+  ];
+
+  test('C.3, requests', () => {
+    const plain = [
+      '8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d',
+      '8286 84be 5808 6e6f 2d63 6163 6865',
+      '8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65',
+    ];
+    expect(sections(...plain)).toEqual(requests);
+  });
+
+  test('C.4, requests in Huffman codes', () => {
+    const huffman = [
+      '8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff',
+      '8286 84be 5886 a8eb 1064 9cbf',
+      '8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf',
+    ];
+    expect(sections(...huffman)).toEqual(requests);
+  });
+
+  const date = ['date|Mon, 21 Oct 2013 20:13:21 GMT', 'date|Mon, 21 Oct 2013 20:13:22 GMT'];
+  const location = 'location|https://www.example.com';
+  const responses = [
+    `:status|302|cache-control|private|${date[0]}|${location}`,
+    `:status|307|cache-control|private|${date[0]}|${location}`,
+    `:status|200|cache-control|private|${date[1]}|${location}|content-encoding|gzip|` +
+      'set-cookie|foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+  ];
+  // The examples have a table of 256 bytes.
+  const resize = '3fe1 01';
+
+  test('C.5, responses that push each other out of the table', () => {
+    const plain = [
+      `${resize} 4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d`,
+      '4803 3330 37c1 c0bf',
+      '88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738 666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33 3630 303b 2076 6572 7369 6f6e 3d31',
+    ];
+    expect(sections(...plain)).toEqual(responses);
+  });
+
+  test('C.6, the same in Huffman codes', () => {
+    const huffman = [
+      `${resize} 4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d 29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`,
+      '4883 640e ffc1 c0bf',
+      '88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7 b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07',
+    ];
+    expect(sections(...huffman)).toEqual(responses);
+  });
+});
+
+describe('a header block is a fault of the connection', () => {
+  test.each([
+    ['with the index 0', '80'],
+    ['with an index behind the table', 'be'],
+    ['with a name of an index behind the table', '7e 01 61'],
+    ['with an integer that never ends', 'ff ff ff ff ff ff ff'],
+    ['with an integer beyond all bounds', 'ff ff ff ff ff 7f'],
+    ['that ends inside an integer', 'ff 80'],
+    ['that ends in front of a string', '00'],
+    ['that ends in front of a value', '00 01 61'],
+    ['that ends inside a string', '00 05 61'],
+    ['that makes the table larger than agreed', '3f e2 1f'],
+    ['that changes the table behind a field', '82 20'],
+    ['with padding of zeros', '00 81 00 01 61'],
+    ['with padding of a whole byte', '00 82 1f ff 01 61'],
+    ['with EOS in a string', '00 84 ff ff ff ff 01 61'],
+  ])('%s', (_, block) => {
+    expect(() => decoder().decode(hex(block))).toThrow(Http2Fault);
+    expect(() => decoder().decode(hex(block))).toThrow(expect.objectContaining({ code: 9 }));
+  });
+});
+
+describe('a header section', () => {
+  test('has no fields that are dropped', () => {
+    const section = decoder().decode(hex(literal('drop-a', '1') + literal('b', '2')));
+    expect(section).toEqual({ fields: ['b', '2'], flaw: null });
+  });
+
+  test.each([
+    ['a field that cannot be', literal('bad-a', '1')],
+    ['a pseudo-field behind a field', literal('a', '1') + literal(':status', '200')],
+    ['a second pseudo-field', literal(':status', '200') + literal(':status', '200')],
+    ['too many fields', literal('a', '1').repeat(11)],
+    ['too many bytes', literal('a', 'x'.repeat(100)).repeat(40)],
+  ])('is flawed by %s', (_, block) => {
+    expect(decoder().decode(hex(block)).flaw).not.toBeNull();
+  });
+
+  test('may be as large as allowed, with 32 bytes for each field', () => {
+    const block = literal('abc', 'x'.repeat(96)) + literal('a', 'x'.repeat(96)).repeat(2);
+    const size = 131 + 2 * 129;
+    const exactly = new HeaderDecoder({ maxBytes: size, maxFields: 3 }, grade);
+    expect(exactly.decode(hex(block))).toMatchObject({ flaw: null });
+    expect(
+      new HeaderDecoder({ maxBytes: size - 1, maxFields: 3 }, grade).decode(hex(block)).flaw,
+    ).not.toBeNull();
+    expect(new HeaderDecoder({ maxBytes: size, maxFields: 2 }, grade).decode(hex(block)).flaw).not.toBeNull();
+  });
+
+  test('that is flawed leaves the table as the other side has it', () => {
+    const ours = decoder();
+    const flawed = ours.decode(
+      hex(literal('bad-a', '1') + literal('b', '2', '40') + literal('bad-c', '3', '40')),
+    );
+    expect(flawed.flaw).not.toBeNull();
+    expect(ours.decode(hex('bf'))).toEqual({ fields: ['b', '2'], flaw: null });
+    expect(ours.decode(hex('be')).flaw).not.toBeNull();
+  });
+
+  test('that refers to a large field again and again takes no more memory for it', () => {
+    const ours = decoder();
+    const large = `40 01 61 7f a1 1e ${'62'.repeat(4_000)}`;
+    ours.decode(hex(large));
+    expect(ours.decode(Buffer.alloc(16_000, 0xbe))).toEqual({
+      fields: ['a', 'b'.repeat(4_000)],
+      flaw: 'a head that is too large',
+    });
+  });
+});

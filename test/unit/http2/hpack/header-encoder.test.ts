@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { HeaderDecoder } from '../../../../src/http2/hpack/header-decoder.ts';
+import { HeaderEncoder } from '../../../../src/http2/hpack/header-encoder.ts';
+import { Random } from '../../../support/random.ts';
+
+const decoderOf = () => new HeaderDecoder({ maxBytes: 10_000_000, maxFields: 10_000 }, () => 'field');
+const CALL = [
+  ...[':method', 'POST', ':scheme', 'http', ':authority', 'a.test', ':path', '/echo.Echo/Unary'],
+  ...[
+    'content-type',
+    'application/grpc',
+    'te',
+    'trailers',
+    'x-auth-subject',
+    'alice',
+    'authorization',
+    'Bearer x',
+  ],
+];
+
+test('what is encoded is what is decoded, with names in lower case', () => {
+  const block = new HeaderEncoder().encode(['X-One', 'ÄÖ 1', 'x-two', '', 'accept', 'y'.repeat(10_000)]);
+  expect(decoderOf().decode(block).fields).toEqual([
+    'x-one',
+    'ÄÖ 1',
+    'x-two',
+    '',
+    'accept',
+    'y'.repeat(10_000),
+  ]);
+});
+
+test('a section that comes again takes a byte a field', () => {
+  const encoder = new HeaderEncoder();
+  const withoutToken = CALL.slice(0, -2);
+  const first = encoder.encode(withoutToken).length;
+  expect([first > 60, encoder.encode(withoutToken).length]).toEqual([true, 7]);
+});
+
+test('a secret is never indexed', () => {
+  const encoder = new HeaderEncoder();
+  const blocks = [0, 1].map(() => encoder.encode(['authorization', 'Bearer x']).toString('hex'));
+  // 0001, never indexed (RFC 7541, 6.2.3), and the name of entry 23.
+  expect(blocks).toEqual(['1f080842656172657220 78'.replace(' ', ''), '1f08084265617265722078']);
+  for (const name of ['cookie', 'proxy-authorization']) expect(encoder.encode([name, 'x'])[0]).toBe(0x1f);
+});
+
+test('a table of no bytes is left empty', () => {
+  const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
+  decoder.decode(encoder.encode(CALL));
+  encoder.limitTable(0);
+  const block = encoder.encode(CALL);
+  expect(block[0]).toBe(0x20);
+  expect(decoder.decode(block).fields).toEqual(CALL);
+  expect(encoder.encode(CALL).length).toBe(block.length - 1);
+});
+
+test('thousands of sections of many shapes are decoded as they were', () => {
+  const random = new Random(7);
+  const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
+  for (let i = 0; i < 3_000; i++) {
+    if (random.chance(0.01)) encoder.limitTable(random.below(8_000));
+    const fields = Array.from({ length: random.below(12) }, () => [
+      `${random.pick(['x-a', 'x-b', 'accept', ':path', 'cookie', 'x-long-name'])}${random.below(random.pick([1, 3, 400]))}`,
+      'v'.repeat(random.below(random.pick([3, 40, 1_500]))) + random.below(random.pick([1, 5, 10_000])),
+    ]).flat();
+    expect(decoder.decode(encoder.encode(fields)).fields).toEqual(fields);
+  }
+});

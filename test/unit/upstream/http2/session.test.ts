@@ -1,0 +1,225 @@
+import { expect, test } from 'vitest';
+import { Session } from '../../../../src/upstream/http2/session.ts';
+import { StreamCall } from '../../../../src/upstream/http2/stream-call.ts';
+import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
+import { CollectingSink } from '../../../support/collecting-sink.ts';
+import { frameSockets } from '../../../support/frame-socket.ts';
+import { GET } from '../../../support/get-request.ts';
+import { frame, TYPE } from '../../../support/http2-frames.ts';
+import { upstreamAt } from '../../../support/upstream-options.ts';
+
+const turn = () => new Promise(setImmediate);
+
+/** A session, its socket, and what its pool was told. */
+function begin(changes: Partial<UpstreamOptions> = {}) {
+  const { sockets, connect } = frameSockets();
+  const clock = { nowMs: 1_000, epochMs: () => 0, monotonicMs: () => clock.nowMs };
+  const options = upstreamAt(81, { protocol: 'h2', ...changes });
+  const told: string[] = [];
+  const share = {
+    ...{ options, clock, connect },
+    vacant: () => told.push('vacant'),
+    retired: () => told.push('retired'),
+    gone: (_session: Session, cause: Error | null) => told.push(`gone: ${cause?.message}`),
+  };
+  const session = new Session(share, 0);
+  const [socket] = sockets;
+  if (socket === undefined) throw new Error('no socket');
+  const carry = (target = '/') => {
+    const sink = new CollectingSink();
+    const call = new StreamCall({ ...GET, target }, sink, { released: () => {} }, options);
+    session.carry(call);
+    return { sink, call };
+  };
+  const sweep = (afterMs: number) => {
+    clock.nowMs += afterMs;
+    session.sweep(clock.nowMs);
+  };
+  return { session, socket, told, carry, sweep };
+}
+
+/** The same, when it is open. */
+function open(changes: Partial<UpstreamOptions> = {}) {
+  const all = begin(changes);
+  all.socket.open([3, 2]);
+  all.sweep(0);
+  all.told.length = 0;
+  return all;
+}
+
+test('a session takes calls when the SETTINGS of its upstream have come, as many as they allow', () => {
+  const { session, socket, told, carry } = begin();
+  expect([session.connecting, session.accepts, session.hasRoom, session.open]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  socket.emit('connect');
+  expect([socket.sent(), session.open]).toEqual([['settings', 'windowUpdate'], false]);
+  socket.open([3, 2]);
+  expect([session.open, session.hasRoom, told]).toEqual([true, true, ['vacant']]);
+  carry();
+  expect([session.hasRoom, session.calls]).toEqual([true, 1]);
+  carry();
+  expect([session.hasRoom, session.calls]).toEqual([false, 2]);
+});
+
+test('all requests of a turn leave in one write, behind those of other sockets', async () => {
+  const { socket, carry } = open();
+  socket.sent();
+  carry('/one');
+  carry('/two');
+  expect(socket.sent()).toEqual([]);
+  await turn();
+  expect(socket.sent()).toEqual(['settings ack', 'headers 1 /one', 'headers 3 /two']);
+});
+
+test('a response ends its call, and makes room', () => {
+  const { session, socket, told, carry } = open();
+  const { sink } = carry();
+  socket.answer(1);
+  expect([sink.events, session.calls, told]).toEqual([['whole 200'], 0, ['vacant']]);
+});
+
+test('a connection that is not made in time is given up', async () => {
+  const { socket, told, sweep } = begin({ connectTimeoutMs: 300 });
+  sweep(0);
+  sweep(300);
+  expect(socket.destroyed).toBe(false);
+  sweep(1);
+  await turn();
+  expect([socket.destroyed, told]).toEqual([true, ['gone: the connect timed out']]);
+});
+
+test('a connection that fails before its SETTINGS names its cause', async () => {
+  const { socket, told } = begin();
+  socket.emit('error', new Error('refused'));
+  await turn();
+  expect(told).toEqual(['gone: refused']);
+});
+
+test('a session retires when it was idle for long, but not with a call', async () => {
+  const { session, socket, told, carry, sweep } = open({ keepAliveMs: 1_000 });
+  carry();
+  sweep(2_000);
+  expect(session.hasRoom).toBe(true);
+  socket.answer(1);
+  sweep(0);
+  sweep(999);
+  expect(session.accepts).toBe(true);
+  sweep(1);
+  await turn();
+  expect([socket.sent().at(-1), socket.destroyed, told.slice(-2)]).toEqual([
+    'goaway',
+    true,
+    ['retired', 'gone: undefined'],
+  ]);
+});
+
+test('a session retires at its age, behind the last of its calls', () => {
+  const { session, socket, carry, sweep } = open({ maxAgeMs: 1_000 });
+  const { sink } = carry();
+  sweep(1_001);
+  expect([session.accepts, session.open, socket.destroyed]).toEqual([false, true, false]);
+  socket.answer(1);
+  expect([sink.events, socket.destroyed]).toEqual([['whole 200'], true]);
+});
+
+test('a session retires at GOAWAY, and fails the calls that the upstream has not looked at', () => {
+  const { session, socket, told, carry } = open();
+  const calls = [carry(), carry()];
+  socket.goaway(1, 0);
+  expect([session.accepts, socket.destroyed, told.includes('retired')]).toEqual([false, false, true]);
+  expect(calls.map(({ sink }) => sink.failure?.kind)).toEqual([undefined, 'refused']);
+  socket.answer(1);
+  expect([calls[0]?.sink.events, socket.destroyed]).toEqual([['whole 200'], true]);
+});
+
+test('a GOAWAY with an error ends all calls', () => {
+  const { socket, carry } = open();
+  const calls = [carry(), carry()];
+  socket.goaway(1, 2);
+  expect(calls.map(({ sink }) => sink.failure?.kind)).toEqual(['reset', 'refused']);
+  expect(socket.destroyed).toBe(true);
+});
+
+test('an upstream that breaks a rule is told, loses the connection, and the calls fail', async () => {
+  const { session, socket, told, carry } = open();
+  const { sink } = carry();
+  socket.bring(frame(TYPE.ping, 0, 1, '12345678'));
+  expect(sink.failure).toMatchObject({ kind: 'malformed', cause: { code: 1 } });
+  expect([session.accepts, socket.sent().at(-1), socket.destroyed]).toEqual([false, 'goaway', true]);
+  await turn();
+  expect(told).toEqual(['retired', 'gone: undefined']);
+});
+
+test('an upstream that does not take its GOAWAY loses the connection a second later', async () => {
+  const { session, socket, carry, sweep } = open();
+  carry();
+  await turn();
+  socket.full = true;
+  carry();
+  await turn();
+  socket.bring(frame(TYPE.ping, 0, 1, '12345678'));
+  sweep(0);
+  sweep(1_000);
+  expect(socket.destroyed).toBe(false);
+  sweep(1);
+  expect([socket.destroyed, session.open]).toEqual([true, false]);
+});
+
+test.each(['error', 'end'])(
+  'a connection that the upstream breaks off (%s) takes no call that comes before its close',
+  event => {
+    const { session, socket, carry } = open();
+    carry();
+    socket.answer(1);
+    const { sink } = carry();
+    socket.emit(event, new Error('reset'));
+    expect([session.hasRoom, session.accepts]).toEqual([false, false]);
+    expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: true });
+  },
+);
+
+test('a silent upstream is sent a PING, and given up without a byte', () => {
+  const http2 = { maxConnections: 1, maxStreams: 9, pingIntervalMs: 1_000, pingTimeoutMs: 500 };
+  const { socket, carry, sweep } = open({ http2 });
+  const { sink } = carry();
+  sweep(0);
+  sweep(1_000);
+  sweep(500);
+  expect(sink.failure).toBeNull();
+  sweep(501);
+  expect(sink.failure).toMatchObject({
+    kind: 'reset',
+    cause: { message: 'the upstream does not answer a PING' },
+  });
+  expect(socket.destroyed).toBe(true);
+});
+
+test('while its socket is full, a session writes nothing, and then everything', async () => {
+  const { socket, carry } = open();
+  socket.full = true;
+  carry('/one');
+  await turn();
+  socket.sent();
+  carry('/two');
+  socket.bring(frame(TYPE.ping, 0, 0, '12345678'));
+  await turn();
+  expect(socket.sent()).toEqual([]);
+  socket.drain();
+  expect(socket.sent()).toEqual(['headers 3 /two', 'ping ack']);
+});
+
+test('an upstream that sends PINGs and takes no acknowledgement loses the connection', async () => {
+  const { socket, carry } = open();
+  socket.full = true;
+  const { sink } = carry();
+  await turn();
+  for (let i = 0; i < 1_001; i++) {
+    socket.bring(frame(TYPE.ping, 0, 0, '12345678'));
+    if (i % 100 === 0) await turn();
+  }
+  expect(sink.failure).toMatchObject({ kind: 'malformed', cause: { code: 11 } });
+});
