@@ -8,6 +8,7 @@ import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/inde
 import { AdminAccess, type AdminAccessDependencies } from './access/index.ts';
 import { AdminApi, type ApiSources } from './api/index.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
+import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
 import { PAGE_POLICY, statusAsPage } from './page/index.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 
@@ -21,6 +22,8 @@ export interface AdminView {
   status(showCallers: boolean): GatewayStatus;
   /** What the API shows and changes. */
   readonly api: ApiSources;
+  /** Where notices of providers go. */
+  readonly notices: NoticeTaker;
 }
 
 /**
@@ -31,6 +34,7 @@ export interface AdminView {
  * - `GET /metrics`: the Prometheus text format
  * - `GET /status`: a page, or JSON if `Accept` asks for it
  * - `GET /status.json`: JSON
+ * - `POST /notices/...`: what the identity provider tells the gateway, where the configuration says so
  * - `/api/...`: the API that `GET /openapi.json` describes
  */
 export class AdminListener {
@@ -111,6 +115,7 @@ export class AdminListener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (await this.#api.answer(request, response)) return;
+    if (await answerNotice(request, response, this.#view.notices)) return;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
       return;

@@ -1,6 +1,7 @@
 import { type AdminView, gatherStatus } from '../admin/index.ts';
+import type { Notices } from '../auth/index.ts';
 import { type ConfigWatcher, type FixedParts, type ReloadRecord, restartKeys } from '../config/index.ts';
-import type { Clock } from '../core/index.ts';
+import type { Clock, NoticeKind } from '../core/index.ts';
 import type { Gateway, UnlistedProxies } from '../gateway/index.ts';
 import type { Observation } from '../observe/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
@@ -43,6 +44,10 @@ export function adminView(parts: ShownParts): AdminView {
   return {
     metrics: () => observation.scrape(),
     notReady,
+    notices: {
+      kinds: () => generations.current.identity?.adminNotices ?? NO_KINDS,
+      take: request => noticesOf(generations).take(request),
+    },
     status: (showCallers: boolean) => gatherStatus(sources, showCallers),
     api: {
       restrictions: limiting.restrictions,
@@ -53,4 +58,12 @@ export function adminView(parts: ShownParts): AdminView {
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
     },
   };
+}
+
+const NO_KINDS: ReadonlySet<NoticeKind> = new Set();
+
+/** Asked only where it takes some. */
+function noticesOf({ current: { identity } }: Generations): Notices {
+  if (identity === null) throw new Error('no identity provider is configured');
+  return identity.notices;
 }

@@ -1,5 +1,12 @@
 import { AdminListener } from '../admin/index.ts';
-import { REVOCATION_LIMITS, Revocations } from '../auth/index.ts';
+import {
+  NOTICE_BUDGET,
+  type NoticesDependencies,
+  REVOCATION_LIMITS,
+  Revocations,
+  SeenNotices,
+  VerificationBudget,
+} from '../auth/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
@@ -143,7 +150,13 @@ export class RunningApp implements App {
     const { reloads } = this.#observation;
     const listenerOf = (provider: string | null) => this.#observation.identityOf(provider);
     return new Generations(first, {
-      identity: { clock: this.#clock, random: systemRandom, listenerOf, revocations: this.#revocations },
+      identity: {
+        clock: this.#clock,
+        random: systemRandom,
+        listenerOf,
+        revocations: this.#revocations,
+        notices: this.#makeNotices(),
+      },
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);
@@ -154,6 +167,17 @@ export class RunningApp implements App {
       },
       wait: ({ snapshot }) => reloads.waiting(snapshot),
     });
+  }
+
+  #makeNotices(): NoticesDependencies {
+    const clock = this.#clock;
+    const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
+    return {
+      clock,
+      listener: this.#observation.notices,
+      budget: new VerificationBudget(NOTICE_BUDGET, clock),
+      seen: new SeenNotices({ clock, claim }),
+    };
   }
 
   #makeLimiting({ limits, store, caps }: Snapshot): Limiting {

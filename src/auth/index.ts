@@ -3,6 +3,15 @@ export { type Caller, type CallerKind, isPrincipal, principalOf } from './caller
 export { IssuerVerifiers } from './issuer-verifiers.ts';
 export { KeySet, type KeySetFetcher } from './key-set.ts';
 export {
+  MAX_NOTICE_BYTES,
+  type NoticeIssuer,
+  type NoticeRequest,
+  type NoticeResponse,
+  Notices,
+  type NoticesDependencies,
+  SeenNotices,
+} from './notices/index.ts';
+export {
   type AccessTokenOptions,
   BUDGET_LIMITS,
   type BudgetOptions,
@@ -10,6 +19,7 @@ export {
   type CacheOptions,
   KEY_SET_LIMITS,
   type KeySetOptions,
+  NOTICE_BUDGET,
   REVOCATION_LIMITS,
 } from './options.ts';
 export {

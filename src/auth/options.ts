@@ -87,4 +87,12 @@ export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as cons
 /** The budget options that are not configurable. */
 export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
+/** Bad notices that claim to be of the provider: far more than a provider with another clock sends. */
+export const NOTICE_BUDGET: BudgetOptions = {
+  ...BUDGET_LIMITS,
+  limit: 100,
+  periodMs: 60_000,
+  maxAddresses: 10_000,
+};
+
 export const REVOCATION_LIMITS: RevocationOptions = { maxEntries: 100_000, keepS: 86_400 };

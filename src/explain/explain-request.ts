@@ -3,8 +3,9 @@ import { addressKey, type Target } from '../http/index.ts';
 import { isRoutable } from '../routing/index.ts';
 import { describeForwarding, routeRow } from './describe-route.ts';
 import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
+import { describeNotice } from './explain-notice.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
-import { describeSignIn, whySignInRefuses } from './explain-sign-in.ts';
+import { describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import { describeServerWide, describeTarget, readTarget } from './explain-target.ts';
 import type { AskedRequest, Explanation } from './explanation.ts';
 import { rivalsOf } from './rivals.ts';
@@ -41,7 +42,7 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
   if (match === null || route === undefined) return refused('404, no route matches', [], rivals);
   const { value, params } = match;
   const refusal =
-    value.kind === 'sign-in' ? whySignInRefuses(value, method, caller.as, snapshot.identity) : null;
+    value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   if (refusal !== null) return refused(refusal, found, rivals);
   const limited = { method, path: target.path, route: value, caller };
   const unread = whyBucketRefuses(limited, snapshot);
@@ -58,5 +59,6 @@ function refused(why: string, before: readonly Row[] = [], after: readonly Row[]
 
 function describePolicies(route: RouteModel, params: readonly string[], { identity }: Snapshot): Row[] {
   if (route.kind === 'forward') return describeForwarding(route, params, identity);
-  return identity === null ? [] : describeSignIn(route, identity);
+  if (identity === null) return [];
+  return route.kind === 'sign-in' ? describeSignIn(route, identity) : describeNotice(route, identity);
 }

@@ -1,17 +1,18 @@
-import { type IdentityModel, type SignInRoute, signInProvider } from '../config/index.ts';
+import { type IdentityModel, type OwnRoute, type SignInRoute, signInProvider } from '../config/index.ts';
 import type { SignInOptions } from '../signin/index.ts';
 import type { AskedCaller } from './explanation.ts';
 import type { Row } from './row.ts';
 
 /** Says why the gateway refuses a request to one of its own routes; null: it serves the request. */
-export function whySignInRefuses(
-  { methods, authentication }: SignInRoute,
+export function whyOwnRefuses(
+  { kind, methods, authentication }: OwnRoute,
   method: string,
   as: AskedCaller['as'],
   identity: IdentityModel | null,
 ): string | null {
   if (identity === null) return '404, no identity_provider is configured';
-  if (signInProvider(identity) === null) return '404, no provider has a redirect_uri to sign users in';
+  if (kind === 'sign-in' && signInProvider(identity) === null)
+    return '404, no provider has a redirect_uri to sign users in';
   // The missing token is found first.
   if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;

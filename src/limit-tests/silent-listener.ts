@@ -2,6 +2,7 @@ import type {
   AuthListener,
   ExchangeListener,
   LimitListener,
+  NoticeListener,
   OverloadListener,
   ProxyListener,
   SignInListener,
@@ -14,6 +15,7 @@ const nothing = () => {};
 export const SILENT: AuthListener &
   ExchangeListener &
   LimitListener &
+  NoticeListener &
   OverloadListener &
   ProxyListener &
   SignInListener &
@@ -31,5 +33,5 @@ export const SILENT: AuthListener &
   ...{ began: nothing, ended: nothing, unlistedProxy: nothing },
   ...{ tokenKnown: nothing, signatureChecked: nothing, tokenRefused: nothing, tokenUndecided: nothing },
   ...{ budgetSpent: nothing, keySetLoaded: nothing, keySetFailed: nothing, revocationEvicted: nothing },
-  ...{ redeemed: nothing, discovered: nothing, signedOut: nothing },
+  ...{ redeemed: nothing, discovered: nothing, signedOut: nothing, noticeReceived: nothing },
 };

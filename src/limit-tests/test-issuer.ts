@@ -1,5 +1,14 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { type AccessTokenOptions, KeySet, REVOCATION_LIMITS, Revocations, Verifier } from '../auth/index.ts';
+import {
+  type AccessTokenOptions,
+  KeySet,
+  NOTICE_BUDGET,
+  REVOCATION_LIMITS,
+  Revocations,
+  SeenNotices,
+  VerificationBudget,
+  Verifier,
+} from '../auth/index.ts';
 import type { IdentityModel, ProviderModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 import { Identity, type RequestIdentity } from '../runtime/index.ts';
@@ -28,11 +37,18 @@ export class TestIssuer {
     this.#key = key;
     const common = { clock, listener: SILENT };
     const revocations = new Revocations(REVOCATION_LIMITS, clock, () => {});
-    const live = new Identity(identity, { clock, listenerOf: () => SILENT, random: () => 0, revocations });
+    const notices = {
+      ...common,
+      budget: new VerificationBudget(NOTICE_BUDGET, clock),
+      seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
+    };
+    const shared = { clock, random: () => 0, revocations, notices };
+    const live = new Identity(identity, { ...shared, listenerOf: () => SILENT });
     const parts = { ...common, keys, revocations: revocations.of(model.provider.issuer), budget: null };
     this.identity = {
       verifier: new Verifier(model.accessTokens, model.cache, parts),
       signIn: live.signIn,
+      notices: live.notices,
       endSession: caller => live.endSession(caller),
     };
   }

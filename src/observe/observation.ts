@@ -5,6 +5,7 @@ import type {
   ConnectionListener,
   ExchangeListener,
   LimitListener,
+  NoticeListener,
   OverloadListener,
   ProxyListener,
   ReloadListener,
@@ -21,6 +22,7 @@ import {
   type Logger,
   Logging,
   type LoggingOptions,
+  NoticeLog,
   OverloadLog,
   ReloadLog,
   StoreLog,
@@ -34,6 +36,7 @@ import {
   type LabelModel,
   LimitMetrics,
   Metrics,
+  NoticeMetrics,
   OverloadMetrics,
   observeCertificates,
   ReloadMetrics,
@@ -73,6 +76,7 @@ export class Observation {
   readonly overload: OverloadListener;
   readonly reloads: ReloadListener;
   readonly proxies: ProxyListener;
+  readonly notices: NoticeListener;
   readonly admin: AdminApiListener;
   /** What happened within the last hour. */
   readonly recent: Recent;
@@ -83,6 +87,7 @@ export class Observation {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #limitMetrics: LimitMetrics;
+  readonly #noticeMetrics: NoticeMetrics;
   readonly #storeMetrics: StoreMetrics | null;
   readonly #logging: Logging;
   #labels: LabelModel;
@@ -95,6 +100,7 @@ export class Observation {
     this.#connectionMetrics = new ConnectionMetrics(registry);
     this.#identityMetrics = new IdentityMetrics(registry);
     this.#limitMetrics = new LimitMetrics(registry);
+    this.#noticeMetrics = new NoticeMetrics(registry);
     this.#storeMetrics = sharesStore ? new StoreMetrics(registry) : null;
     this.#labels = labels;
     this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
@@ -113,6 +119,7 @@ export class Observation {
     this.overload = fanOut(OVERLOAD, [new OverloadMetrics(registry), new OverloadLog(log)]);
     this.reloads = fanOut(RELOADS, [reloadRecord, new ReloadMetrics(registry, clock), new ReloadLog(log)]);
     this.proxies = new ProxyLog(log);
+    this.notices = fanOut(NOTICES, [this.#noticeMetrics, new NoticeLog(log, clock), errors]);
     this.admin = fanOut(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
     this.#prepare(labels);
   }
@@ -142,6 +149,7 @@ export class Observation {
     this.#connectionMetrics.use(labels);
     this.#identityMetrics.use(labels);
     this.#limitMetrics.use(labels);
+    this.#noticeMetrics.use(labels.notices);
   }
 
   /** The name of a principal in the log. */
@@ -206,6 +214,8 @@ const LIMITS: Methods<LimitListener> = {
 const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
 
 const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true };
+
+const NOTICES: Methods<NoticeListener> = { noticeReceived: true };
 
 const OVERLOAD: Methods<OverloadListener> = { began: true, ended: true };
 

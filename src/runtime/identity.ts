@@ -1,12 +1,14 @@
 import {
   type Caller,
   IssuerVerifiers,
+  Notices,
+  type NoticesDependencies,
   type Revocations,
   type TokenVerifier,
   VerificationBudget,
 } from '../auth/index.ts';
-import type { IdentityModel } from '../config/index.ts';
-import type { AuthListener, Clock, Random, SignInListener } from '../core/index.ts';
+import { type IdentityModel, NOTICE_KINDS } from '../config/index.ts';
+import type { AuthListener, Clock, NoticeKind, Random, SignInListener } from '../core/index.ts';
 import type { SignIn } from '../signin/index.ts';
 import { ProviderIdentity, type ProviderStatus } from './provider-identity.ts';
 
@@ -20,6 +22,8 @@ export interface IdentityDependencies {
   readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
   /** Of every issuer. */
   readonly revocations: Revocations;
+  /** For what providers tell unasked. */
+  readonly notices: NoticesDependencies;
 }
 
 /** Identifies callers by their tokens and signs users in, at one provider or at several. */
@@ -27,6 +31,8 @@ export class Identity {
   readonly verifier: TokenVerifier;
   /** Null: users sign in nowhere. */
   readonly signIn: SignIn | null;
+  /** What the providers tell unasked. */
+  readonly notices: Notices;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget | null;
@@ -44,6 +50,11 @@ export class Identity {
     });
     this.verifier = this.#verifierAfter(before, dependencies);
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
+    const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
+    this.notices = new Notices(
+      issuers.filter(issuer => issuer !== null),
+      dependencies.notices,
+    );
   }
 
   /** Refuses the tokens of the caller's session from now on. */
@@ -90,6 +101,13 @@ export class Identity {
   /** Ends what `next` has not taken over, except for exchanges under way. */
   retire(next: Identity | null): void {
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
+  }
+
+  /** The kinds of notices that are taken on the admin listener. */
+  get adminNotices(): ReadonlySet<NoticeKind> {
+    const isAdmin = (kind: NoticeKind) =>
+      this.#model.providers.some(({ notices }) => notices[kind] === 'admin');
+    return new Set(NOTICE_KINDS.filter(isAdmin));
   }
 
   stop(): void {

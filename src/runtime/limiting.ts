@@ -102,6 +102,11 @@ export class Limiting {
     if (this.shared !== null) shareRevocations(this.shared.board, revocations);
   }
 
+  /** Whether no gateway has claimed this name for as long. Without a shared store there is no other. */
+  async claim(name: string, forMs: number): Promise<boolean> {
+    return this.shared === null || this.shared.claims.claim(name, forMs);
+  }
+
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
   get counts(): StoreCounts {
     const { counts } = this.memory;

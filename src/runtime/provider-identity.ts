@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type IssuerRevocations,
+  type NoticeIssuer,
   type RevocationFacts,
   type VerificationBudget,
   Verifier,
 } from '../auth/index.ts';
-import type { ProviderModel } from '../config/index.ts';
+import { noticesIn, type ProviderModel } from '../config/index.ts';
 import { SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
 
@@ -59,6 +60,22 @@ export class ProviderIdentity {
   /** Which of its tokens are revoked. */
   get revocations(): IssuerRevocations {
     return this.#issuer.revocations;
+  }
+
+  /** What its notices are judged by; null: none is taken. */
+  get noticeIssuer(): NoticeIssuer | null {
+    const { client, accessTokens, notices } = this.#model;
+    const kinds = new Set(noticesIn(notices));
+    if (client === null || kinds.size === 0) return null;
+    const { keys, revocations } = this.#issuer;
+    return {
+      issuer: this.issuer,
+      clientId: client.clientId,
+      leewayMs: accessTokens.leewayMs,
+      keys,
+      revocations,
+      kinds,
+    };
   }
 
   /** True once the first key set has come; later failures of the issuer do not change that. */

@@ -1,7 +1,15 @@
 import type { StoreModel } from '../config/index.ts';
 import { type Clock, randomKey, type StoreListener } from '../core/index.ts';
 import type { MemoryStore } from '../limits/index.ts';
-import { Board, type FailurePolicy, Health, RedisConnection, RedisStore, Replicas } from '../redis/index.ts';
+import {
+  Board,
+  Claims,
+  type FailurePolicy,
+  Health,
+  RedisConnection,
+  RedisStore,
+  Replicas,
+} from '../redis/index.ts';
 
 /** How long a start waits for Redis before the policy decides. */
 const START_MS = 5_000;
@@ -24,6 +32,8 @@ export class SharedStore {
   readonly policy: FailurePolicy;
   /** The facts that gateways share. */
   readonly board: Board;
+  /** What one gateway of all may do once. */
+  readonly claims: Claims;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
   #waited = false;
@@ -41,6 +51,7 @@ export class SharedStore {
     this.health = health;
     this.#replicas = replicas;
     this.board = new Board({ connection, health, clock, newId: () => randomKey().toString('base64url') });
+    this.claims = new Claims({ connection, health });
     health.onFound(() => this.board.look());
     this.limits = new RedisStore({
       connection,

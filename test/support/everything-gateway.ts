@@ -33,7 +33,8 @@ async function startWithEverything(): Promise<LocalGateway> {
     buckets: { things: { main: 'id', user: '5/5s', resource: '50/5s' } },
     routes: { 'GET /things/{id}': 'things' },
   };
-  const settings = await identityConfig({ issuer: issuer.url, limits }, upstream);
+  const provider = { notices: { not_before_push: 'admin', back_channel_logout: '/idp/logout' } };
+  const settings = await identityConfig({ issuer: issuer.url, limits, provider }, upstream);
   return startGateway({
     ...settings,
     config: {

@@ -1,4 +1,4 @@
-import type { SignInEndpoint, SignInRoute } from '../../config/index.ts';
+import type { OwnRoute, SignInEndpoint } from '../../config/index.ts';
 import { errors, type PathItems } from './openapi-parts.ts';
 
 /** They are served where clients connect, not by the admin listener. */
@@ -14,8 +14,9 @@ const text = { type: 'string' };
 const seconds = { type: 'integer', minimum: 0 };
 
 /** The sign-in endpoints that the configuration has (docs/contract.md, 1). */
-export function signInPaths(routes: readonly { readonly value: SignInRoute }[]): PathItems {
-  return Object.fromEntries(routes.map(({ value: { id, endpoint } }) => [id, ITEMS[endpoint]]));
+export function signInPaths(routes: readonly { readonly value: OwnRoute }[]): PathItems {
+  const signIn = routes.map(({ value }) => value).filter(value => value.kind === 'sign-in');
+  return Object.fromEntries(signIn.map(({ id, endpoint }) => [id, ITEMS[endpoint]]));
 }
 
 const ITEMS: Readonly<Record<SignInEndpoint, object>> = {

@@ -6,6 +6,7 @@ import { listenSchema, routeKeys } from '../schema/index.ts';
 import { checkForwardingHeaders, checkProxyProtocol, checkTrustedProxies } from './forwarding-checks.ts';
 import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
+import { checkNotices } from './notice-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
 import { checkSignIn, isOfOnePath, ownRoutesIn } from './sign-in-checks.ts';
@@ -32,6 +33,7 @@ export function crossCheck(file: ConfigFile): void {
   checkWebSockets(file);
   checkIdentity(file);
   checkSignIn(file);
+  checkNotices(file);
   checkSecrets(file);
   checkSpanExport(file);
 }
@@ -77,8 +79,10 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const lineOf = (position: number) => file.place(pathOf(position)).line;
   const own = ownRoutesIn(file);
   for (const [position, pattern] of patterns.entries()) {
-    if (!own.some(route => isOfOnePath(route.pattern, pattern))) continue;
-    file.add(pathOf(position), 'the gateway serves this path itself, for sign-in: remove the route');
+    const twin = own.find(route => isOfOnePath(route.pattern, pattern));
+    if (twin === undefined) continue;
+    const what = twin.value.kind === 'sign-in' ? 'sign-in' : 'notices of the provider';
+    file.add(pathOf(position), `the gateway serves this path itself, for ${what}: remove the route`);
   }
   for (const [first, second] of findConflicts(patterns)) {
     file.add(pathOf(second), `this route matches the same requests as the one in line ${lineOf(first)}`);

@@ -1,11 +1,17 @@
 import { findConflicts, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
 import { SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, suggest } from '../file/index.ts';
-import type { SignInRoute } from '../model/index.ts';
+import type { OwnRoute, SignInRoute } from '../model/index.ts';
 import { signInPaths } from '../schema/index.ts';
+import { noticeRoutesIn } from './notice-places.ts';
 
-/** The gateway's own routes, as far as `sign_in` is valid in itself. */
-export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
+/** The gateway's own routes, as far as `sign_in` and `notices` are valid in themselves. */
+export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
+  return [...signInRoutesIn(file), ...noticeRoutesIn(file)];
+}
+
+/** Those for sign-in. */
+export function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
   return signInRoutes(Object.fromEntries(pathsIn(file)));
 }
 

@@ -31,7 +31,7 @@ export function compileIdentity(
 }
 
 function compileProvider(
-  { provider, client, signIn }: ProviderConfigOptions,
+  { provider, client, signIn, notices }: ProviderConfigOptions,
   rules: TokenRules,
   config: GatewayConfig,
 ): ProviderModel {
@@ -42,6 +42,7 @@ function compileProvider(
     provider,
     client,
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
+    notices,
     accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
     keySet: {
       ...KEY_SET_LIMITS,

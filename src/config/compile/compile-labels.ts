@@ -1,4 +1,4 @@
-import type { Protocol } from '../../core/index.ts';
+import type { NoticeKind, Protocol } from '../../core/index.ts';
 import type { LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { RouteEntry } from '../../routing/index.ts';
@@ -11,8 +11,9 @@ import {
   type LimitRouteModel,
   type LimitsModel,
   type ListenModel,
+  noticesIn,
+  type OwnRoute,
   type SignInEndpoint,
-  type SignInRoute,
   signInProvider,
 } from '../model/index.ts';
 
@@ -22,7 +23,7 @@ interface LabelSources {
   readonly upstreams: Iterable<string>;
   readonly routes: readonly RouteEntry<ForwardRoute>[];
   /** The gateway's own. */
-  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
+  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   readonly limits: LimitsModel;
   readonly limitRoutes: readonly RouteEntry<LimitRouteModel>[];
   /** Null: no identity provider. */
@@ -44,26 +45,27 @@ export function compileLabels(sources: LabelSources): LabelModel {
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     providers: identity === null ? null : identity.providers.map(({ label }) => label),
-    refreshes: own.some(({ endpoint }) => endpoint === 'refresh'),
-    signsOut: own.some(({ endpoint }) => endpoint === 'sign-out'),
+    refreshes: own.some(each => each.kind === 'sign-in' && each.endpoint === 'refresh'),
+    signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
+    notices: identity === null ? [] : noticesIn(...identity.providers.map(({ notices }) => notices)),
     routeDurations,
   };
 }
 
 function routeLabels(
   routes: readonly ForwardRoute[],
-  own: readonly SignInRoute[],
+  own: readonly OwnRoute[],
   { http, grpc }: ListenModel,
 ): RouteLabels[] {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const takesCalls = grpc !== null || routes.some(isGrpc);
   return [
     ...routes.flatMap(route => labelsOfRoute(route, ofPaths)),
-    ...own.map(({ id: route, endpoint }) => ({
-      route,
+    ...own.map(each => ({
+      route: each.id,
       upstream: 'none',
       protocols: ofPaths,
-      endings: SIGN_IN[endpoint],
+      endings: each.kind === 'sign-in' ? SIGN_IN[each.endpoint] : NOTICE[each.notice],
     })),
     {
       route: 'none',
@@ -109,6 +111,10 @@ const SIGN_IN: Readonly<Record<SignInEndpoint, readonly Ending[]>> = {
   auth: ANONYMOUS,
   refresh: [...ANONYMOUS, ...answered('401')],
   'sign-out': answered('204', '400', '401', '405', '429', '500', '502', '503', '504'),
+};
+const NOTICE: Readonly<Record<NoticeKind, readonly Ending[]>> = {
+  not_before_push: answered('204', '400', '405', '429', '503'),
+  back_channel_logout: answered('200', '400', '405', '429', '503'),
 };
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 

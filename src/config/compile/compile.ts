@@ -3,7 +3,15 @@ import type { SpanExportOptions } from '../../observe/index.ts';
 import { type RouteEntry, RouteTable } from '../../routing/index.ts';
 import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import type { ForwardRoute, Outline, RouteModel, SignInRoute, Snapshot, StoreModel } from '../model/index.ts';
+import type {
+  ForwardRoute,
+  IdentityModel,
+  Outline,
+  OwnRoute,
+  RouteModel,
+  Snapshot,
+  StoreModel,
+} from '../model/index.ts';
 import type { CorsConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 import { claimsOf } from './caller-claims.ts';
 import { compileIdentity } from './compile-identity.ts';
@@ -12,6 +20,7 @@ import { compileLimits } from './compile-limits.ts';
 import { certificateFields, compileListen } from './compile-listen.ts';
 import { compileRoute } from './compile-route.ts';
 import { compileUpstream } from './compile-upstream.ts';
+import { noticeRoutes } from './notice-routes.ts';
 import { pathNaming } from './path-naming.ts';
 import { preflightRoutes } from './preflight-routes.ts';
 import type { ListenerTls, ProviderConfigOptions, TlsFiles } from './read/index.ts';
@@ -53,10 +62,10 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
     ]),
   );
   const routes = config.routes.map(route => compileRoute(route, config, upstreams));
-  const ownRoutes = signInRoutes(config.sign_in);
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const listen = compileListen(config.listen, listenerTls, sources.adminTokenHash);
   const identity = compileIdentity(config, limits, providers);
+  const ownRoutes = ownRoutesOf(config, identity);
   return {
     generation,
     hash,
@@ -104,13 +113,22 @@ export function compileGateway(sources: Sources, generation: number): Snapshot {
 function outlineOf(
   { settings, limits, places, effective }: Sources,
   routes: readonly RouteEntry<ForwardRoute>[],
-  ownRoutes: readonly RouteEntry<SignInRoute>[],
+  ownRoutes: readonly RouteEntry<OwnRoute>[],
 ): Outline {
   const written = routes.flatMap((route, index) => {
     const place = places.routes[index];
     return place === undefined ? [] : [{ ...route, place }];
   });
   return { settings, routes: written, ownRoutes, limits, places: places.limits, effective };
+}
+
+/** Those of `sign_in`, and those where providers tell something. */
+function ownRoutesOf(
+  { sign_in }: GatewayConfig,
+  identity: IdentityModel | null,
+): readonly RouteEntry<OwnRoute>[] {
+  const places = identity === null ? [] : identity.providers.map(({ notices }) => notices);
+  return [...signInRoutes(sign_in), ...noticeRoutes(places)];
 }
 
 function corsRules(config: CorsConfig, { headers }: LimitsConfig): CorsRules | null {

@@ -2,6 +2,7 @@ export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from '
 export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
+export { noticeRoutes } from './notice-routes.ts';
 export {
   limitsIn,
   providerWithoutSecrets,

@@ -1,5 +1,6 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
 import type { ClientOptions, ProviderOptions, SignInOptions } from '../../signin/index.ts';
+import type { NoticePlaces } from './notice-places.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
@@ -22,6 +23,7 @@ export interface ProviderModel {
   readonly client: ClientOptions | null;
   /** Null: its tokens are only checked. */
   readonly signIn: SignInOptions | null;
+  readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;
   readonly keySet: KeySetOptions;
   readonly cache: CacheOptions;

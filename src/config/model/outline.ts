@@ -2,7 +2,7 @@ import type { RouteEntry } from '../../routing/index.ts';
 import type { EffectiveConfig } from '../effective-config.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
-import type { ForwardRoute, SignInRoute } from './route-model.ts';
+import type { ForwardRoute, OwnRoute } from './route-model.ts';
 
 /** A configuration as the operator wrote it, to explain it and to compare it with others. */
 export interface Outline {
@@ -11,7 +11,7 @@ export interface Outline {
   /** The routes of gateway.yaml in file order. */
   readonly routes: readonly WrittenRoute[];
   /** The gateway's own. */
-  readonly ownRoutes: readonly RouteEntry<SignInRoute>[];
+  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   /** limits.yaml with all defaults. */
   readonly limits: LimitsConfig;
   /** Where the keys of limits.yaml are written. */

@@ -1,8 +1,12 @@
+import type { NoticeKind } from '../../core/index.ts';
 import type { BodyTerms } from '../../http1/index.ts';
 import type { PoolModel, UpstreamModel } from './upstream-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
-export type RouteModel = ForwardRoute | SignInRoute;
+export type RouteModel = ForwardRoute | OwnRoute;
+
+/** A match rule of the gateway's own. Takes every method, and answers 405 to most. */
+export type OwnRoute = SignInRoute | NoticeRoute;
 
 /** A match rule of gateway.yaml. */
 export interface ForwardRoute {
@@ -53,7 +57,7 @@ export interface WebSocketModel {
 /** The first two are always there, the others where the configuration puts them. */
 export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh' | 'sign-out';
 
-/** One of the sign-in endpoints (docs/contract.md, 1). Takes every method, and answers 405 to most. */
+/** One of the sign-in endpoints (docs/contract.md, 1). */
 export interface SignInRoute {
   readonly kind: 'sign-in';
   /** Its path: the name in metrics and logs. */
@@ -63,6 +67,19 @@ export interface SignInRoute {
   readonly methods: readonly string[];
   /** Only to sign out takes a token. */
   readonly authentication: 'none' | 'required';
+  readonly semicolons: 'refuse';
+  readonly parameters: readonly string[];
+}
+
+/** Where a provider tells the gateway something, on a public path. */
+export interface NoticeRoute {
+  readonly kind: 'notice';
+  /** Its path: the name in metrics and logs. */
+  readonly id: string;
+  readonly notice: NoticeKind;
+  /** The methods that do not get a 405. */
+  readonly methods: readonly string[];
+  readonly authentication: 'none';
   readonly semicolons: 'refuse';
   readonly parameters: readonly string[];
 }

@@ -11,6 +11,7 @@ export { type GatewayConfig, gatewaySchema, gatewaySecrecy } from './gateway/gat
 export { type IdentityProviderConfig, identityProviderSchema } from './gateway/identity-schema.ts';
 export { listenSchema } from './gateway/listen-schema.ts';
 export { logSchema } from './gateway/log-schema.ts';
+export { type NoticesConfig, noticeKeys } from './gateway/notices-schema.ts';
 export { providerEntrySchema } from './gateway/providers-schema.ts';
 export { type RouteConfig, routeKeys } from './gateway/routes-schema.ts';
 export { type SignInConfig, signInPaths } from './gateway/sign-in-schema.ts';

@@ -31,6 +31,13 @@ export type {
   ShadowEvent,
   ShadowRefuser,
 } from './limit-listener.ts';
+export type {
+  NoticeEvent,
+  NoticeFlaw,
+  NoticeKind,
+  NoticeListener,
+  NoticeOutcome,
+} from './notice-listener.ts';
 export type { OverloadListener } from './overload-listener.ts';
 export type { AppliedEvent, ConfigEvent, ReloadListener, ReplacedEvent } from './reload-listener.ts';
 export type {

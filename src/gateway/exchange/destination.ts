@@ -1,9 +1,16 @@
 import { hash } from 'node:crypto';
-import type { ForwardRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
+import type { ForwardRoute, NoticeRoute, PoolModel, RouteModel, SignInRoute } from '../../config/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
 /** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
-export type Destination = Nowhere | Redirected | OptionsHere | PreflightHere | SignInHere | Forwarded;
+export type Destination =
+  | Nowhere
+  | Redirected
+  | OptionsHere
+  | PreflightHere
+  | SignInHere
+  | NoticeHere
+  | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
 export type Nowhere = At<'nowhere', null>;
@@ -18,6 +25,8 @@ export type OptionsHere = At<'options', RouteModel | null>;
 export type PreflightHere = At<'preflight', RouteModel, CorsRules>;
 
 export type SignInHere = At<'sign-in', SignInRoute>;
+
+export type NoticeHere = At<'notice', NoticeRoute>;
 
 export type Forwarded = At<'forward', ForwardRoute, null, PoolModel>;
 

@@ -4,6 +4,7 @@ export {
   type Forwarded,
   makeDestination,
   NOWHERE,
+  type NoticeHere,
   type OptionsHere,
   type PreflightHere,
   type Redirected,

@@ -48,6 +48,7 @@ function destinationOf(
   if (cors !== null && answersPreflights(route))
     return makeDestination('preflight', place, route, cors, null);
   if (route.kind === 'sign-in') return makeDestination('sign-in', place, route, null, null);
+  if (route.kind === 'notice') return makeDestination('notice', place, route, null, null);
   if (maxForwards === 0) return makeDestination('options', place, route, null, null);
   return makeDestination('forward', place, route, null, route.pool);
 }
@@ -69,5 +70,5 @@ function routeOfPreflight(
 
 /** Whether the gateway answers preflights for this route by itself. */
 function answersPreflights(route: RouteModel): boolean {
-  return route.kind === 'sign-in' || route.cors;
+  return route.kind !== 'forward' || route.cors;
 }

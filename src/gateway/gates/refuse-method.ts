@@ -7,9 +7,9 @@ import type { GateResult } from './gate.ts';
 export function refuseMethod(exchange: Exchange): GateResult {
   const { method } = exchange.downstream;
   if (method !== 'TRACE' && method !== 'CONNECT') return null;
-  // Only to say which methods there are, since a sign-in endpoint has its own. No route serves the request.
+  // Only to say which methods there are, since the gateway's own endpoints have others. No route serves the request.
   findRoute(exchange);
   const { route } = exchange.destination;
   exchange.destination = NOWHERE;
-  return methodNotSupported(route?.kind === 'sign-in' ? route.methods : USUAL_METHODS);
+  return methodNotSupported(route === null || route.kind === 'forward' ? USUAL_METHODS : route.methods);
 }

@@ -13,6 +13,6 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
 }
 
 function serves({ snapshot }: Exchange, { route, path }: PreflightHere, method: string): boolean {
-  if (route.kind === 'sign-in') return route.methods.includes(method);
+  if (route.kind !== 'forward') return route.methods.includes(method);
   return isRoutable(method) && snapshot.routes.find(method, path)?.value === route;
 }

@@ -2,6 +2,7 @@ import type { Exchange, Served } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { noRoute } from '../responses/index.ts';
 import { forward } from './forward.ts';
+import { serveNotice } from './notice.ts';
 import { serveOptions } from './options-request.ts';
 import { servePreflight } from './preflight.ts';
 import { serveRedirect } from './redirect.ts';
@@ -15,6 +16,8 @@ export function serve(exchange: Exchange, state: GatewayState): Served {
       return forward(exchange, destination, state);
     case 'sign-in':
       return serveSignIn(exchange, destination);
+    case 'notice':
+      return serveNotice(exchange, destination);
     case 'preflight':
       return servePreflight(exchange, destination);
     case 'redirect':

@@ -1,5 +1,4 @@
-import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
-import type { BodyTerms } from '../../http1/index.ts';
+import { firstValue, GatewayError } from '../../core/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import { type Exchange, SERVED, type Served, type SignInHere } from '../exchange/index.ts';
 import {
@@ -11,12 +10,7 @@ import {
   unauthenticated,
   wrongMethod,
 } from '../responses/index.ts';
-
-/**
- * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
- * client cannot control; the deadline limits that well enough.
- */
-const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
+import { readWhole } from './whole-body.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
@@ -56,33 +50,12 @@ type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
-  if (exchange.bodyLength === 0) return answerWith(exchange, use(Buffer.alloc(0)));
-  return readWhole(exchange, body => answerWith(exchange, use(body)));
+  return readWhole(exchange, MAX_REQUEST_BYTES, body => answerWith(exchange, use(body)));
 }
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
   return mediaTypeRefusal(firstValue(exchange.head.kept, 'content-type')) ?? null;
-}
-
-/** Reads the body. A client that disconnects before its end has asked for nothing; after that, its request goes on without it. */
-function readWhole(exchange: Exchange, then: (body: Buffer) => Served): Served {
-  const joined = new GrowingBytes(MAX_REQUEST_BYTES);
-  let whole: Buffer = Buffer.alloc(0);
-  exchange.downstream.body(BODY_TERMS).start({
-    chunk: bytes => {
-      if (exchange.response.isSettled) return true;
-      if (whole.length + bytes.length > MAX_REQUEST_BYTES) exchange.answerError(bodyTooLarge());
-      else whole = joined.join(whole, bytes);
-      return true;
-    },
-    end: () => {
-      if (!exchange.response.isSettled) then(whole);
-    },
-    fail: () => {},
-  });
-  // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
-  return SERVED;
 }
 
 function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {

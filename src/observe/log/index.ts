@@ -6,6 +6,7 @@ export { LimitLog } from './limit-log.ts';
 export { standardOutput } from './log-output.ts';
 export { type Logger, makeLogger } from './logger.ts';
 export { Logging, type LoggingOptions } from './logging.ts';
+export { NoticeLog } from './notice-log.ts';
 export { OverloadLog } from './overload-log.ts';
 export type { PathNaming } from './path-naming.ts';
 export { pseudonymOf } from './pseudonyms.ts';

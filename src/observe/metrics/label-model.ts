@@ -1,4 +1,4 @@
-import type { Outcome, Protocol } from '../../core/index.ts';
+import type { NoticeKind, Outcome, Protocol } from '../../core/index.ts';
 
 /** The label values that a configuration makes possible: their series exist from the start, so that a first event is a rate. */
 export interface LabelModel {
@@ -17,6 +17,8 @@ export interface LabelModel {
   readonly refreshes: boolean;
   /** Whether there is an endpoint to sign out. */
   readonly signsOut: boolean;
+  /** What providers may tell the gateway. */
+  readonly notices: readonly NoticeKind[];
   /** Whether durations of requests are told apart by route too. */
   readonly routeDurations: boolean;
 }

@@ -8,6 +8,7 @@ import type {
   HeldOutcome,
   Http2Fault,
   InvalidReason,
+  NoticeOutcome,
   ProxyHeaderFault,
   RedeemOutcome,
   RestrictionEvent,
@@ -21,6 +22,14 @@ import type {
 function every<Value extends string>(values: Readonly<Record<Value, true>>): readonly Value[] {
   return Object.keys(values) as Value[];
 }
+
+export const NOTICE_OUTCOMES = every<NoticeOutcome>({
+  accepted: true,
+  outdated: true,
+  refused: true,
+  undecided: true,
+  put_off: true,
+});
 
 export const HELD_OUTCOMES = every<HeldOutcome>({
   admitted: true,

@@ -9,6 +9,8 @@ import type {
   Http2Fault,
   InvalidReason,
   LimitListener,
+  NoticeEvent,
+  NoticeListener,
   ProxyHeaderFault,
   RedeemEvent,
   RestrictionEvent,
@@ -48,7 +50,8 @@ type Heard = ExchangeListener &
   SignInListener &
   StoreListener &
   ConnectionListener &
-  LimitListener;
+  LimitListener &
+  NoticeListener;
 
 /** The last error of each kind, and how many there were. */
 export class RecentErrors implements Partial<Heard> {
@@ -93,6 +96,11 @@ export class RecentErrors implements Partial<Heard> {
 
   signedOut(event: SignOutEvent): void {
     this.#noteAttempt('sign-out', event);
+  }
+
+  noticeReceived({ kind, outcome, flaw, claim }: NoticeEvent): void {
+    if (outcome !== 'accepted' && outcome !== 'outdated')
+      this.#note(this.#kinds, `${kind}: ${outcome}`, claim ?? flaw);
   }
 
   failed(failure: StoreFailure, cause: string): void {

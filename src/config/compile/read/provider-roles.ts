@@ -14,6 +14,8 @@ const OF_CLIENT: readonly Path[] = [
   ['client_secret_file'],
   ['private_key_file'],
   ['private_key_id'],
+  // They name the client.
+  ['notices'],
 ];
 
 /** The keys that say how users sign in. */

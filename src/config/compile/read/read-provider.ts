@@ -8,8 +8,10 @@ import {
   type SignInOptions,
 } from '../../../signin/index.ts';
 import { asMap, type ConfigFile, type Path } from '../../file/index.ts';
+import type { NoticePlaces } from '../../model/index.ts';
 import { identityProviderSchema, providerEntrySchema } from '../../schema/index.ts';
 import { clientAuthentication } from './compile-client-authentication.ts';
+import { noticePlaces } from './notice-places.ts';
 import { addOptionErrors } from './provider-option-errors.ts';
 import { checkRoles, type ProviderConfig, warnOfScope } from './provider-roles.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
@@ -24,6 +26,7 @@ export interface ProviderConfigOptions {
   readonly client: ClientOptions | null;
   /** Null: nobody signs in there. */
   readonly signIn: SignInHere | null;
+  readonly notices: NoticePlaces;
 }
 
 /** A section of gateway.yaml about one provider. */
@@ -84,7 +87,12 @@ async function readProvider(
     config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
   addOptionErrors(file, path, { provider, client, redirectUri: config.redirect_uri ?? null });
   if (tls === null || authentication === null) return null;
-  return { provider, client, signIn: client && signInOptions(config, client) };
+  return {
+    provider,
+    client,
+    signIn: client && signInOptions(config, client),
+    notices: noticePlaces(config.notices),
+  };
 }
 
 /** A provider without its secrets and certificates, for whom does not ask it anything. */
@@ -92,7 +100,12 @@ export function providerWithoutSecrets(config: ProviderConfig): ProviderConfigOp
   const { client_id: clientId } = config;
   const client =
     clientId === undefined ? null : { clientId, clientAuthentication: { kind: 'none' } as const };
-  return { provider: providerOptions(config, null), client, signIn: client && signInOptions(config, client) };
+  return {
+    provider: providerOptions(config, null),
+    client,
+    signIn: client && signInOptions(config, client),
+    notices: noticePlaces(config.notices),
+  };
 }
 
 /** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { choice, count, pathOfFile, text, yesOrNo } from '../plain-values.ts';
 import { duration } from '../scalars/index.ts';
 import { secret, unshown } from '../secrecy.ts';
+import { noticesSchema } from './notices-schema.ts';
 
 // `identity_provider` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which client authentication
 // needs which key.
@@ -106,6 +107,7 @@ export const identityProviderSchema = z.strictObject({
       'The redirect URIs whose codes are redeemed, in addition to redirect_uri. any: only the provider decides.',
     ),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
+  notices: noticesSchema,
   max_in_flight: count(1_000_000)
     .prefault(100)
     .describe(

@@ -1,14 +1,7 @@
 import { z } from 'zod';
 
 import { choice } from '../plain-values.ts';
-import { routePath } from '../scalars/index.ts';
-
-/** One path, not a pattern. */
-function ownPath() {
-  return routePath().refine(path => !/[{*]/.test(path), {
-    error: 'an endpoint has one path: write it without {parameters} and **',
-  });
-}
+import { ownPath } from '../scalars/index.ts';
 
 /** The paths of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
 export const signInPaths = {

@@ -10,6 +10,7 @@ export {
   upstreamUrl,
 } from './addresses.ts';
 export { blockableNetwork, callerEntry, networkOrCaller } from './callers.ts';
+export { ownPath } from './own-path.ts';
 export { grpcRoute, limitRoute, routePath, token } from './patterns.ts';
 export {
   duration,

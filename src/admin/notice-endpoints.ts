@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../auth/index.ts';
+import type { NoticeKind } from '../core/index.ts';
+import { addressKey } from '../http/index.ts';
+import { peerOf } from './access/index.ts';
+
+/** Where notices of providers go. */
+export interface NoticeTaker {
+  /** The kinds that the configuration puts on the admin listener. */
+  kinds(): ReadonlySet<NoticeKind>;
+  take(request: NoticeRequest): Promise<NoticeResponse>;
+}
+
+/** Keycloak adds the last part of the first to a client's "Admin URL". */
+const KINDS: ReadonlyMap<string, NoticeKind> = new Map([
+  ['/notices/k_push_not_before', 'not_before_push'],
+  ['/notices/back_channel_logout', 'back_channel_logout'],
+]);
+
+/** Node's own timeouts bound a request as a whole by minutes. */
+const BODY_MS = 10_000;
+
+/**
+ * Takes a notice from a provider, which proves by a signature who it is: it has no token of the admin API.
+ *
+ * @returns false: the path is none of those in use
+ */
+export async function answerNotice(
+  request: IncomingMessage,
+  response: ServerResponse,
+  taker: NoticeTaker,
+): Promise<boolean> {
+  const kind = KINDS.get(request.url?.split('?', 1)[0] ?? '');
+  if (kind === undefined || !taker.kinds().has(kind)) return false;
+  if (request.method !== 'POST') {
+    send(response, 405, ['Allow', 'POST', 'Content-Type', 'text/plain'], 'Use POST.\n');
+    return true;
+  }
+  const body = await readBody(request);
+  if (body === null) {
+    const text = `The body must not exceed ${MAX_NOTICE_BYTES} bytes.\n`;
+    send(response, 413, ['Content-Type', 'text/plain', 'Connection', 'close'], text);
+    return true;
+  }
+  const contentType = request.headers['content-type'];
+  const reply = await taker.take({ kind, contentType, body, address: addressKey(peerOf(request)) });
+  send(response, reply.status, reply.fields, reply.body);
+  return true;
+}
+
+/** Null: it is too long; the rest stays unread. Rejects when the connection ends before the body, or the body is late. */
+function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => request.destroy(), BODY_MS);
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= MAX_NOTICE_BYTES) pieces.push(piece);
+      else {
+        request.pause();
+        resolve(null);
+      }
+    });
+    request.once('end', () => resolve(Buffer.concat(pieces)));
+    request.once('error', reject);
+    request.once('close', () => {
+      clearTimeout(timer);
+      reject(new Error('the connection ended before the body'));
+    });
+  });
+}
+
+function send(response: ServerResponse, status: number, fields: readonly string[], body: string): void {
+  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
+  if (status !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.writeHead(status);
+  response.end(body);
+}

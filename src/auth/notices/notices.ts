@@ -1,0 +1,154 @@
+import type { Clock, NoticeFlaw, NoticeKind, NoticeListener } from '../../core/index.ts';
+import type { CheckBudget } from '../budget.ts';
+import type { KeySet } from '../key-set.ts';
+import { type IssuerRevocations, sessionDigest } from '../revocation/index.ts';
+import { type Jwt, member, parseJwt } from '../token/index.ts';
+import { checkSignature } from './check-signature.ts';
+import { type Flawed, flawed } from './flawed.ts';
+import { DESCRIPTIONS, type NoticeResponse, putOff, refused, taken, undecided } from './notice-response.ts';
+import { noticeToken } from './notice-token.ts';
+import { type Logout, readLogout } from './read-logout.ts';
+import { orderOf, type Push, readPush } from './read-push.ts';
+import type { SeenNotices } from './seen-notices.ts';
+
+/** A provider whose notices are taken. */
+export interface NoticeIssuer {
+  readonly issuer: string;
+  /** The gateway's client id there. */
+  readonly clientId: string;
+  readonly leewayMs: number;
+  readonly keys: KeySet;
+  readonly revocations: IssuerRevocations;
+  readonly kinds: ReadonlySet<NoticeKind>;
+}
+
+export interface NoticeRequest {
+  readonly kind: NoticeKind;
+  readonly contentType: string | undefined;
+  readonly body: Buffer;
+  /** The key of the sender's address. */
+  readonly address: string;
+}
+
+export interface NoticesDependencies {
+  readonly seen: SeenNotices;
+  /** Bounds the bad notices of an address. */
+  readonly budget: CheckBudget;
+  readonly clock: Clock;
+  readonly listener: NoticeListener;
+}
+
+type Verdict =
+  | { readonly kind: 'accepted'; readonly notBeforeS: number | null }
+  | { readonly kind: 'outdated' }
+  | { readonly kind: 'undecided' }
+  | (Flawed & { readonly description?: string });
+
+/** A notice whose signature remains to be checked. */
+interface Candidate {
+  readonly jwt: Jwt;
+  readonly issuer: NoticeIssuer;
+  readonly notice: Push | Logout;
+}
+
+const RETRY_S = 5;
+
+/**
+ * Takes what providers tell unasked: not-before pushes and logouts. Anyone may send one, and the provider's other tokens bear
+ * signatures by the same keys, so the cheap checks come first and nothing applies before the signature is proved.
+ */
+export class Notices {
+  readonly #issuers: readonly NoticeIssuer[];
+  readonly #dependencies: NoticesDependencies;
+
+  constructor(issuers: readonly NoticeIssuer[], dependencies: NoticesDependencies) {
+    this.#issuers = issuers;
+    this.#dependencies = dependencies;
+  }
+
+  /** Never rejects. */
+  async take(request: NoticeRequest): Promise<NoticeResponse> {
+    const { budget, listener } = this.#dependencies;
+    const { kind, address } = request;
+    const told = { kind, flaw: null, claim: null, notBeforeS: null };
+    const waitMs = budget.waitMs(address);
+    if (waitMs > 0) {
+      listener.noticeReceived({ ...told, outcome: 'put_off' });
+      return putOff(Math.ceil(waitMs / 1_000));
+    }
+    const verdict = await this.#judge(request);
+    if (verdict.kind === 'flawed' || verdict.kind === 'undecided') budget.failed(address, 1);
+    if (verdict.kind === 'flawed') {
+      const { flaw, claim } = verdict;
+      listener.noticeReceived({ ...told, outcome: 'refused', flaw, claim });
+      return refused(descriptionOf(verdict));
+    }
+    const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
+    listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
+    return verdict.kind === 'undecided' ? undecided(RETRY_S) : taken(kind);
+  }
+
+  async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
+    const found = noticeToken(kind, contentType, body);
+    if ('expected' in found) return { ...flawed('body'), description: found.expected };
+    const candidate = this.#read(kind, found.token);
+    if ('flaw' in candidate) return candidate;
+    const { jwt, issuer, notice } = candidate;
+    const { seen } = this.#dependencies;
+    if (seen.has(issuer.issuer, notice.id)) return flawed('replayed');
+    const signature = await checkSignature(jwt, issuer.keys);
+    if (signature === 'undecided') return { kind: 'undecided' };
+    if (signature !== 'good') return flawed(signature);
+    const untilMs = notice.expiresS * 1_000 + issuer.leewayMs;
+    if (!(await seen.take(issuer.issuer, notice.id, untilMs))) return flawed('replayed');
+    return notice.kind === 'push' ? this.#push(issuer, notice) : signOut(issuer, notice);
+  }
+
+  #read(kind: NoticeKind, token: string): Candidate | Flawed {
+    const jwt = parseJwt(token);
+    if (jwt.kind === 'invalid') return { kind: 'flawed', flaw: parseFlaw(jwt.reason), claim: null };
+    const issuer = this.#issuerOf(kind, jwt);
+    if (issuer === null) return flawed(kind === 'not_before_push' ? 'audience' : 'issuer');
+    const terms = {
+      ...issuer,
+      nowS: this.#dependencies.clock.epochMs() / 1_000,
+      leewayS: issuer.leewayMs / 1_000,
+    };
+    const notice = kind === 'not_before_push' ? readPush(jwt, terms) : readLogout(jwt, terms);
+    return notice.kind === 'flawed' ? notice : { jwt, issuer, notice };
+  }
+
+  /** Who seems to have sent it, which only says whose keys and rules apply. A push names its client and its key alone. */
+  #issuerOf(kind: NoticeKind, { claims, keyId }: Jwt): NoticeIssuer | null {
+    const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
+    if (takers.length === 1) return takers[0] ?? null;
+    if (kind === 'back_channel_logout')
+      return takers.find(({ issuer }) => issuer === member(claims, 'iss')) ?? null;
+    const named = takers.filter(({ clientId }) => clientId === member(claims, 'resource'));
+    return named.find(({ keys }) => keyId !== null && keys.knows(keyId)) ?? named[0] ?? null;
+  }
+
+  #push({ revocations }: NoticeIssuer, push: Push): Verdict {
+    const { notBeforeS } = push;
+    const order = orderOf(push, this.#dependencies.clock.epochMs());
+    const outcome = revocations.push({ markS: notBeforeS, order });
+    return outcome === 'applied' ? { kind: 'accepted', notBeforeS } : { kind: 'outdated' };
+  }
+}
+
+/** With `sid` that session ends; without, everything issued to the subject until then is refused. */
+function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Logout): Verdict {
+  if (sid !== null) revocations.endSession(sessionDigest(sid), issuedAtS);
+  else if (subject !== null) revocations.revokeSubject(subject, Math.floor(issuedAtS) + 1);
+  return { kind: 'accepted', notBeforeS: null };
+}
+
+/** What `parseJwt` finds. */
+function parseFlaw(reason: string): Exclude<NoticeFlaw, 'claim'> {
+  return reason === 'algorithm' || reason === 'critical' ? reason : 'malformed';
+}
+
+function descriptionOf({ flaw, claim, description }: Flawed & { readonly description?: string }): string {
+  if (description !== undefined) return description;
+  return claim === null ? DESCRIPTIONS[flaw] : `${claim} is missing or wrong`;
+}

@@ -1,0 +1,33 @@
+import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
+import { firstValue } from '../../core/index.ts';
+import { type Exchange, type NoticeHere, SERVED, type Served } from '../exchange/index.ts';
+import { addOwnFields, internalFault, noRoute, wrongMethod } from '../responses/index.ts';
+import { readWhole } from './whole-body.ts';
+
+/** Serves what the provider tells unasked, where the configuration puts that on a public path. */
+export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
+  const notices = exchange.generation.identity?.notices;
+  if (notices === undefined) return exchange.answerError(noRoute());
+  if (!route.methods.includes(exchange.downstream.method))
+    return exchange.answerError(wrongMethod(route.methods.join(', ')));
+  return readWhole(exchange, MAX_NOTICE_BYTES, body => {
+    const contentType = firstValue(exchange.head.kept, 'content-type');
+    notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey }).then(
+      response => {
+        if (!exchange.response.isSettled) reply(exchange, response);
+      },
+      (fault: unknown) => {
+        if (!exchange.response.isSettled) exchange.answerError(internalFault(fault));
+      },
+    );
+    // The promise settles: fetching keys has a timeout, and so has Redis.
+    return SERVED;
+  });
+}
+
+function reply(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
+  // RFC 9110, 8.6: a 204 has no Content-Length.
+  const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
+  addOwnFields(all, exchange, exchange.rate);
+  return exchange.response.finish('answered', status, reason, all, body);
+}

@@ -1,0 +1,33 @@
+import { GrowingBytes } from '../../core/index.ts';
+import type { BodyTerms } from '../../http1/index.ts';
+import { type Exchange, SERVED, type Served } from '../exchange/index.ts';
+import { bodyTooLarge } from '../responses/index.ts';
+
+/**
+ * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
+ * client cannot control; the deadline limits that well enough.
+ */
+const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
+
+/** Reads the body. A client that disconnects before its end has asked for nothing; after that, its request goes on without it. */
+export function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
+  if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
+  if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
+    return exchange.answerError(bodyTooLarge());
+  const joined = new GrowingBytes(maxBytes);
+  let whole: Buffer = Buffer.alloc(0);
+  exchange.downstream.body(BODY_TERMS).start({
+    chunk: bytes => {
+      if (exchange.response.isSettled) return true;
+      if (whole.length + bytes.length > maxBytes) exchange.answerError(bodyTooLarge());
+      else whole = joined.join(whole, bytes);
+      return true;
+    },
+    end: () => {
+      if (!exchange.response.isSettled) then(whole);
+    },
+    fail: () => {},
+  });
+  // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
+  return SERVED;
+}
