@@ -38,9 +38,10 @@ it('the walk shows every request with its response, and succeeds', async () => {
   expect(errors).toBe('');
   expect(exitCode).toBe(0);
   const statuses = [...output.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
-  const signIn = ['200', '200', '201', '200', '400', '400', '200', '200', '401', '401'];
+  const signIn = ['200', '200', '201', '200', '200', '400', '400', '200', '200', '401', '401'];
   const limit = ['201', '201', '201', '429', '201'];
-  expect(statuses).toEqual([...signIn, ...limit]);
+  const signOut = ['204', '401'];
+  expect(statuses).toEqual([...signIn, ...limit, ...signOut]);
   expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
   expect(output).not.toContain(' NO ');
   expect(output).toContain('Every response was as expected.');
@@ -71,7 +72,7 @@ it('the walk fails if a response is not as expected', async () => {
   const lax = await startLaxProxy(ports.gateway);
   const { exitCode, output } = await walk('--port', `${lax}`);
   expect(exitCode).toBe(1);
-  expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401']);
+  expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401', '  NO 401']);
   expect(output).toContain('Some responses were not as expected');
 });
 

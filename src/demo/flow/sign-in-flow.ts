@@ -2,6 +2,7 @@ import { BOT_CLIENT } from '../provider/index.ts';
 import { walkIntoLimit } from './limit-flow.ts';
 import { walkLogin } from './login.ts';
 import { Narrator, type StepResponse } from './narrator.ts';
+import { refreshTokens, type SessionTokens, signOut } from './session-flow.ts';
 
 /** Where a sign-in begins, according to the gateway. */
 interface Start {
@@ -10,15 +11,14 @@ interface Start {
   readonly redirectUri: string;
 }
 
-interface Tokens {
-  readonly accessToken: string;
+interface Tokens extends SessionTokens {
   readonly idToken: string;
 }
 
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks through all that a client can meet: signing in, calls with tokens, how each of these is refused, and a limit.
+ * Walks through all that a client can meet: signing in, calls with tokens, how each of these is refused, a limit, and the end.
  * Rejects with an `Error` when it cannot go on.
  *
  * @param gateway its origin, `http://127.0.0.1:8080`
@@ -28,14 +28,16 @@ export async function walkSignIn(gateway: string): Promise<boolean> {
   const walk = new Walk(gateway, new Narrator());
   const start = await walk.askWhereToSignIn();
   const code = await walk.signIn(start);
-  const tokens = await walk.redeem(start, code);
-  await walk.call(tokens);
+  const first = await walk.redeem(start, code);
+  await walk.call(first);
+  const tokens = await walk.refresh(first);
   await walk.redeemAgain(start, code);
   await walk.redeemForAnotherAddress(start);
   await walk.callAsBot(start);
   await walk.callWithIdToken(tokens);
   await walk.callWithoutToken();
   await walk.runIntoLimit(tokens);
+  await walk.signOut(tokens);
   return walk.succeeded;
 }
 
@@ -97,7 +99,7 @@ class Walk {
       `every member of AuthResponse is there`,
       members.every(name => response.members.has(name)),
     );
-    return { accessToken: textOf(response, 'accessToken'), idToken: textOf(response, 'idToken') };
+    return tokensIn(response);
   }
 
   async call({ accessToken }: Tokens): Promise<void> {
@@ -115,6 +117,14 @@ class Walk {
     this.#narrator.check('200', echo.status === 200);
     this.#narrator.check('X-Auth-Username: alice', reachedTheBackend(echo, 'X-Auth-Username: alice'));
     this.#narrator.check('no X-Auth-Username: root', !reachedTheBackend(echo, 'X-Auth-Username: root'));
+  }
+
+  async refresh(tokens: Tokens): Promise<Tokens> {
+    return tokensIn(await refreshTokens(this.#narrator, this.#gateway, tokens));
+  }
+
+  signOut(tokens: Tokens): Promise<void> {
+    return signOut(this.#narrator, this.#gateway, tokens);
   }
 
   async redeemAgain(start: Start, code: string): Promise<void> {
@@ -211,6 +221,14 @@ function bearer(token: string): Record<string, string> {
 }
 
 /** A member that the walk needs. */
+function tokensIn(response: StepResponse): Tokens {
+  return {
+    accessToken: textOf(response, 'accessToken'),
+    refreshToken: textOf(response, 'refreshToken'),
+    idToken: textOf(response, 'idToken'),
+  };
+}
+
 function textOf({ status, members }: StepResponse, name: string): string {
   const value = members.get(name);
   if (typeof value === 'string') return value;

@@ -1,0 +1,52 @@
+import type { Narrator, StepResponse } from './narrator.ts';
+
+export interface SessionTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Trades the refresh token for new tokens. */
+export async function refreshTokens(
+  narrator: Narrator,
+  gateway: string,
+  { accessToken, refreshToken }: SessionTokens,
+): Promise<StepResponse> {
+  narrator.step('Before the access token expires, the client trades its refresh token for new ones.');
+  const response = await narrator.ask({
+    method: 'POST',
+    url: `${gateway}/v1/users/refresh`,
+    headers: JSON_TYPE,
+    body: JSON.stringify({ refreshToken }),
+  });
+  narrator.check('200', response.status === 200);
+  const renewed = response.members.get('accessToken');
+  narrator.check('another access token', typeof renewed === 'string' && renewed !== accessToken);
+  return response;
+}
+
+/** Ends the session, and calls again. */
+export async function signOut(
+  narrator: Narrator,
+  gateway: string,
+  { accessToken, refreshToken }: SessionTokens,
+): Promise<void> {
+  const authorization = { Authorization: `Bearer ${accessToken}` };
+  narrator.step('The user signs out.');
+  const response = await narrator.ask({
+    method: 'POST',
+    url: `${gateway}/v1/users/sign-out`,
+    headers: { ...JSON_TYPE, ...authorization },
+    body: JSON.stringify({ refreshToken }),
+  });
+  narrator.check('204', response.status === 204);
+
+  narrator.step('Whoever has the access token now has no use for it, although it has not expired.');
+  const refused = await narrator.ask({
+    method: 'GET',
+    url: `${gateway}/v1/channels/general/messages`,
+    headers: authorization,
+  });
+  narrator.check('401', refused.status === 401);
+}
