@@ -11,3 +11,9 @@ export interface RouteMatch<T> {
   /** The values of the pattern's parameters, in order: as in the canonical path, not decoded. */
   readonly params: readonly string[];
 }
+
+/** Finds the route of a request. */
+export interface Routes<T> {
+  /** `path`: canonical; `method`: `GRPC` for a gRPC call. Null when no route takes the request. */
+  find(method: string, path: string): RouteMatch<T> | null;
+}

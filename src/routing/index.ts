@@ -1,5 +1,5 @@
 export { findConflicts } from './conflicts.ts';
-export type { RouteEntry, RouteMatch } from './entry.ts';
+export type { RouteEntry, RouteMatch, Routes } from './entry.ts';
 export { GRPC, parseGrpcPattern } from './grpc-pattern.ts';
 export { findHidden } from './hidden.ts';
 export { isRoutable, ROUTABLE_METHODS } from './methods.ts';

@@ -1,5 +1,5 @@
 import { findConflicts } from './conflicts.ts';
-import type { RouteEntry, RouteMatch } from './entry.ts';
+import type { RouteEntry, RouteMatch, Routes } from './entry.ts';
 import { GRPC, isGrpc } from './grpc-pattern.ts';
 import { GrpcTable } from './grpc-table.ts';
 import { takesMethod } from './methods.ts';
@@ -45,7 +45,7 @@ interface Found<T> {
  * chosen by exactly the path that is sent upstream. Each node is tried at most once, and segments longer than every literal are
  * skipped, so the cost depends on the table, not on the length of the path.
  */
-export class RouteTable<T> {
+export class RouteTable<T> implements Routes<T> {
   readonly #root: Node<T> = newNode('', 0);
   /** Apart from the tree, in which letter case means nothing. */
   readonly #grpc: GrpcTable<T>;

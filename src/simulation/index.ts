@@ -1,6 +1,6 @@
 export { drawReplay } from './draw-replay.ts';
 export { LimitEngine } from './limit-engine.ts';
-export type { ReadCounts } from './log-file.ts';
+export type { ReadCounts } from './log/index.ts';
 export type { LogReport } from './log-report.ts';
 export { measureLogs } from './measure-logs.ts';
 export { type Replayed, replayLogs } from './replay.ts';

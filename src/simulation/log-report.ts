@@ -1,4 +1,4 @@
-import type { ReadCounts } from './log-file.ts';
+import type { ReadCounts } from './log/index.ts';
 
 /** What was read of the logs, for people and programs. */
 export interface LogReport {

@@ -3,9 +3,8 @@ import type { Limit, LimitRole } from '../limits/index.ts';
 import { type Claim, claimOn } from '../runtime/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { Demand, DemandRoom } from './demand.ts';
-import { newReadCounts, type ReadCounts } from './log-file.ts';
-import type { LoggedRequest } from './logged-request.ts';
-import { type LogEvent, mergeLogs } from './merge-logs.ts';
+import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import { RememberedRoutes } from './remembered-routes.ts';
 import { Shapes } from './shapes.ts';
 
 export interface MeasureOptions {
@@ -70,7 +69,8 @@ class Measuring {
   #endMs = 0;
 
   constructor(options: MeasureOptions) {
-    this.#options = options;
+    const { limits } = options;
+    this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
   }
 
   get result(): Omit<MeasuredLogs, 'counts'> {
@@ -81,23 +81,35 @@ class Measuring {
     };
   }
 
-  take({ kind, atMs, request }: LogEvent): void {
+  take(event: LogEvent): void {
+    if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else this.#decide(event.decidedAtMs, event);
+  }
+
+  #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
     if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
     const claim = claimOn(this.#options.limits, request);
-    if (kind === 'decide') this.#begin(atMs, request, claim === null);
+    this.#begin(atMs, request, claim === null);
     if (claim === null) return;
-    const gateway = this.#options.store === 'redis' ? '' : request.instance;
     const { caller, main } = claim;
-    const resource = limitOf(claim, 'resource');
-    if (kind === 'refund') {
-      if (resource !== null)
-        this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, `${gateway} ${main}`);
-      return;
-    }
+    const gateway = this.#gatewayOf(request);
     this.#draw(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
     this.#draw(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
-    this.#draw(resource, claim, request, atMs, main, `${gateway} ${main}`);
+    this.#draw(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
+  }
+
+  #refund(atMs: number, request: LoggedRequest): void {
+    const claim = claimOn(this.#options.limits, request);
+    const resource = claim === null ? null : limitOf(claim, 'resource');
+    if (claim === null || resource === null) return;
+    const key = `${this.#gatewayOf(request)} ${claim.main}`;
+    this.#rowFor(resource, claim).demand.refund(atMs, request.decidedAtMs, key);
+  }
+
+  /** Whose counters the request drew on; '' for all. */
+  #gatewayOf({ instance }: LoggedRequest): string {
+    return this.#options.store === 'redis' ? '' : instance;
   }
 
   #begin(atMs: number, request: LoggedRequest, isAmbiguous: boolean): void {

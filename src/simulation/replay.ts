@@ -2,9 +2,8 @@ import type { LimitsModel } from '../config/index.ts';
 import type { Limit } from '../limits/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { LimitEngine } from './limit-engine.ts';
-import { newReadCounts, type ReadCounts } from './log-file.ts';
-import type { LoggedRequest } from './logged-request.ts';
-import { type LogEvent, mergeLogs } from './merge-logs.ts';
+import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import { RememberedRoutes } from './remembered-routes.ts';
 import { Shapes } from './shapes.ts';
 import { type Outcome, Tally } from './tally.ts';
 
@@ -67,7 +66,8 @@ class Replay {
   #ambiguous = 0;
 
   constructor(options: ReplayOptions) {
-    this.#options = options;
+    const { limits } = options;
+    this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
   }
 
   get result(): Omit<Replayed, 'counts'> {
@@ -75,13 +75,13 @@ class Replay {
     return { tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous };
   }
 
-  take({ kind, atMs, request }: LogEvent): void {
-    this.#key.check(request.keyId);
-    if (kind === 'refund') this.#refund(atMs, request);
-    else this.#decide(atMs, request);
+  take(event: LogEvent): void {
+    if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else this.#decide(event.decidedAtMs, event);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
+    this.#key.check(request.keyId);
     const engine = this.#engineOf(request, atMs);
     const verdict = engine.decide(atMs, request);
     this.#shapes.note(request);
@@ -127,8 +127,8 @@ class Replay {
   }
 }
 
-function unitKey({ instance, requestId, sequence }: LoggedRequest): string {
-  return `${instance} ${sequence} ${requestId}`;
+function unitKey({ instance, sequence }: LoggedRequest): string {
+  return `${instance} ${sequence}`;
 }
 
 /** A map yields its keys in the order in which they came. */

@@ -1,6 +1,6 @@
 import type { CallerClass } from '../config/index.ts';
 import { ownString } from '../core/index.ts';
-import type { LoggedRequest } from './logged-request.ts';
+import type { LoggedRequest } from './log/index.ts';
 
 const MINUTE_MS = 60_000;
 /** Callers told apart in all rows; those beyond are counted, but not by name. */

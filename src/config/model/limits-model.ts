@@ -8,7 +8,7 @@ import type {
   OffenceRule,
 } from '../../limits/index.ts';
 import type { FailurePolicy, RedisOptions } from '../../redis/index.ts';
-import type { RouteTable } from '../../routing/index.ts';
+import type { Routes } from '../../routing/index.ts';
 
 /** The kind of a caller, for limits. `address`: callers without a valid token. */
 export type CallerClass = 'bot' | 'user' | 'address';
@@ -17,7 +17,7 @@ export type CallerClass = 'bot' | 'user' | 'address';
 export interface LimitsModel {
   /** For requests without a bucket: only the global limit. */
   readonly global: Readonly<Record<CallerClass, LimitSet>>;
-  readonly routes: RouteTable<LimitRouteModel>;
+  readonly routes: Routes<LimitRouteModel>;
   /** Those that routes use, in the order of the file. */
   readonly buckets: readonly BucketModel[];
   /** Null: off. */

@@ -1,20 +1,20 @@
-import type { CallerClass } from '../config/index.ts';
-import type { DecisionRecord, Draws } from '../core/index.ts';
-import { addressKey } from '../http/index.ts';
-import { GRPC } from '../routing/index.ts';
+import type { CallerClass } from '../../config/index.ts';
+import type { DecisionRecord, Draws } from '../../core/index.ts';
+import { addressKey } from '../../http/index.ts';
+import { GRPC } from '../../routing/index.ts';
 
 /** A line of the access log about a request that the limits decided on. */
 export interface LoggedRequest {
+  readonly kind: 'decide';
   /** It began, and its end is told by another line. Or this is that line. */
   readonly part: 'whole' | 'begin' | 'end';
   /** When the line was written, in milliseconds since the epoch. */
   readonly writtenAtMs: number;
   readonly decidedAtMs: number;
-  /** Orders those of one process and one millisecond. */
+  /** The number of the request in its process. */
   readonly sequence: number;
   readonly instance: string;
   readonly keyId: string;
-  readonly requestId: string;
   /** What its route was looked up by. */
   readonly method: string;
   /** With pseudonyms for what the client chose. */
@@ -55,49 +55,69 @@ export function readLogLine(line: string): LogLine {
   if (!isObject) return 'broken';
   if (!line.includes(',"decision":"')) return 'other';
   const members = membersOf(line);
-  return members === null ? 'broken' : requestOf(members);
+  if (members === null) return 'broken';
+  const { time } = members;
+  return requestOf(members, typeof time === 'string' ? Date.parse(time) : Number.NaN);
 }
 
-type Members = Readonly<Record<string, unknown>>;
+/** What a replay needs of a line, as it was found there. */
+export interface LineMembers {
+  type?: unknown;
+  instance?: unknown;
+  keyId?: unknown;
+  requestId?: unknown;
+  sequence?: unknown;
+  protocol?: unknown;
+  method?: unknown;
+  path?: unknown;
+  client?: unknown;
+  class?: unknown;
+  caller?: unknown;
+  bucket?: unknown;
+  decision?: unknown;
+  decidedAt?: unknown;
+  draws?: unknown;
+  lasted?: unknown;
+  status?: unknown;
+  /** Only whether it is a number. */
+  upstreamMs?: unknown;
+}
 
-function membersOf(line: string): Members | null {
+function membersOf(line: string): (LineMembers & { readonly time?: unknown }) | null {
   try {
     const value: unknown = JSON.parse(line);
-    return isMembers(value) ? value : null;
+    return value !== null && typeof value === 'object' ? value : null;
   } catch {
     return null;
   }
 }
 
-function isMembers(value: unknown): value is Members {
-  return value !== null && typeof value === 'object';
-}
-
-function requestOf(members: Members): LoggedRequest | 'other' | 'broken' {
-  const { type, method, path, client, instance, keyId, requestId, sequence, decidedAt, bucket } = members;
-  const { decision, draws = 'all', status, upstreamMs, protocol, caller } = members;
-  const part = typeof type === 'string' ? PARTS[type] : undefined;
+/** Makes a request of the members of a line with a decision. */
+export function requestOf(members: LineMembers, writtenAtMs: number): LogLine {
+  const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket } = members;
+  const { decision, draws = 'all', status, upstreamMs, protocol, caller, class: callerClass } = members;
+  const part = typeof type === 'string' && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
   if (part === undefined) return 'other';
-  const writtenAtMs = typeof members['time'] === 'string' ? Date.parse(members['time']) : Number.NaN;
-  const isWhole =
-    isText(method) &&
-    isText(path) &&
-    isText(client) &&
-    isText(instance) &&
-    isText(keyId) &&
-    isText(requestId);
-  if (!isWhole || !isMoment(decidedAt, writtenAtMs) || !Number.isSafeInteger(sequence)) return 'broken';
-  if (!isClass(members['class']) || !isOutcome(decision) || !isDraws(draws)) return 'broken';
+  if (!isText(method) || !isText(path) || !isText(client) || !isText(instance) || !isText(keyId))
+    return 'broken';
+  if (!isText(members.requestId) || !isMoment(decidedAt, writtenAtMs)) return 'broken';
+  if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence)) return 'broken';
+  if (!isClass(callerClass) || !isOutcome(decision) || !isDraws(draws)) return 'broken';
   if (bucket !== null && !isText(bucket)) return 'broken';
   return {
-    part: members['lasted'] === true ? 'end' : part,
+    kind: 'decide',
+    part: members.lasted === true ? 'end' : part,
     writtenAtMs,
     decidedAtMs: decidedAt,
-    sequence: Number(sequence),
-    ...{ instance, keyId, requestId, path, draws, bucket },
+    sequence,
+    instance,
+    keyId,
     method: protocol === 'grpc' ? GRPC : method,
-    callerClass: members['class'],
+    path,
+    callerClass,
     caller: isText(caller) ? caller : addressKey(client),
+    draws,
+    bucket,
     outcome: decision,
     denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
   };

@@ -1,12 +1,17 @@
-import { type ReadCounts, readLogFile } from './log-file.ts';
+import { readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
+import type { ReadCounts } from './read-counts.ts';
 
-/** What happens at a moment: the limits decide about a request, or a unit that it drew is returned. */
-export interface LogEvent {
-  readonly kind: 'decide' | 'refund';
-  readonly atMs: number;
+/** A unit that a request drew is returned. */
+export interface Refund {
+  readonly kind: 'refund';
+  readonly decidedAtMs: number;
+  readonly sequence: number;
   readonly request: LoggedRequest;
 }
+
+/** What happens at the moment `decidedAtMs`: the limits decide about a request, or a unit is returned. */
+export type LogEvent = LoggedRequest | Refund;
 
 /** A request that lasts longer than a second has a line within two, so no decision comes later than this before its line. */
 const WINDOW_MS = 4_000;
@@ -49,17 +54,18 @@ export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): 
 }
 
 function hold(held: LogEvent[], request: LoggedRequest): void {
-  const { part, denied, decidedAtMs, writtenAtMs } = request;
-  if (part !== 'end') held.push({ kind: 'decide', atMs: decidedAtMs, request });
-  if (denied) held.push({ kind: 'refund', atMs: Math.max(decidedAtMs, writtenAtMs), request });
+  const { part, denied, decidedAtMs, writtenAtMs, sequence } = request;
+  if (part !== 'end') held.push(request);
+  if (denied)
+    held.push({ kind: 'refund', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
 }
 
 function inOrder(one: LogEvent, other: LogEvent): number {
-  if (one.atMs !== other.atMs) return one.atMs - other.atMs;
-  return one.request.sequence - other.request.sequence || (one.kind < other.kind ? -1 : 1);
+  if (one.decidedAtMs !== other.decidedAtMs) return one.decidedAtMs - other.decidedAtMs;
+  return one.sequence - other.sequence || (one.kind < other.kind ? -1 : 1);
 }
 
 function firstAfter(sorted: readonly LogEvent[], ms: number): number {
-  const at = sorted.findIndex(({ atMs }) => atMs > ms);
+  const at = sorted.findIndex(({ decidedAtMs }) => decidedAtMs > ms);
   return at === -1 ? sorted.length : at;
 }

@@ -1,0 +1,3 @@
+export type { LoggedRequest } from './logged-request.ts';
+export { type LogEvent, mergeLogs } from './merge-logs.ts';
+export { newReadCounts, type ReadCounts } from './read-counts.ts';

@@ -1,0 +1,107 @@
+import { Kind, LineLayout, placeOf } from './line-layout.ts';
+import { type LineMembers, type LogLine, requestOf } from './logged-request.ts';
+import { MomentText } from './moment-text.ts';
+import { isText, TextCache } from './text-cache.ts';
+
+const TIME = placeOf('time');
+const TYPE = placeOf('type');
+const INSTANCE = placeOf('instance');
+const KEY_ID = placeOf('keyId');
+const REQUEST_ID = placeOf('requestId');
+const SEQUENCE = placeOf('sequence');
+const PROTOCOL = placeOf('protocol');
+const METHOD = placeOf('method');
+const PATH = placeOf('path');
+const CLIENT = placeOf('client');
+const CLASS = placeOf('class');
+const CALLER = placeOf('caller');
+const BUCKET = placeOf('bucket');
+const DECISION = placeOf('decision');
+const DECIDED_AT = placeOf('decidedAt');
+const DRAWS = placeOf('draws');
+const LASTED = placeOf('lasted');
+const STATUS = placeOf('status');
+const UPSTREAM_MS = placeOf('upstreamMs');
+
+/**
+ * Reads lines as this gateway writes them from their bytes, without a string or an object for what is not needed, in a third of
+ * the time of JSON.parse. Any other line is `unusual`, even if it means the same.
+ */
+export class LineScanner {
+  readonly #layout = new LineLayout();
+  readonly #texts = new TextCache();
+  readonly #moments = new MomentText();
+  /** By place: the texts of the last line, which are often those of the next. */
+  readonly #lastTexts = new Array<string>(this.#layout.kinds.length).fill('');
+  /** Filled anew for each line. */
+  readonly #members: LineMembers = {};
+
+  /** @param end after its last byte, without the line feed */
+  read(bytes: Buffer, start: number, end: number): LogLine | 'unusual' {
+    const layout = this.#layout;
+    if (!layout.read(bytes, start, end)) return 'unusual';
+    if (layout.kinds[DECISION] === Kind.absent) return 'other';
+    // A member that is no text there is no decision to the other reader.
+    if (layout.kinds[DECISION] !== Kind.text) return 'unusual';
+    const members = this.#members;
+    members.type = this.#steady(bytes, TYPE);
+    members.instance = this.#steady(bytes, INSTANCE);
+    members.keyId = this.#steady(bytes, KEY_ID);
+    members.requestId = layout.kinds[REQUEST_ID] === Kind.text ? '' : null;
+    members.sequence = this.#whole(bytes, SEQUENCE);
+    members.protocol = this.#steady(bytes, PROTOCOL);
+    members.method = this.#steady(bytes, METHOD);
+    members.path = this.#text(bytes, PATH);
+    members.client = this.#steady(bytes, CLIENT);
+    members.class = this.#steady(bytes, CLASS);
+    members.caller = this.#text(bytes, CALLER);
+    members.bucket = this.#steady(bytes, BUCKET);
+    members.decision = this.#steady(bytes, DECISION);
+    members.decidedAt = this.#whole(bytes, DECIDED_AT);
+    members.draws = this.#steady(bytes, DRAWS);
+    members.lasted = layout.kinds[LASTED] === Kind.true;
+    members.status = this.#whole(bytes, STATUS);
+    members.upstreamMs = this.#isNumber(UPSTREAM_MS) ? 0 : null;
+    return requestOf(members, this.#moment(bytes));
+  }
+
+  /** Undefined: it is absent. A number: it is neither text nor null. */
+  #text(bytes: Buffer, place: number): string | null | undefined | number {
+    const { kinds, starts, ends } = this.#layout;
+    const kind = kinds[place];
+    if (kind === Kind.text) return this.#texts.of(bytes, starts[place] ?? 0, ends[place] ?? 0);
+    if (kind === Kind.null) return null;
+    return kind === Kind.absent ? undefined : 0;
+  }
+
+  /** As `#text`, for texts that few lines change. */
+  #steady(bytes: Buffer, place: number): string | null | undefined | number {
+    const { kinds, starts, ends } = this.#layout;
+    const last = this.#lastTexts[place] ?? '';
+    if (kinds[place] === Kind.text && isText(last, bytes, starts[place] ?? 0, ends[place] ?? 0)) return last;
+    const text = this.#text(bytes, place);
+    if (typeof text === 'string') this.#lastTexts[place] = text;
+    return text;
+  }
+
+  /** Null: it is absent or no whole number. */
+  #whole(bytes: Buffer, place: number): number | null {
+    const start = this.#layout.starts[place] ?? 0;
+    const end = this.#layout.ends[place] ?? 0;
+    if (this.#layout.kinds[place] !== Kind.whole) return null;
+    let value = 0;
+    for (let at = start; at < end; at++) value = value * 10 + (bytes[at] ?? 0) - 0x30;
+    return value;
+  }
+
+  #isNumber(place: number): boolean {
+    const kind = this.#layout.kinds[place];
+    return kind === Kind.whole || kind === Kind.fraction;
+  }
+
+  #moment(bytes: Buffer): number {
+    const { kinds, starts, ends } = this.#layout;
+    if (kinds[TIME] !== Kind.text) return Number.NaN;
+    return this.#moments.read(bytes, starts[TIME] ?? 0, ends[TIME] ?? 0);
+  }
+}

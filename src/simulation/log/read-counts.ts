@@ -1,0 +1,15 @@
+/** What was read so far. */
+export interface ReadCounts {
+  lines: number;
+  /** About something else than a decision. */
+  other: number;
+  broken: number;
+  /** Of the files as they lie on disk. */
+  bytes: number;
+  /** Files that could not be read to their end, and why. */
+  readonly torn: string[];
+}
+
+export function newReadCounts(): ReadCounts {
+  return { lines: 0, other: 0, broken: 0, bytes: 0, torn: [] };
+}

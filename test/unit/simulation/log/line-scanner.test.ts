@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import { AccessLine } from '../../../../src/observe/log/access-line.ts';
+import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
+import { LineScanner } from '../../../../src/simulation/log/line-scanner.ts';
+import { readLogLine } from '../../../../src/simulation/log/logged-request.ts';
+import { logLine } from '../../../support/log-line.ts';
+import { Random } from '../../../support/random.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+import { exchangeRecord } from '../../observe/exchange-record.ts';
+
+const decision = { bucket: 'b', main: '7', outcome: 'admitted', draws: 'all', decidedAtMs: 0 } as const;
+const user = { class: 'user', principal: '["user","web","alice"]' } as const;
+
+function recordsOf(clock: FrozenClock): ExchangeRecord[] {
+  const decided = { ...decision, decidedAtMs: Math.floor(clock.epochMs()) };
+  const changes: Partial<ExchangeRecord>[] = [
+    {},
+    { caller: user },
+    { decision: { ...decided, outcome: 'resource', draws: 'bucket', bucket: null, main: '' }, lasted: true },
+    { protocol: 'grpc', grpcStatus: 8, status: 403, upstreamMs: 3 },
+    { route: null, upstream: null, upstreamMs: null, heldMs: 1.5, retried: true, userAgent: 'curl/8' },
+    { tokenRefused: { reason: 'expired', claim: null } },
+    { decision: null, status: 429 },
+    { clientAddress: '2001:db8::7', durationMs: 0.5, bytesSent: 12_345_678_901 },
+  ];
+  return changes.map(change => exchangeRecord({ path: '/v1/x', decision: decided, ...change }));
+}
+
+/** Lines as a gateway writes them. */
+function gatewayLines(): string[] {
+  const clock = new FrozenClock();
+  const paths = { rewrite: (path: string) => `/v1/{${path.length}}` };
+  const line = new AccessLine(clock, new Pseudonyms(Buffer.alloc(32, 1)), paths);
+  const records = recordsOf(clock);
+  return [...records.map(each => line.of(each)), ...records.map(each => line.ofAdmission(each))].map(text =>
+    text.trimEnd(),
+  );
+}
+
+function scan(scanner: LineScanner, text: string) {
+  const bytes = Buffer.from(`${text}\n`, 'latin1');
+  return scanner.read(bytes, 0, bytes.length - 1);
+}
+
+test('lines of a gateway are read from their bytes, as JSON.parse reads them', () => {
+  const scanner = new LineScanner();
+  const lines = gatewayLines();
+  expect(lines.map(line => scan(scanner, line))).toEqual(lines.map(readLogLine));
+  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(14);
+  expect(lines.map(readLogLine)).not.toContain('broken');
+});
+
+const VALUES = [
+  ...[
+    '"text"',
+    '""',
+    '"a\\"b"',
+    '"\\u0041"',
+    '"\u00e9"',
+    '"bad\u0001"',
+    '"open',
+    'null',
+    'true',
+    'false',
+    'nul',
+  ],
+  ...[
+    '0',
+    '7',
+    '-7',
+    '007',
+    '1.5',
+    '1.',
+    '.5',
+    '1e3',
+    '12345678901234567',
+    '9007199254740993',
+    '1e400',
+    '[]',
+    '{}',
+  ],
+  ...['"admitted"', '"global"', '"grpc"', '"access"', '"admission"', '"all"', '"none"', '"user"', '403', ''],
+  ...['"2026-01-01T00:00:00.000Z"', '"2026-02-30T00:00:00.000Z"', '"2026-01-01T00:00:00Z"', '"2026-01-01"'],
+];
+const BYTES = [
+  '"',
+  '\\',
+  ',',
+  ':',
+  '{',
+  '}',
+  ' ',
+  '0',
+  '-',
+  '\0',
+  '\u00ff',
+  ',"decision":"',
+  '"lasted":true,',
+];
+
+/** One change that a hostile or unlucky writer may make. */
+function spoil(line: string, random: Random): string {
+  const at = random.below(line.length);
+  const members = line.slice(1, -1).split(/,(?=")/);
+  const one = random.below(members.length);
+  const other = random.below(members.length);
+  const [key] = (members[one] ?? '').split(':');
+  switch (random.below(6)) {
+    case 0:
+      return line.slice(0, at) + random.pick(BYTES) + line.slice(at);
+    case 1:
+      return line.slice(0, at) + line.slice(at + 1 + random.below(4));
+    case 2:
+      members[one] = `${key}:${random.pick(VALUES)}`;
+      break;
+    case 3:
+      members.splice(other, 0, members[one] ?? '');
+      break;
+    case 4:
+      members.splice(one, 1);
+      break;
+    default:
+      return line.slice(0, at);
+  }
+  return `{${members.join(',')}}`;
+}
+
+test('whatever a line is, its bytes are read as JSON.parse reads them, or left to it', () => {
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  const random = new Random(seed);
+  const scanner = new LineScanner();
+  const lines = [...gatewayLines(), logLine(0).trimEnd(), ...[1_003, 1_500].map(ms => logLine(ms).trimEnd())];
+  const seen = new Map<string, number>();
+  for (let round = 0; round < 30_000; round++) {
+    let line = random.pick(lines);
+    for (let times = random.below(3); times >= 0; times--) line = spoil(line, random);
+    const scanned = scan(scanner, line);
+    const kind = typeof scanned === 'string' ? scanned : 'request';
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    if (scanned !== 'unusual') expect(scanned, `seed ${seed}: ${line}`).toEqual(readLogLine(line));
+  }
+  for (const kind of ['request', 'other', 'broken', 'unusual']) expect(seen.get(kind)).toBeGreaterThan(500);
+});
+
+test('a line is not read past its end', () => {
+  const line = gatewayLines()[0] ?? '';
+  const bytes = Buffer.from(line + line, 'latin1');
+  expect(new LineScanner().read(bytes, 0, line.length - 1)).toBe('unusual');
+  expect(new LineScanner().read(bytes, 0, line.length)).toEqual(readLogLine(line));
+  expect(new LineScanner().read(bytes.subarray(0, line.length), 0, line.length)).toEqual(readLogLine(line));
+});
