@@ -51,7 +51,7 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
       throw new UsageError(`--format takes text or json, not "${format}"`);
     const asked = readCaller(values.as, values.address, readClaims(values), values.provider);
     const file = await configFile(word, values.config);
-    const config = await loadConfig(file, { env: terminal.env, generation: 1 });
+    const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });
     if (!config.ok) {
       for (const diagnostic of config.diagnostics) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
       return ExitCode.configuration;

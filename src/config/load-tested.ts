@@ -1,4 +1,4 @@
-import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
+import { checkLimits, crossCheck } from './check/index.ts';
 import {
   compileGateway,
   providerWithoutSecrets,
@@ -7,6 +7,7 @@ import {
   readLimitsAlone,
 } from './compile/index.ts';
 import { EffectiveConfig } from './effective-config.ts';
+import { errorsBesideSecrets, errorsOf } from './errors-beside-secrets.ts';
 import { ConfigFile, type Diagnostic, type Environment, KeyPlaces, Readings } from './file/index.ts';
 import { holdsLimits } from './holds-limits.ts';
 import type { Snapshot } from './model/index.ts';
@@ -107,20 +108,6 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
   return compileGateway(sources, 1);
 }
 
-/** The errors of a gateway.yaml, except that the variable of a secret is not set. */
-function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
-  const secrets = secretsIn(file)
-    .filter(path => file.isVariable(path))
-    .map(path => file.place(path));
-  return errorsOf(file).filter(
-    ({ line, column }) => !secrets.some(place => place.line === line && place.column === column),
-  );
-}
-
 function errorsIn(files: ReadLimits['files']): Diagnostic[] {
   return files?.files.flatMap(errorsOf) ?? [];
-}
-
-function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
-  return diagnostics.filter(({ severity }) => severity === 'error');
 }

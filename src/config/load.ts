@@ -12,6 +12,7 @@ import {
   readUpstreamTls,
 } from './compile/index.ts';
 import { EffectiveConfig } from './effective-config.ts';
+import { errorsBesideSecrets, errorsOf } from './errors-beside-secrets.ts';
 import {
   ConfigFile,
   type Diagnostic,
@@ -30,6 +31,8 @@ export interface LoadOptions {
   readonly env: Environment;
   /** The generation of the new snapshot, from 1. */
   readonly generation: number;
+  /** Nobody will use the secrets: their variables may be unset. Default: false. */
+  readonly mayLackSecrets?: boolean;
   /** Tells how long certificates are still valid. Default: the world's. */
   readonly clock?: Clock;
 }
@@ -80,7 +83,9 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const files = [file, ...(limitsFiles?.files ?? [])];
   const names = files.map(({ name }) => name);
   const diagnostics = files.flatMap(each => each.diagnostics);
-  if (gateway === undefined || limits === undefined || store === null || files.some(each => each.hasErrors))
+  const errors = options.mayLackSecrets === true ? errorsBesideSecrets(file) : errorsOf(file);
+  const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
+  if (gateway === undefined || limits === undefined || store === null || !isSound)
     return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 
   const sources = {

@@ -84,6 +84,12 @@ describe('weir explain, of limits', () => {
     ]);
   });
 
+  it('needs no variable that holds a secret', async () => {
+    const secret = GATEWAY.replace('client_authentication: none', `client_secret: "\${UNSET}"`);
+    expect(secret).not.toBe(GATEWAY);
+    expect(await explain(['GET', '/v1/feeds'], secret)).toEqual(await explain(['GET', '/v1/feeds']));
+  });
+
   it('says that requests are held where there is patience, and nothing where there is none', async () => {
     const of = async (limits: string) =>
       (await explain(['GET', '/v1/feeds'], GATEWAY, limits)).filter(fact => fact.startsWith('patience'));
