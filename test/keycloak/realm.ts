@@ -48,6 +48,11 @@ export class TestRealm {
     await this.ask('PUT', `/clients/${client?.['id']}`, { ...client, ...settings, attributes });
   }
 
+  async secretOf(clientId: string): Promise<string> {
+    const [client] = await this.#find('/clients', `clientId=${clientId}`);
+    return String(client?.['secret']);
+  }
+
   async addUser(username: string, password: string): Promise<void> {
     await this.ask('POST', '/users', {
       username,

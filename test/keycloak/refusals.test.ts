@@ -1,7 +1,8 @@
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expectError, expectInvalidToken } from '../support/error-object.ts';
+import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { withBody } from '../support/requests.ts';
 import { codeFor, redeem } from '../support/sign-in-client.ts';
 import { sleep } from '../support/wait.ts';
 import { gatewayOf } from './gateways.ts';
@@ -62,6 +63,19 @@ describe('a code', () => {
     expect(wrong.gateway.logLines.join('')).toContain('unauthorized_client');
     tokensIn(await redeem(gateway, code, REDIRECT_URI));
   });
+});
+
+test('a refresh token that is used a second time is refused, and so is the one that replaced it', async () => {
+  const rotating = await newRealm({ revokeRefreshToken: true, refreshTokenMaxReuse: 0 });
+  const { gateway } = await gatewayOf(rotating, { config: { sign_in: { refresh: '/v1/users/refresh' } } });
+  const refresh = (refreshToken: string) =>
+    gateway.ask(
+      withBody('POST /v1/users/refresh', JSON.stringify({ refreshToken }), 'Content-Type: application/json'),
+    );
+  const { refreshToken: first } = await signIn(gateway);
+  const { refreshToken: second } = tokensIn(await refresh(first));
+  expectUnauthenticated(await refresh(first));
+  expectUnauthenticated(await refresh(second));
 });
 
 describe('a disabled user', () => {

@@ -40,6 +40,6 @@ export function tokensIn(response: Response): Tokens {
 }
 
 /** Calls the API with this token. */
-export function call(gateway: TestGateway, token: string): Promise<Response> {
-  return gateway.ask(head('GET /things', `Authorization: Bearer ${token}`));
+export function call(gateway: TestGateway, token: string, path = '/things'): Promise<Response> {
+  return gateway.ask(head(`GET ${path}`, `Authorization: Bearer ${token}`));
 }
