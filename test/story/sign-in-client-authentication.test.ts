@@ -7,7 +7,7 @@ import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { ClientAuthentication, ProviderOptions } from '../../src/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type ScriptedOptions, startScriptedProvider } from '../support/scripted-provider.ts';
-import { openSignInRoom } from '../support/sign-in-room.ts';
+import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -40,6 +40,12 @@ async function signInWith(
   return { response: await room.redeem({ code, redirectUri }), room };
 }
 
+/** That the provider takes a request to revoke from the gateway: it would refuse one from another client. */
+async function expectKnownToSignOut(room: SignInRoom): Promise<void> {
+  const { response } = await room.signOut({ refreshToken: 'unknown' });
+  expect(response).toMatchObject({ status: 204 });
+}
+
 describe('the provider knows the gateway', () => {
   const odd = 'a secret: +%&=/"~, 100%';
 
@@ -47,8 +53,9 @@ describe('the provider knows the gateway', () => {
     'by %s with any characters',
     async kind => {
       const client = { client_secret: odd, token_endpoint_auth_method: kind };
-      const { response } = await signInWith({ kind, secret: odd }, client);
+      const { response, room } = await signInWith({ kind, secret: odd }, client);
       expect(response).toHaveProperty('accessToken');
+      await expectKnownToSignOut(room);
     },
   );
 
@@ -72,7 +79,7 @@ describe('the provider knows the gateway', () => {
     ['ES256', ec('P-256'), null],
   ] as const)('by an assertion signed with %s', async (signs, key, algorithm) => {
     const jwk = { ...createPublicKey(key).export({ format: 'jwk' }), kid: 'k1', use: 'sig' };
-    const { response } = await signInWith(
+    const { response, room } = await signInWith(
       { kind: 'private_key_jwt', key: pem(key), keyId: 'k1', algorithm },
       {
         token_endpoint_auth_method: 'private_key_jwt',
@@ -81,6 +88,7 @@ describe('the provider knows the gateway', () => {
       },
     );
     expect(response).toHaveProperty('accessToken');
+    await expectKnownToSignOut(room);
   });
 
   test('and refuses an assertion signed with another key', async () => {

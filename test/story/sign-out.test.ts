@@ -302,6 +302,22 @@ describe('the provider', () => {
     await running;
   });
 
+  test('has not handed out a token of the session by a refresh meanwhile that is good afterwards', async () => {
+    const { issuer, gateway } = await front();
+    let finish: () => void = () => undefined;
+    issuer.provider.end = (response, socket) => {
+      finish = () => scripts.empty(200)(response, socket);
+    };
+    const running = gateway.ask(signingOut(issuer.bearer({ sid: 'session-1' })));
+    await expect.poll(() => issuer.provider.endRequests.length).toBe(1);
+    await sleep(1_000);
+    const refreshed = issuer.bearer({ sid: 'session-1', jti: 'refreshed' });
+    expect(await statusOf(gateway, refreshed)).toBe(200);
+    finish();
+    expectSignedOut(await running);
+    expect(await statusOf(gateway, refreshed)).toBe(401);
+  });
+
   test('goes on revoking when the client has gone', async () => {
     const { issuer, gateway } = await front();
     issuer.provider.end = scripts.hang;

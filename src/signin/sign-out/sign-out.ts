@@ -40,7 +40,7 @@ export class SignOut {
   /**
    * Never rejects, and cannot be cancelled. Null: all went well.
    *
-   * @param endSession ends the session in the gateways; called unless the body is wrong
+   * @param endSession ends the session in the gateways; called unless the body is wrong, and once more when the provider is done
    */
   async run(body: Buffer, address: string, endSession: () => void): Promise<GatewayError | null> {
     const startedMs = this.#parts.clock.monotonicMs();
@@ -64,6 +64,8 @@ export class SignOut {
         : signOutFailure('fault', new Error('signing out failed in the gateway'));
     } finally {
       inFlight.giveBack(address);
+      // Another tab of the client may have refreshed its tokens while the provider took its time.
+      endSession();
     }
   }
 
