@@ -18,7 +18,7 @@ export async function runTest(
   requests: readonly TestedRequest[],
 ): Promise<TestFailure[]> {
   const gateway = await TestGateway.of(snapshot);
-  const callers = new Callers(gateway.issuer);
+  const callers = new Callers(gateway.issuers);
   const failures: TestFailure[] = [];
   let nowMs = 0;
   for (const [index, request] of requests.entries()) {
@@ -63,11 +63,11 @@ function whyRefused({ exchange }: Asked): string {
 
 /** Makes requests of what a test says about them. Each caller has an address of its own, unless the test names one. */
 class Callers {
-  readonly #issuer: TestIssuer | null;
+  readonly #issuers: readonly TestIssuer[];
   readonly #addresses = new Map<string, string>();
 
-  constructor(issuer: TestIssuer | null) {
-    this.#issuer = issuer;
+  constructor(issuers: readonly TestIssuer[]) {
+    this.#issuers = issuers;
   }
 
   requestOf({ by, send }: TestedRequest): SentRequest | TestFailure {
@@ -85,17 +85,24 @@ class Callers {
     };
   }
 
-  #authorizationOf({ user, bot }: TestedRequest['by']): { readonly fields: string[] } | TestFailure {
+  #authorizationOf({
+    provider,
+    user,
+    bot,
+  }: TestedRequest['by']): { readonly fields: string[] } | TestFailure {
     const values = user ?? bot;
     if (values === undefined) return { fields: [] };
     const kind = user === undefined ? 'bot' : 'user';
-    const claims = this.#issuer?.claimsOf(kind) ?? null;
+    const issuer = this.#issuers.find(({ name }) => provider === undefined || name === provider);
+    if (issuer === undefined && provider !== undefined)
+      return { path: ['by', 'provider'], message: `the configuration has no provider "${provider}"` };
+    const claims = issuer?.claimsOf(kind) ?? null;
     const path = ['by', kind];
-    if (this.#issuer === null || claims === null)
+    if (issuer === undefined || claims === null)
       return { path, message: `the configuration knows no ${kind}s` };
     if (claims.length !== values.length)
       return { path, message: `expected the values of ${claims.join(' and ')}, got ${values.length}` };
-    return { fields: ['Authorization', `Bearer ${this.#issuer.token(kind, values)}`] };
+    return { fields: ['Authorization', `Bearer ${issuer.token(kind, values)}`] };
   }
 
   /** Of 198.18.0.0/15, which is for tests of network devices (RFC 2544): no network that an operator lists. */

@@ -6,7 +6,8 @@ import { VirtualClock } from '../simulation/index.ts';
 import type { CallSink, Transport } from '../upstream/index.ts';
 import { SILENT } from './silent-listener.ts';
 import { type SentRequest, TestDownstream } from './test-downstream.ts';
-import { TestIssuer } from './test-issuer.ts';
+import { type TestIdentity, testIdentity } from './test-identity.ts';
+import type { TestIssuer } from './test-issuer.ts';
 
 /** Any moment does: windows open with their first request. */
 const START_MS = 1_800_000_000_000;
@@ -29,8 +30,8 @@ export interface Asked {
  * with the status that a request names. Counts in memory, and holds no request (`patience`).
  */
 export class TestGateway {
-  /** Null: the configuration knows no tokens. */
-  readonly issuer: TestIssuer | null;
+  /** Those of the configuration, in its order; none: it knows no tokens. */
+  readonly issuers: readonly TestIssuer[];
   readonly #clock: VirtualClock;
   readonly #limiting: Limiting;
   readonly #gateway: Gateway;
@@ -38,9 +39,9 @@ export class TestGateway {
   #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
   #sweptAtMs = START_MS;
 
-  private constructor(snapshot: Snapshot, clock: VirtualClock, issuer: TestIssuer | null) {
+  private constructor(snapshot: Snapshot, clock: VirtualClock, identity: TestIdentity | null) {
     this.#clock = clock;
-    this.issuer = issuer;
+    this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
     const parts = { clock, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
     this.#limiting = new Limiting(limits, { kind: 'memory' }, parts);
@@ -50,7 +51,7 @@ export class TestGateway {
     this.#gateway = new Gateway({
       generation: {
         snapshot: { ...snapshot, limits: { ...limits, patienceMs: null } },
-        identity: issuer?.identity ?? null,
+        identity: identity?.identity ?? null,
         transports: new Map(transports),
       },
       clock,
@@ -65,7 +66,7 @@ export class TestGateway {
   static async of(snapshot: Snapshot): Promise<TestGateway> {
     const clock = new VirtualClock(START_MS);
     const { identity } = snapshot;
-    return new TestGateway(snapshot, clock, await TestIssuer.of(identity, clock));
+    return new TestGateway(snapshot, clock, identity && (await testIdentity(identity, clock)));
   }
 
   /**

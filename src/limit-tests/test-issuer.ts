@@ -1,69 +1,42 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import {
-  type AccessTokenOptions,
-  KeySet,
-  NOTICE_BUDGET,
-  REVOCATION_LIMITS,
-  Revocations,
-  SeenNotices,
-  VerificationBudget,
-  Verifier,
-} from '../auth/index.ts';
-import type { IdentityModel, ProviderModel } from '../config/index.ts';
+import { type AccessTokenOptions, KeySet, type Revocations, Verifier } from '../auth/index.ts';
+import type { ProviderModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
-import { Identity, type RequestIdentity } from '../runtime/index.ts';
 import { SILENT } from './silent-listener.ts';
 
 /** Longer than any test lasts. */
 const TOKEN_LIFE_S = 3_153_600_000;
 
-/** The first issuer of a configuration, with a key of its own: the callers of a test have tokens that the gateway verifies. */
+/** An issuer of a configuration, with a key of its own: its callers have tokens that the gateway verifies. */
 export class TestIssuer {
+  /** Null: it has none, since it is the only one. */
+  readonly name: string | null;
+  readonly verifier: Verifier;
   readonly #options: AccessTokenOptions;
   readonly #clock: Clock;
   readonly #key: KeyObject;
   readonly #tokens = new Map<string, string>();
-  readonly identity: RequestIdentity;
 
-  private constructor(
-    identity: IdentityModel,
-    model: ProviderModel,
-    clock: Clock,
-    key: KeyObject,
-    keys: KeySet,
-  ) {
+  private constructor(model: ProviderModel, verifier: Verifier, clock: Clock, key: KeyObject) {
+    this.name = model.name;
+    this.verifier = verifier;
     this.#options = model.accessTokens;
     this.#clock = clock;
     this.#key = key;
-    const common = { clock, listener: SILENT };
-    const revocations = new Revocations(REVOCATION_LIMITS, clock, () => {});
-    const notices = {
-      ...common,
-      budget: new VerificationBudget(NOTICE_BUDGET, clock),
-      seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
-    };
-    const shared = { clock, random: () => 0, revocations, notices };
-    const live = new Identity(identity, { ...shared, listenerOf: () => SILENT });
-    const parts = { ...common, keys, revocations: revocations.of(model.provider.issuer), budget: null };
-    this.identity = {
-      verifier: new Verifier(model.accessTokens, model.cache, parts),
-      signIn: live.signIn,
-      notices: live.notices,
-      endSession: caller => live.endSession(caller),
-    };
   }
 
-  /** Null: the configuration knows no tokens. */
-  static async of(identity: IdentityModel | null, clock: Clock): Promise<TestIssuer | null> {
-    const [model] = identity?.providers ?? [];
-    if (identity === null || model === undefined) return null;
+  static async of(model: ProviderModel, revocations: Revocations, clock: Clock): Promise<TestIssuer> {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', use: 'sig' };
     const fetch = () => Promise.resolve(JSON.stringify({ keys: [jwk] }));
     const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: SILENT });
     await keys.refresh();
     keys.close();
-    return new TestIssuer(identity, model, clock, privateKey, keys);
+    const verifier = new Verifier(model.accessTokens, model.cache, {
+      ...{ clock, listener: SILENT, keys, budget: null },
+      revocations: revocations.of(model.provider.issuer),
+    });
+    return new TestIssuer(model, verifier, clock, privateKey);
   }
 
   /** The claims that identify a user or a bot; null: no caller is a bot. */

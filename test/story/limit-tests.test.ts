@@ -124,6 +124,28 @@ describe('weir test', () => {
     expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
   });
 
+  it('knows the callers of each provider', async () => {
+    const provider = (name: string, more: string) =>
+      `{ name: ${name}, issuer: "https://${name}.example.com", audience: api, ${more} }`;
+    const gateway = `identity_providers: [${provider('main', 'bots: { claim: bot }')}, ${provider('partners', 'principal: [sub]')}]
+access_tokens: {}
+${GATEWAY.split('\n').slice(2).join('\n')}`;
+    const files = { 'gateway.yaml': gateway, 'limits.yaml': LIMITS };
+    const ended = await testWith(files, 'gateway: gateway.yaml\n', [
+      '{ by: { user: [web, alice] }, send: GET /files/1, repeat: 2, expect: { outcome: admitted, remaining: 0 } }',
+      '{ by: { provider: partners, user: [alice] }, send: GET /files/1, expect: { outcome: admitted, remaining: 1 } }',
+      '{ by: { provider: main, bot: [web] }, send: GET /files/2, expect: { outcome: admitted, remaining: 1 } }',
+      '{ by: { provider: partners, bot: [web] }, send: GET /files/2, expect: {} }',
+      '{ by: { provider: nobody, user: [web] }, send: GET /files/2, expect: {} }',
+    ]);
+    expect(ended.err).toBe('');
+    expect(ended.out.split('\n').slice(0, 3)).toEqual([
+      'FAILED: it is so',
+      'a.yaml:8:42: the configuration knows no bots',
+      'a.yaml:9:27: the configuration has no provider "nobody"',
+    ]);
+  });
+
   it('says what a test expects of callers whom the configuration does not know', async () => {
     const ended = await testBehind(
       '',

@@ -18,6 +18,9 @@ const caller = z
       .optional()
       .describe('A user, by the claims of access_tokens.principal in their order: [web, alice].'),
     bot: claims().optional().describe('A bot, by the claims that identify bots: [reports].'),
+    provider: text('expected the name of a provider')
+      .optional()
+      .describe('Whose token it has, where there are several identity_providers. Left out: the first one.'),
     address: z
       .string({ error: 'expected an IP address' })
       .refine(address => normalizeAddress(address) !== null, { error: 'expected an IP address' })
