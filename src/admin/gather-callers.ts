@@ -1,3 +1,4 @@
+import { isPrincipal } from '../auth/index.ts';
 import type { Observation, TopCaller } from '../observe/index.ts';
 import type { Limiting } from '../runtime/index.ts';
 import type { CallerName, CallerStatus, CallersStatus } from './status.ts';
@@ -8,7 +9,7 @@ const MAX_RESTRICTIONS = 100;
 
 /** Where callers are known. */
 export interface CallerSources {
-  readonly limiting: Pick<Limiting, 'restrictions'>;
+  readonly limiting: Pick<Limiting, 'restrictions' | 'shadowRestrictions'>;
   readonly observation: Pick<Observation, 'recent' | 'pseudonymOf'>;
 }
 
@@ -37,5 +38,12 @@ export function gatherCallers({ limiting, observation }: CallerSources): Callers
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
     restrictions,
     unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
+    shadowRestrictions: limiting.shadowRestrictions
+      .list(MAX_RESTRICTIONS)
+      .map(({ key, reason, untilEpochMs }) => ({
+        ...nameOf(!isPrincipal(key), key),
+        reason,
+        untilMs: untilEpochMs,
+      })),
   };
 }

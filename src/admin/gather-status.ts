@@ -51,6 +51,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
       lastChanges: record.changes,
       waiting: record.next,
       lastFailure: record.failure,
+      reloads: record.reloads,
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: gateway.inFlight },
     unlistedProxies: sources.unlistedProxies.reports(snapshot.trustedProxies),

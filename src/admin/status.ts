@@ -1,3 +1,4 @@
+import type { Reload } from '../config/index.ts';
 import type { UnlistedProxy } from '../core/index.ts';
 import type { DecisionCounts, RecentError } from '../observe/index.ts';
 
@@ -39,6 +40,8 @@ export interface GatewayStatus {
       readonly errors: readonly string[];
       readonly mended: boolean;
     } | null;
+    /** How the last reloads ended, the latest first. */
+    readonly reloads: readonly Reload[];
   };
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
   /** Senders that look like proxies but are missing in `trusted_proxies`. */
@@ -132,6 +135,8 @@ export interface CallersStatus {
   readonly restrictions: readonly RestrictionStatus[];
   /** Restrictions in force that are not listed: too many, or of other gateways, and their callers have not come here yet. */
   readonly unlistedRestrictions: number;
+  /** The first of those that would be in force if their rules were not in shadow. */
+  readonly shadowRestrictions: readonly ShadowRestrictionStatus[];
 }
 
 /** A caller as the log names it: by a pseudonym, or by its address. */
@@ -153,6 +158,8 @@ export type RestrictionStatus = CallerName & {
   readonly reason: string;
   readonly untilMs: number;
 };
+
+export type ShadowRestrictionStatus = CallerName & Pick<RestrictionStatus, 'reason' | 'untilMs'>;
 
 /** The status for programs: moments become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {

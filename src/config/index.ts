@@ -58,6 +58,7 @@ export {
   type ConfigWatcherOptions,
   type FixedParts,
   RESTART_KEYS,
+  type Reload,
   ReloadRecord,
   type RestartKey,
   restartKeys,

@@ -130,5 +130,11 @@ it('a gateway that reloads says the same words in its log and on its status page
   expect(JSON.parse(line)).toMatchObject({ type: 'reload', changes: words });
   await changeLimits(gateway, { global: { address: '9/1s', user: 'off', bot: 'off' } });
   const next = ['looser: global limit: each address 9 in 1s, before 3 in 1s'];
-  expect((await serves(gateway, 3)).configuration).toMatchObject({ lastChanges: next });
+  expect((await serves(gateway, 3)).configuration).toMatchObject({
+    lastChanges: next,
+    reloads: [
+      { outcome: 'applied', generation: 3, changes: next },
+      { outcome: 'applied', generation: 2, changes: words },
+    ],
+  });
 });

@@ -154,12 +154,18 @@ test('a restriction in shadow restricts nobody, and says whom it would', async (
     expect.objectContaining({ reason: 'invalid_requests', shadow: true, client: '127.0.0.1' }),
   ]);
   expect(lines.findLast(({ type }) => type === 'access')).toMatchObject({ shadow: ['invalid_requests'] });
+  const shown = async () => JSON.parse((await front.gateway.admin('/status.json')).text).callers;
+  expect(await shown()).toMatchObject({
+    restrictions: [],
+    shadowRestrictions: [{ address: '127.0.0.1', reason: 'invalid_requests', until: expect.any(String) }],
+  });
 
   // What was counted counts: the next one restricts.
   await changeLimits(front.gateway, limits(false));
   await serves(front.gateway, 2);
   expect(statusesOf(await askTimes(front, 2, 'GET /a'))).toEqual([401, 429]);
   expect(await wouldRefuse(front, of)).toBeUndefined();
+  expect(await shown()).toMatchObject({ restrictions: [{ address: '127.0.0.1' }], shadowRestrictions: [] });
 });
 
 /** A user inside or outside the half of all callers that the bucket holds for. */

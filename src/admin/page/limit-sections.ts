@@ -86,6 +86,7 @@ export function callerSections({ callers, atMs }: GatewayStatus): Html[] {
       nobody(nearLimit, 'minute, none'),
     ),
     restrictionSection(callers, atMs),
+    ...shadowRestrictionSection(callers, atMs),
   ];
 }
 
@@ -125,6 +126,12 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
   if (rows.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
   const more = 'more, which are not listed here or were told by other gateways.';
   return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);
+}
+
+function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): Html[] {
+  if (shadowRestrictions.length === 0) return [];
+  const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, moment(each.untilMs, nowMs)]);
+  return [section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.')];
 }
 
 function nameOf(name: CallerName): HtmlPart {

@@ -2,7 +2,7 @@ import { formatDuration } from '../../core/index.ts';
 import type { GatewayStatus } from '../status.ts';
 import { type Html, type HtmlPart, html } from './html.ts';
 import { moment } from './moments.ts';
-import { factTable, listTable, section } from './tables.ts';
+import { factTable, lined, listTable, section } from './tables.ts';
 
 const NOTICED = {
   watch: 'immediately',
@@ -33,6 +33,25 @@ export function configurationSection({
       ['Requests in flight', traffic.requestsInFlight],
     ]),
   );
+}
+
+/** Changes of the files since the start, and what became of them. */
+export function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
+  if (reloads.length === 0) return '';
+  const rows = reloads.map(reload => [
+    moment(reload.atMs, atMs),
+    reload.outcome === 'applied' ? `generation ${reload.generation}` : 'refused',
+    lined(whatCame(reload).join('\n')),
+  ]);
+  return section('Reloads', listTable(['When', 'Outcome', 'What'], rows));
+}
+
+function whatCame(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
+  if (reload.outcome === 'refused')
+    return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more errors`];
+  const { changes, moreChanges } = reload;
+  if (changes.length === 0) return ['nothing that callers notice'];
+  return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more changes`];
 }
 
 /** What is written but does not run. */

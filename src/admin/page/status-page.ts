@@ -10,6 +10,7 @@ import {
   errorSection,
   providerSections,
   proxySection,
+  reloadSection,
   storeSection,
   upstreamSection,
 } from './state-sections.ts';
@@ -50,7 +51,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${configurationSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>

@@ -22,7 +22,8 @@ export function factTable(rows: readonly (readonly [name: string, value: HtmlPar
   return html`<table class="facts">\n${lines}</table>\n`;
 }
 
-function lined(value: HtmlPart): HtmlPart {
+/** Lines of a text become lines. */
+export function lined(value: HtmlPart): HtmlPart {
   if (typeof value !== 'string') return value;
   return value.split('\n').map((line, at) => (at === 0 ? line : [html`<br>`, line]));
 }

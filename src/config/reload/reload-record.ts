@@ -5,6 +5,11 @@ export interface RunningConfig extends ConfigEvent {
   readonly sinceMs: number;
 }
 
+/** Reloads remembered, changes of each, and characters of a change or error: 50 KB at most. */
+const MAX_RELOADS = 20;
+const MAX_CHANGES = 8;
+const MAX_TEXT = 300;
+
 /** Remembers how reloads ended, for the status page. Moments are milliseconds since the epoch. */
 export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
@@ -12,6 +17,7 @@ export class ReloadRecord implements Partial<ReloadListener> {
   #changes: readonly string[] = [];
   #next: RunningConfig | null = null;
   #failure: ReloadFailure | null = null;
+  #reloads: readonly Reload[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -36,6 +42,11 @@ export class ReloadRecord implements Partial<ReloadListener> {
     return this.#failure;
   }
 
+  /** How the last ones ended, the latest first. */
+  get reloads(): readonly Reload[] {
+    return this.#reloads;
+  }
+
   started(event: AppliedEvent): void {
     this.#running = this.#now(event);
   }
@@ -43,6 +54,15 @@ export class ReloadRecord implements Partial<ReloadListener> {
   applied(event: ReplacedEvent): void {
     this.#running = this.#now(event);
     this.#changes = event.changes;
+    const { generation, hash, changes } = event;
+    this.#remember({
+      outcome: 'applied',
+      atMs: this.#running.sinceMs,
+      generation,
+      hash,
+      changes: changes.slice(0, MAX_CHANGES).map(shortened),
+      moreChanges: Math.max(0, changes.length - MAX_CHANGES),
+    });
     this.#next = null;
     this.#mend();
   }
@@ -52,11 +72,28 @@ export class ReloadRecord implements Partial<ReloadListener> {
   }
 
   refused(errors: readonly string[]): void {
-    this.#failure = { atMs: this.#clock.epochMs(), errors, mended: false };
+    const atMs = this.#clock.epochMs();
+    this.#failure = { atMs, errors, mended: false };
+    const [error = ''] = errors;
+    this.#remember({
+      outcome: 'refused',
+      atMs,
+      error: shortened(error),
+      moreErrors: Math.max(0, errors.length - 1),
+    });
   }
 
   unchanged(): void {
     this.#mend();
+  }
+
+  #remember(reload: Reload): void {
+    const [last] = this.#reloads;
+    // Files that somebody has read again and again are refused once.
+    const isRepeated =
+      reload.outcome === 'refused' && last?.outcome === 'refused' && last.error === reload.error;
+    const others = isRepeated ? this.#reloads.slice(1) : this.#reloads;
+    this.#reloads = [reload, ...others.slice(0, MAX_RELOADS - 1)];
   }
 
   #mend(): void {
@@ -66,6 +103,28 @@ export class ReloadRecord implements Partial<ReloadListener> {
   #now({ generation, hash }: ConfigEvent): RunningConfig {
     return { generation, hash, sinceMs: this.#clock.epochMs() };
   }
+}
+
+/** A reload, and how it ended. */
+export type Reload =
+  | {
+      readonly outcome: 'applied';
+      readonly atMs: number;
+      readonly generation: number;
+      readonly hash: string;
+      /** The first of what it changed, in words: what is stricter comes first. */
+      readonly changes: readonly string[];
+      readonly moreChanges: number;
+    }
+  | {
+      readonly outcome: 'refused';
+      readonly atMs: number;
+      readonly error: string;
+      readonly moreErrors: number;
+    };
+
+function shortened(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text;
 }
 
 /** A refused state of the files. */

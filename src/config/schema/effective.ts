@@ -63,7 +63,8 @@ function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path)
 /** The alternative that a value was written for: of several maps the one that takes it. */
 function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$ZodType {
   const ways = isMap(value) || Array.isArray(value) ? options.filter(isComposite) : options;
-  return ways.find(way => z.safeParse(way, value).success) ?? ways[0] ?? z.unknown();
+  const [only = z.unknown(), ...others] = ways;
+  return others.length === 0 ? only : (ways.find(way => z.safeParse(way, value).success) ?? only);
 }
 
 function isComposite(schema: z.core.$ZodType): boolean {

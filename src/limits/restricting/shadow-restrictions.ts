@@ -9,6 +9,14 @@ export interface ShadowRestrictionsOptions {
   readonly maxPerReason?: number;
 }
 
+/** One that would be in force. */
+export interface ShadowRestriction {
+  readonly reason: RestrictionReason;
+  /** A principal or the key of an address. */
+  readonly key: string;
+  readonly untilEpochMs: number;
+}
+
 /** Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. */
 export class ShadowRestrictions {
   readonly #options: ShadowRestrictionsOptions;
@@ -52,6 +60,24 @@ export class ShadowRestrictions {
       if (reason === 'webhook_not_found') return webhook !== '' && isHeld(keyOf(address, webhook));
       return isHeld(address) || (principal !== null && isHeld(principal));
     });
+  }
+
+  /** Those that run: at most `max`. */
+  list(max: number): ShadowRestriction[] {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const epochMs = clock.epochMs() - nowMs;
+    const found: ShadowRestriction[] = [];
+    for (const [reason, held] of this.#held) {
+      for (const [who, untilMs] of held) {
+        if (found.length === max) return found;
+        if (untilMs <= nowMs) continue;
+        // A webhook follows an address, which contains no space.
+        const key = reason === 'webhook_not_found' ? (who.split(' ', 1)[0] ?? who) : who;
+        found.push({ reason, key, untilEpochMs: Math.floor(epochMs + untilMs) });
+      }
+    }
+    return found;
   }
 
   /** Forgets those of a rule that is no longer in shadow. */

@@ -37,6 +37,7 @@ export const STATUS: GatewayStatus = {
     pendingRestart: [],
     waiting: null,
     lastFailure: null,
+    reloads: [],
   },
   traffic: { connections: 4, requestsInFlight: 2 },
   certificates: [],
@@ -45,7 +46,13 @@ export const STATUS: GatewayStatus = {
   providers: [PROVIDER],
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1 },
   buckets: [],
-  callers: { refusedMost: [], nearLimit: [], restrictions: [], unlistedRestrictions: 0 },
+  callers: {
+    refusedMost: [],
+    nearLimit: [],
+    restrictions: [],
+    unlistedRestrictions: 0,
+    shadowRestrictions: [],
+  },
   upstreams: [{ name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null }],
   errors: [],
 };

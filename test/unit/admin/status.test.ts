@@ -4,6 +4,7 @@ import { MOMENT, PROVIDER, STATUS } from './gateway-status.ts';
 
 it('has moments under plain names, in ISO 8601', () => {
   const lastFailure = { atMs: MOMENT, errors: [], mended: true };
+  const reload = { outcome: 'refused', atMs: MOMENT, error: 'wrong', moreErrors: 0 } as const;
   const restriction = {
     address: '192.0.2.1',
     kind: 'address',
@@ -13,14 +14,24 @@ it('has moments under plain names, in ISO 8601', () => {
   const json = JSON.parse(
     statusAsJson({
       ...STATUS,
-      configuration: { ...STATUS.configuration, lastFailure },
-      callers: { refusedMost: [], nearLimit: [], restrictions: [restriction], unlistedRestrictions: 0 },
+      configuration: { ...STATUS.configuration, lastFailure, reloads: [reload] },
+      callers: {
+        refusedMost: [],
+        nearLimit: [],
+        restrictions: [restriction],
+        unlistedRestrictions: 0,
+        shadowRestrictions: [],
+      },
     }),
   );
   expect(json).toMatchObject({
     at: '2026-01-31T12:01:05.000Z',
     startedAt: '2026-01-31T12:00:00.000Z',
-    configuration: { since: '2026-01-31T12:00:00.000Z', lastFailure: { at: '2026-01-31T12:00:00.000Z' } },
+    configuration: {
+      since: '2026-01-31T12:00:00.000Z',
+      lastFailure: { at: '2026-01-31T12:00:00.000Z' },
+      reloads: [{ outcome: 'refused', at: '2026-01-31T12:00:00.000Z' }],
+    },
     provider: {
       keysAsOf: '2026-01-31T12:00:00.000Z',
       keys: 2,

@@ -47,6 +47,10 @@ describe('the page', () => {
         hash: nasty,
         lastFailure: { atMs: MOMENT, errors: [nasty], mended: false },
         lastChanges: [nasty],
+        reloads: [
+          { outcome: 'refused', atMs: MOMENT, error: nasty, moreErrors: 0 },
+          { outcome: 'applied', atMs: MOMENT, generation: 2, hash: nasty, changes: [nasty], moreChanges: 0 },
+        ],
         pendingRestart: [{ key: nasty, running: nasty, wanted: nasty }],
         waiting: { generation: 1, hash: nasty, sinceMs: MOMENT },
       },
@@ -70,6 +74,7 @@ describe('the page', () => {
           nearLimit: [{ address: nasty, ...caller }],
           restrictions: [{ address: nasty, kind: 'address', reason: nasty, untilMs: MOMENT }],
           unlistedRestrictions: 0,
+          shadowRestrictions: [{ address: nasty, reason: nasty, untilMs: MOMENT }],
         },
         unlistedProxies: [{ address: nasty, field: 'Forwarded', sinceMs: MOMENT, message: nasty }],
         certificates: [{ listener: nasty, certificate: nasty, notAfterMs: MOMENT }],
@@ -79,7 +84,7 @@ describe('the page', () => {
     );
     expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain(nasty);
-    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(37);
+    expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&amp;&#39;/g)).toHaveLength(41);
   });
 
   it('allows its own style and script alone, by their hashes', () => {
@@ -118,6 +123,27 @@ describe('the page', () => {
     expect(page).toContain('<td>gateway.yaml<br>limits.yaml</td>');
     expect(page).toContain('gateway-1, version 1.2.3, up 1m 5s');
     expect(rowOf(page, 'api')).toBe('|api|api:3000|2|1|0|0|none|');
+  });
+
+  it('shows how the last reloads ended, and what they changed', () => {
+    const applied = { outcome: 'applied', hash: 'f', atMs: MOMENT } as const;
+    const refused = { outcome: 'refused', atMs: MOMENT, error: 'limits.yaml:1:1: wrong' } as const;
+    const page = pageOf({
+      reloads: [
+        { ...applied, generation: 4, changes: ['stricter: one', 'looser: two'], moreChanges: 3 },
+        { ...refused, moreErrors: 2 },
+        { ...applied, generation: 3, changes: [], moreChanges: 0 },
+      ],
+    });
+    const rows = [...page.matchAll(/<tr role="row"><th[^>]*><time.*<\/tr>/g)].map(([row]) =>
+      row.replaceAll(/<[^>]+>/g, '|').replaceAll(/\|+/g, '|'),
+    );
+    expect(rows).toEqual([
+      '|2026-01-31 12:00:00Z| |(1m 5s ago)|generation 4|stricter: one|looser: two|and 3 more changes|',
+      '|2026-01-31 12:00:00Z| |(1m 5s ago)|refused|limits.yaml:1:1: wrong|and 2 more errors|',
+      '|2026-01-31 12:00:00Z| |(1m 5s ago)|generation 3|nothing that callers notice|',
+    ]);
+    expect(pageOf({})).not.toContain('Reloads');
   });
 
   it('shows the buckets with the most refusals first, with their numbers', () => {
@@ -166,6 +192,7 @@ describe('the page', () => {
           nearLimit: [{ address: '192.0.2.1', ...counts, maxCount: 5 }],
           restrictions: [{ caller: 'held', ...restriction }],
           unlistedRestrictions: 4,
+          shadowRestrictions: [{ caller: 'spared', reason: 'invalid_requests', untilMs: MOMENT + 125_000 }],
         },
       },
     );
@@ -173,6 +200,11 @@ describe('the page', () => {
     expect(rowOf(page, '192.0.2.1')).toContain('|192.0.2.1|user|all|5|');
     expect(rowOf(page, '<code>held</code>')).toContain('|ignored_refusals|2026-01-31 12:02:05Z| |(in 1m)|');
     expect(page).toContain('4 more, which are not listed');
+    expect(rowOf(page, '<code>spared</code>')).toBe(
+      '|spared|invalid_requests|2026-01-31 12:02:05Z| |(in 1m)|',
+    );
+    expect(page).toContain('Restrictions in shadow');
+    expect(pageOf({})).not.toContain('Restrictions in shadow');
   });
 
   it('says how to see callers where they are hidden', () => {

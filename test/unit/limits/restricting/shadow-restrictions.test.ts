@@ -37,6 +37,18 @@ describe('restrictions in shadow', () => {
     expect(shadow.reasonsFor('192.0.2.2', 'user:b', 'h1')).toEqual([]);
   });
 
+  test('are listed until they would end, by address or principal', () => {
+    shadow.restrict({ ...invalid, kind: 'webhook', webhook: 'h1', reason: 'webhook_not_found' }, 2_000);
+    shadow.restrict({ ...invalid, kind: 'principal', key: 'user:a b', reason: 'ignored_refusals' }, 1_000);
+    const untilEpochMs = Math.floor(clock.epochMs() + 2_000);
+    const ofWebhook = { reason: 'webhook_not_found', key: A, untilEpochMs };
+    const ofCaller = { reason: 'ignored_refusals', key: 'user:a b', untilEpochMs: untilEpochMs - 1_000 };
+    expect(shadow.list(9)).toEqual([ofWebhook, ofCaller]);
+    expect(shadow.list(1)).toEqual([ofWebhook]);
+    clock.advance(1_000);
+    expect(shadow.list(9)).toEqual([ofWebhook]);
+  });
+
   test('are bounded, and leave nothing behind', () => {
     for (const key of ['1', '2', '3']) shadow.restrict({ ...invalid, key }, 1_000);
     expect(begun).toHaveLength(2);
