@@ -3,27 +3,38 @@ import type { Bench } from '../bench.ts';
 import type { Entrant } from '../measure/compare.ts';
 import { type Figure, figureOf } from '../measure/figures.ts';
 import { residentMebibytes } from '../measure/processes.ts';
+import type { Column } from '../report/result.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Lets garbage collectors run, and freed memory return. */
 const SETTLE_MS = 3_000;
-const KIB_EACH = { id: 'each', label: 'KiB each', digits: 1 };
+/** By then, every connection has answered that still works. */
+const ANSWER_MS = 30_000;
+const COLUMNS: readonly Column[] = [
+  { id: 'each', label: 'KiB each', digits: 1 },
+  { id: 'memory', label: 'MiB of a process', digits: 0 },
+];
 
-type Close = () => void;
+export interface IdleConnection {
+  close(): void;
+  /** Asks for something through the gateway. Resolves when that has come. */
+  answers(): Promise<unknown>;
+}
 
 /** Connections of one kind that stay open and do nothing. */
 export interface IdleConnections extends Pick<Scenario, 'id' | 'title' | 'meaning'> {
   readonly how: string;
-  /** How many are measured. */
+  /** Processes of each gateway, and how many connections of each are measured. */
+  readonly processes: number;
   readonly count: number;
   readonly maxKib: number;
   entrants(bench: Bench): Entrant[];
   /** Pays what only the first connections cost. */
-  warmUp(bench: Bench, port: number): Promise<Close[]>;
-  open(bench: Bench, port: number, count: number): Promise<Close[]>;
+  warmUp(bench: Bench, port: number): Promise<IdleConnection[]>;
+  open(bench: Bench, port: number, count: number): Promise<IdleConnection[]>;
 }
 
-/** Measures the memory that each idle connection takes. */
+/** Measures the memory that each idle connection takes, and that all of them still work at the end. */
 export function idleScenario(connections: IdleConnections): Scenario {
   const { id, title, meaning, how, maxKib } = connections;
   return {
@@ -31,33 +42,44 @@ export function idleScenario(connections: IdleConnections): Scenario {
     async run(bench) {
       const rows = [];
       let ours: Figure | null = null;
-      for (const { name, peer, job } of connections.entrants(bench)) {
-        bench.progress(name);
-        const { pid, port } = await bench.start(peer, job);
-        const figure = figureOf([await kibEach(connections, bench, port, pid)]);
-        if (name === 'Weir') ours = figure;
-        rows.push({ name, note: '', figures: { [KIB_EACH.id]: figure } });
+      for (const entrant of connections.entrants(bench)) {
+        bench.progress(entrant.name);
+        const figures = await measure(connections, bench, entrant);
+        if (entrant.name === 'Weir') ours = figures.each;
+        rows.push({ name: entrant.name, note: '', figures });
         await bench.stopAll();
       }
       const aims = [{ what: 'KiB each, Weir', max: maxKib, figure: ours }];
-      return { how, columns: [KIB_EACH], rows, aims, notes: [] };
+      return { how, columns: COLUMNS, rows, aims, notes: [] };
     },
   };
 }
 
-async function kibEach(
-  connections: IdleConnections,
-  bench: Bench,
-  port: number,
-  pid: number,
-): Promise<number> {
-  const { count } = connections;
-  const closers = await connections.warmUp(bench, port);
-  await sleep(SETTLE_MS);
-  const before = residentMebibytes(pid);
-  closers.push(...(await connections.open(bench, port, count)));
-  await sleep(SETTLE_MS);
-  const after = residentMebibytes(pid);
-  for (const close of closers) close();
-  return ((after - before) * 1_024) / count;
+/** Holds the connections of all processes at once. */
+async function measure(connections: IdleConnections, bench: Bench, { name, peer, job }: Entrant) {
+  const held: IdleConnection[] = [];
+  const [each, inAll]: [number[], number[]] = [[], []];
+  for (let i = 0; i < connections.processes; i++) {
+    const { pid, port } = await bench.start(peer, job);
+    held.push(...(await connections.warmUp(bench, port)));
+    await sleep(SETTLE_MS);
+    const before = residentMebibytes(pid);
+    held.push(...(await connections.open(bench, port, connections.count)));
+    await sleep(SETTLE_MS);
+    const after = residentMebibytes(pid);
+    each.push(((after - before) * 1_024) / connections.count);
+    inAll.push(after);
+  }
+  const answered = await countAnswers(held);
+  if (answered < held.length) throw new Error(`${name}: ${answered} of ${held.length} connections answer`);
+  bench.progress(`${name}: all of ${answered} connections answer`);
+  for (const connection of held) connection.close();
+  return { each: figureOf(each), memory: figureOf(inAll) };
+}
+
+async function countAnswers(held: readonly IdleConnection[]): Promise<number> {
+  let answered = 0;
+  const all = held.map(connection => connection.answers().then(() => answered++));
+  await Promise.race([Promise.all(all), sleep(ANSWER_MS, null, { ref: false })]);
+  return answered;
 }

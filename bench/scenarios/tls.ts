@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import type { Bench } from '../bench.ts';
 import { handshakes, openTls, sessionOf } from '../load/handshakes.ts';
 import { compare, inTurn } from '../measure/compare.ts';
 import { figureOf } from '../measure/figures.ts';
 import { cpuMicroseconds } from '../measure/processes.ts';
 import { FORWARDING, PIPELINE } from '../peers/job.ts';
-import { idleScenario } from './idle.ts';
+import { type IdleConnection, idleScenario } from './idle.ts';
 import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 /** Node's own proxies speak what Weir speaks; who terminates TLS in daily life is compared. */
@@ -79,7 +80,8 @@ const idleTls = idleScenario({
   id: 'tls-idle',
   title: 'An idle TLS connection',
   meaning: 'What each client costs that is connected and asks for nothing.',
-  how: '2,000 connections, one request on each; resident memory above that of the process before',
+  how: '2,000 connections, one request on each; resident memory above that of the process before; at the end, each answers a request',
+  processes: 1,
   count: 2_000,
   maxKib: 60,
   entrants: installed,
@@ -88,14 +90,21 @@ const idleTls = idleScenario({
     return [];
   },
   open: async (_, port, count) => {
-    const closers = [];
+    const connections: IdleConnection[] = [];
     for (let i = 0; i < count; i++) {
       const socket = await openTls(port, null);
       socket.on('data', () => {});
-      socket.write('GET /v1/things/7 HTTP/1.1\r\nHost: bench\r\n\r\n');
-      closers.push(() => socket.destroy());
+      const ask = () => socket.write('GET /v1/things/7 HTTP/1.1\r\nHost: bench\r\n\r\n');
+      ask();
+      connections.push({
+        close: () => socket.destroy(),
+        answers: () => {
+          ask();
+          return once(socket, 'data');
+        },
+      });
     }
-    return closers;
+    return connections;
   },
 });
 

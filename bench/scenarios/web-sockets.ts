@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import type { Bench } from '../bench.ts';
 import { openWebSocket, webSockets } from '../load/web-sockets.ts';
 import { compare } from '../measure/compare.ts';
 import { PIPELINE } from '../peers/job.ts';
-import { idleScenario } from './idle.ts';
+import { type IdleConnection, idleScenario } from './idle.ts';
 import { everyone, findingsOf, planOf, type Scenario } from './scenario.ts';
 
 const messages: Scenario = {
@@ -26,8 +27,9 @@ const idle = idleScenario({
   id: 'websocket-idle',
   title: 'An idle WebSocket',
   meaning: 'What each user costs who is connected and says nothing.',
-  how: '5,000 WebSockets; resident memory above that of the process after its first 100',
-  // A gateway needs two file descriptors for each.
+  how: '10,000 WebSockets, 5,000 of each of two processes; resident memory above that after the first 100; at the end, each answers a ping',
+  // A gateway needs two file descriptors for each, and many systems allow a process 20,000.
+  processes: 2,
   count: 5_000,
   maxKib: 25,
   entrants: bench => who(bench).filter(({ peer }) => peer.version() !== null),
@@ -35,12 +37,18 @@ const idle = idleScenario({
   open: openMany,
 });
 
-async function openMany(bench: Bench, port: number, count: number): Promise<(() => void)[]> {
+async function openMany(bench: Bench, port: number, count: number): Promise<IdleConnection[]> {
   const plan = planOf(bench);
   const sockets = [];
   for (let opened = 0; opened < count; opened += AT_A_TIME)
     sockets.push(...(await Promise.all(Array.from({ length: AT_A_TIME }, () => openWebSocket(port, plan)))));
-  return sockets.map(socket => () => socket.terminate());
+  return sockets.map(socket => ({
+    close: () => socket.terminate(),
+    answers: () => {
+      socket.ping();
+      return once(socket, 'pong');
+    },
+  }));
 }
 
 function who(bench: Bench) {
