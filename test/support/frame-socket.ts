@@ -15,7 +15,8 @@ export class FrameSocket extends EventEmitter {
   destroyed = false;
   /** The system takes nothing. */
   full = false;
-  #written: Buffer = Buffer.alloc(0);
+  /** As the system would, it reads what it has not taken when it takes it. */
+  #written: Buffer[] = [];
   readonly #onread: OnReadOpts;
   readonly #decoder = new HeaderDecoder({ maxBytes: 1_000_000, maxFields: 1_000 }, () => 'field');
 
@@ -25,7 +26,7 @@ export class FrameSocket extends EventEmitter {
   }
 
   write(bytes: Buffer): boolean {
-    this.#written = Buffer.concat([this.#written, bytes]);
+    this.#written.push(this.full ? bytes : Buffer.from(bytes));
     if (this.full) this.writableLength += bytes.length;
     return !this.full;
   }
@@ -79,9 +80,9 @@ export class FrameSocket extends EventEmitter {
   /** The types of the frames that were written since the last time, behind the preface, and `headers 1 /path`. */
   sent(): string[] {
     const names: string[] = [];
-    let rest = this.#written;
+    let rest: Buffer = Buffer.concat(this.#written);
     if (rest.subarray(0, 3).toString() === 'PRI') rest = rest.subarray(PREFACE_BYTES);
-    this.#written = Buffer.alloc(0);
+    this.#written = [];
     while (rest.length > 0) {
       const end = HEAD_BYTES + rest.readUIntBE(0, 3);
       names.push(

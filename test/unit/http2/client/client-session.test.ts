@@ -139,11 +139,12 @@ describe('the windows of a server', () => {
   });
 
   test('forget a stream that is given up', () => {
-    const scripted = ScriptedSession.begun([[4, 10]]);
-    post(scripted, 25).stream.cancel();
+    const scripted = ScriptedSession.begun([[4, 1_000_000]]);
+    const [one, two] = [post(scripted, 70_000), post(scripted, 5)];
+    one.stream.cancel();
     scripted.frames();
-    scripted.send(settings([4, 100]));
-    expect(scripted.frames()).toEqual(['settings 0 ack']);
+    scripted.send(frame(TYPE.windowUpdate, 0, 0, uint32(100_000)));
+    expect([scripted.frames(), two.handler.events]).toEqual([['data 3 5'], ['drained']]);
   });
 
   test('matter as little as the rest while the socket is full', () => {

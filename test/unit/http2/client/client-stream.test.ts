@@ -125,6 +125,13 @@ describe('the window of a stream', () => {
   });
 });
 
+test.each(['', 'body'])('a body in front of its head is malformed: "%s"', body => {
+  const { scripted, events } = asking();
+  scripted.send(data(body));
+  expect(events).toEqual(['closed: malformed a body in front of its head']);
+  expect(scripted.frames()).toEqual(['reset 1 00000001']);
+});
+
 describe('a stream ends', () => {
   test('when both sides have ended it, without a word', () => {
     const { scripted, stream, events } = asking({ endsAtOnce: false });

@@ -86,6 +86,18 @@ describe('frames are read', () => {
     expect(sink.all).toEqual(['settings ', 'data 1 "he" 2']);
   });
 
+  test('of DATA that ends its stream when its padding is there, too', () => {
+    const sink = new RecordingFrames();
+    const reader = new FrameReader(sink);
+    const last = frame(TYPE.data, PADDED | END_STREAM, 1, padded('hello', 3));
+    const bytes = Buffer.concat([settings(), last]);
+    reader.read(bytes, bytes.length - 1);
+    expect(sink.all).toEqual(['settings ', 'data 1 "hello" 9']);
+    reader.read(Buffer.alloc(1), 1);
+    expect(sink.all.slice(2)).toEqual(['data 1 "" 0 end']);
+    expect(read([last])).toEqual(['data 1 "hello" 9 end']);
+  });
+
   test('with eight CONTINUATIONs, which are few enough', () => {
     const rest = Array.from({ length: 8 }, (_, i) =>
       frame(TYPE.continuation, i === 7 ? END_HEADERS : 0, 1, 'b'),

@@ -5,6 +5,7 @@ import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
 import { CollectingSink } from '../../../support/collecting-sink.ts';
 import { frameSockets } from '../../../support/frame-socket.ts';
 import { GET } from '../../../support/get-request.ts';
+import { HandBody } from '../../../support/hand-body.ts';
 import { frame, TYPE } from '../../../support/http2-frames.ts';
 import { upstreamAt } from '../../../support/upstream-options.ts';
 
@@ -196,6 +197,41 @@ test('a silent upstream is sent a PING, and given up without a byte', () => {
     cause: { message: 'the upstream does not answer a PING' },
   });
   expect(socket.destroyed).toBe(true);
+});
+
+test('what a full socket has not taken is not written over', async () => {
+  const { socket, carry } = open();
+  await turn();
+  socket.sent();
+  socket.full = true;
+  carry('/one');
+  await turn();
+  socket.full = false;
+  socket.emit('drain');
+  carry('/two');
+  await turn();
+  expect(socket.sent()).toEqual(['headers 1 /one', 'headers 3 /two']);
+});
+
+test('a body waits while the socket is full', async () => {
+  const { session, socket, carry } = open();
+  const body = new HandBody();
+  socket.full = true;
+  carry('/one');
+  await turn();
+  const call = new StreamCall(
+    { ...GET, method: 'PUT', body, bodyLength: 'chunked' },
+    new CollectingSink(),
+    { released: () => {} },
+    upstreamAt(81, { protocol: 'h2' }),
+  );
+  session.carry(call);
+  body.paused = body.sink?.chunk(Buffer.alloc(10)) === false;
+  expect(body.paused).toBe(true);
+  socket.sent();
+  socket.drain();
+  expect([body.paused, socket.sent()]).toEqual([false, ['headers 3 /', 'data 3']]);
+  call.abort();
 });
 
 test('while its socket is full, a session writes nothing, and then everything', async () => {
