@@ -50,6 +50,7 @@ const AUTHENTICATION: Readonly<Record<SignInRoute['authentication'], string>> = 
 const ENDS: Readonly<Record<SignInOptions['signOutEnds'], string>> = {
   refresh_token: 'the refresh token, at the revocation endpoint of the provider',
   session: "the session, at the provider's end-session endpoint",
+  nothing: 'nothing at the provider',
 };
 
 const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {

@@ -22,8 +22,8 @@ export interface ProviderOptions {
   readonly refreshMs: number;
 }
 
-/** What a sign-out ends at the provider: the refresh token, or the session of the browser as well. */
-export type SignOutEnds = 'refresh_token' | 'session';
+/** What a sign-out ends at the provider: the refresh token, or the session of the browser as well, or nothing. */
+export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';
 
 /** Addresses configured by the operator; null: as the discovery document says. */
 export interface EndpointOverrides {

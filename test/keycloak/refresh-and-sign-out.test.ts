@@ -132,6 +132,13 @@ describe('a sign-out', () => {
     expect((await call(two, bystander.accessToken)).status).toBe(200);
   });
 
+  test('signs the browser out if no other client uses its session', async () => {
+    const { gateway } = await gatewayOf(realm, { config: { sign_in: SIGN_IN } });
+    const browser = new Map<string, string>();
+    expect((await signOut(gateway, await signInWith(gateway, browser, 'wonderland'))).status).toBe(204);
+    await expect(signInWith(gateway, browser, 'wrong')).rejects.toThrow('got stuck');
+  });
+
   test('leaves the browser signed in where another client uses its session, and its next tokens are good', async () => {
     const { gateway } = await gatewayOf(realm, { config: { sign_in: SIGN_IN } });
     const browser = new Map<string, string>();

@@ -214,6 +214,14 @@ describe('the provider', () => {
     });
   });
 
+  test('is not asked where it has nothing to end by', async () => {
+    const { issuer, gateway } = await front({}, 'nothing');
+    const bearer = issuer.bearer();
+    expectSignedOut(await gateway.ask(signingOut(bearer)));
+    expect(await statusOf(gateway, bearer)).toBe(401);
+    expect(issuer.provider.endRequests).toEqual([]);
+  });
+
   const html = scripts.html;
   test.each<[string, Script, SignOutEnds, outcome: string, status: number, code: number]>([
     ['fails', scripts.json(500, {}), 'refresh_token', 'broken', 503, 14],

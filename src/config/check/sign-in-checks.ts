@@ -55,6 +55,7 @@ function checkSignOut(
     });
     return;
   }
+  if (sign_out_ends === 'nothing') return;
   const endpoints = asMap(signInProvider(asMap(file.value)).endpoints);
   const needed = sign_out_ends === 'session' ? 'end_session' : 'revocation';
   if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;

@@ -22,7 +22,10 @@ interface Way {
   isSuccess(status: number): boolean;
 }
 
-const WAYS: Readonly<Record<SignOutEnds, Way>> = {
+/** What the provider can be asked to end. */
+export type EndableThere = Exclude<SignOutEnds, 'nothing'>;
+
+const WAYS: Readonly<Record<EndableThere, Way>> = {
   // RFC 7009, 2.1. The body of a 200 means nothing; one for an unknown token is a 200, too.
   refresh_token: {
     endpointName: 'revocation_endpoint',
@@ -40,7 +43,7 @@ const WAYS: Readonly<Record<SignOutEnds, Way>> = {
 };
 
 /** Why the provider cannot end this; null: it can. */
-export function whyNoEnd(ends: SignOutEnds, metadata: ProviderMetadata): ProviderFault | null {
+export function whyNoEnd(ends: EndableThere, metadata: ProviderMetadata): ProviderFault | null {
   const { endpointName, endpointOf } = WAYS[ends];
   if (endpointOf(metadata) !== null) return null;
   return new ProviderFault('nonsense', `the provider publishes no usable ${endpointName}`);
@@ -49,7 +52,7 @@ export function whyNoEnd(ends: SignOutEnds, metadata: ProviderMetadata): Provide
 /** Asks the provider, with one request, to end the refresh token or its session. Rejects with a `ProviderFault`. */
 export async function endAtProvider(
   refreshToken: string,
-  ends: SignOutEnds,
+  ends: EndableThere,
   { metadata, provider, clientId, authentication, secrets }: EndDependencies,
 ): Promise<void> {
   const way = WAYS[ends];

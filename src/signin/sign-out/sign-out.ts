@@ -4,7 +4,7 @@ import type { InFlight } from '../in-flight.ts';
 import type { SignInOptions } from '../options.ts';
 import { type Provider, ProviderFault } from '../provider/index.ts';
 import { judge, readRefreshToken } from '../redeem/index.ts';
-import { endAtProvider, whyNoEnd } from './end-at-provider.ts';
+import { type EndableThere, endAtProvider, whyNoEnd } from './end-at-provider.ts';
 import { type SignOutFailure, signOutFailure } from './failures.ts';
 
 export interface SignOutDependencies {
@@ -54,10 +54,12 @@ export class SignOut {
     const refreshToken = readRefreshToken(body);
     if (refreshToken instanceof GatewayError) return { outcome: 'bad_body', error: refreshToken };
     endSession();
+    const { signOutEnds: ends } = this.#options;
+    if (ends === 'nothing') return SUCCESS;
     const { inFlight } = this.#parts;
     if (!inFlight.take(address)) return signOutFailure('overloaded');
     try {
-      return await this.#endAtProvider(refreshToken);
+      return await this.#endAtProvider(refreshToken, ends);
     } catch (error) {
       return error instanceof ProviderFault
         ? signOutFailure(outcomeOf(error), error)
@@ -69,16 +71,16 @@ export class SignOut {
     }
   }
 
-  async #endAtProvider(refreshToken: string): Promise<Ended> {
+  async #endAtProvider(refreshToken: string, ends: EndableThere): Promise<Ended> {
     const { provider, authentication } = this.#parts;
-    const { clientId, clientAuthentication, signOutEnds } = this.#options;
+    const { clientId, clientAuthentication } = this.#options;
     const { metadata } = provider;
     if (metadata === undefined) return signOutFailure('not_ready');
-    const missing = whyNoEnd(signOutEnds, metadata);
+    const missing = whyNoEnd(ends, metadata);
     if (missing !== null) return signOutFailure('gateway_refused', missing);
     const secrets = [refreshToken, 'secret' in clientAuthentication ? clientAuthentication.secret : ''];
     const parts = { metadata, provider: provider.options, clientId, authentication, secrets };
-    await endAtProvider(refreshToken, signOutEnds, parts);
+    await endAtProvider(refreshToken, ends, parts);
     return SUCCESS;
   }
 }

@@ -90,6 +90,7 @@ routes: [{ path: /**, upstream: api }]
     const both = ENDPOINTS.replace(' }', ', revocation: "https://id/r", end_session: "https://id/e" }');
     for (const ends of ['refresh_token', 'session'])
       expect(await of(both, `{ sign_out: /sign-out, sign_out_ends: ${ends} }`)).toEqual([]);
+    expect(await of(ENDPOINTS, '{ sign_out: /sign-out, sign_out_ends: nothing }')).toEqual([]);
     expect(await of('{ token: "https://id/t" }', '{ sign_out: /sign-out }')).toEqual([]);
     const listed = `identity_providers:
   - { name: old, issuer: "https://old", audience: api }
