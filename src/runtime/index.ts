@@ -1,4 +1,5 @@
 export type { Allowances } from './allowances.ts';
+export { Blocked } from './blocked.ts';
 export {
   type Generation,
   isReady,

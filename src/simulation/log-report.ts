@@ -5,6 +5,8 @@ export interface LogReport {
   readonly lines: number;
   readonly others: number;
   readonly broken: number;
+  /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
+  readonly early: number;
   readonly ambiguous: number;
   readonly gateways: number;
   readonly store: 'memory' | 'redis';
@@ -22,6 +24,6 @@ export function logReportOf(
   { counts, instances, ambiguous }: FoundInLogs,
   store: 'memory' | 'redis',
 ): LogReport {
-  const { lines, other: others, broken, torn } = counts;
-  return { lines, others, broken, ambiguous, gateways: instances, store, torn };
+  const { lines, other: others, broken, early, torn } = counts;
+  return { lines, others, broken, early, ambiguous, gateways: instances, store, torn };
 }

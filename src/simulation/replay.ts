@@ -1,5 +1,7 @@
 import type { LimitsModel } from '../config/index.ts';
+import { addressKey } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
+import { Blocked, claimOn } from '../runtime/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { LimitEngine } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
@@ -28,6 +30,9 @@ export interface Replayed {
   readonly shapes: ReadonlyMap<string, number>;
   /** Requests that would get 400, since the value of the main parameter is ambiguous. */
   readonly ambiguous: number;
+  /** Refused requests that would first be held, for at most this; null: `patience` is off. */
+  readonly patience: { readonly forMs: number; readonly requests: number } | null;
+  readonly blocksCallers: boolean;
 }
 
 /** Gateways whose counters are held at a time; a gateway that was not heard of for longest goes first. */
@@ -63,16 +68,24 @@ class Replay {
   readonly #key = new CommonKey();
   readonly #shapes = new Shapes();
   readonly #units = new Map<string, Unit>();
+  readonly #blocked: Blocked | null;
   #ambiguous = 0;
+  #patient = 0;
 
   constructor(options: ReplayOptions) {
     const { limits } = options;
     this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
+    this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
 
   get result(): Omit<Replayed, 'counts'> {
     const instances = this.#instances.size;
-    return { tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous };
+    const { blocked, patienceMs } = this.#options.limits;
+    return {
+      ...{ tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous },
+      patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
+      blocksCallers: (blocked?.callers.size ?? 0) > 0,
+    };
   }
 
   take(event: LogEvent): void {
@@ -82,21 +95,35 @@ class Replay {
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
-    const engine = this.#engineOf(request, atMs);
-    const verdict = engine.decide(atMs, request);
     this.#shapes.note(request);
-    if (verdict === null) {
+    const isBlocked = this.#blocked?.hasAddress(addressKey(request.client)) === true;
+    const outcome = isBlocked ? this.#block(request) : this.#decideByLimits(atMs, request);
+    if (outcome === null) {
       this.#ambiguous++;
       return;
     }
-    const { claim, decision } = verdict;
-    const refusedBy = decision.admitted ? 'nothing' : (decision.role ?? 'global');
-    const outcome: Outcome = { bucket: claim.bucket?.name ?? null, refusedBy };
     this.#tally.note(atMs, request, outcome);
     this.#options.onDecision?.(request, outcome);
+  }
+
+  /** What is blocked draws on nothing, but shows in the bucket that it asked for. Null: its main value is ambiguous. */
+  #block(request: LoggedRequest): Outcome | null {
+    const claim = claimOn(this.#options.limits, request);
+    return claim === null ? null : { bucket: claim.bucket?.name ?? null, refusedBy: 'blocked' };
+  }
+
+  #decideByLimits(atMs: number, request: LoggedRequest): Outcome | null {
+    const engine = this.#engineOf(request, atMs);
+    const verdict = engine.decide(atMs, request);
+    if (verdict === null) return null;
+    const { claim, decision } = verdict;
     const limit = claim.set.resource;
-    if (decision.admitted && limit !== null && decision.resourceWindow !== 0 && request.part !== 'end')
+    if (decision.admitted && limit !== null && decision.resourceWindow !== 0)
       this.#keepUnit(request, { engine, limit, main: claim.main, window: decision.resourceWindow });
+    const { patienceMs } = this.#options.limits;
+    if (!decision.admitted && patienceMs !== null && decision.retryAfterMs <= patienceMs) this.#patient++;
+    const bucket = claim.bucket?.name ?? null;
+    return { bucket, refusedBy: decision.admitted ? 'nothing' : (decision.role ?? 'global') };
   }
 
   /** Only those whose service denies access are asked for again. */

@@ -15,6 +15,10 @@ export interface Report {
     /** Requests of callers beyond those told apart. */
     readonly unnamed: number;
   };
+  /** Refused requests that would first be held, for at most this; null: `patience` is off. */
+  readonly patience: { readonly forMs: number; readonly requests: number } | null;
+  /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only. */
+  readonly blocksCallers: boolean;
   readonly unanswered: readonly Unanswered[];
 }
 
@@ -24,7 +28,12 @@ export interface BucketReport {
   readonly bucket: string | null;
   readonly class: string;
   readonly requests: number;
-  readonly refused: { readonly before: number; readonly after: number; readonly afterByGlobal: number };
+  readonly refused: {
+    readonly before: number;
+    readonly after: number;
+    readonly afterByGlobal: number;
+    readonly afterByBlocked: number;
+  };
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
   /** Null: none was refused. */
   readonly worstMinute: { readonly at: string; readonly refused: number } | null;
@@ -49,6 +58,8 @@ export function reportOf(
       .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
     log: { ...logReportOf(replayed, store), unnamed: tally.unnamed },
+    patience: replayed.patience,
+    blocksCallers: replayed.blocksCallers,
     unanswered: findUnanswered(patterns, shapes),
   };
 }
@@ -63,7 +74,12 @@ function bucketReport(row: Row, top: number): BucketReport {
     bucket: row.bucket,
     class: row.callerClass,
     requests: row.requests,
-    refused: { before: row.before, after: row.after, afterByGlobal: row.afterByGlobal },
+    refused: {
+      before: row.before,
+      after: row.after,
+      afterByGlobal: row.afterByGlobal,
+      afterByBlocked: row.afterByBlocked,
+    },
     callers: {
       all: callers.length,
       hitBefore: callers.filter(([, { before }]) => before > 0).length,

@@ -27,6 +27,8 @@ export interface Row {
   after: number;
   /** Of those, by the global limit. */
   afterByGlobal: number;
+  /** Of those, since their address is blocked. */
+  afterByBlocked: number;
   readonly callers: Map<string, CallerCount>;
   /** The minute with the most refusals by the limits that are tried. */
   worst: { startMs: number; refused: number };
@@ -43,7 +45,7 @@ export interface Point {
 /** What became of a request under the limits that are tried. */
 export interface Outcome {
   readonly bucket: string | null;
-  readonly refusedBy: 'nothing' | 'global' | 'caller' | 'resource';
+  readonly refusedBy: 'nothing' | 'blocked' | 'global' | 'caller' | 'resource';
 }
 
 /** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
@@ -70,6 +72,7 @@ export class Tally {
     row.before += before;
     row.after += after;
     if (refusedBy === 'global') row.afterByGlobal++;
+    if (refusedBy === 'blocked') row.afterByBlocked++;
     noteMinute(row, atMs, after);
     add(this.#callerOf(row, caller), before, after);
     add(this.#pointOf(atMs), before, after);
@@ -85,7 +88,16 @@ export class Tally {
     let row = classes.get(callerClass);
     if (row === undefined) {
       row = {
-        ...{ bucket, callerClass, requests: 0, before: 0, after: 0, afterByGlobal: 0, callers: new Map() },
+        ...{
+          bucket,
+          callerClass,
+          requests: 0,
+          before: 0,
+          after: 0,
+          afterByGlobal: 0,
+          afterByBlocked: 0,
+          callers: new Map(),
+        },
         worst: { startMs: 0, refused: 0 },
         minute: { startMs: 0, refused: 0 },
       };

@@ -21,8 +21,15 @@ const LIMITS = {
   routes: { 'GET /v1/channels/{channel}/messages': 'messages', 'GET /v1/smooth/**': 'smooth' },
 };
 
-/** A gateway that has served some thousand requests of eight callers over several windows, and its log. */
-async function servedGateway(): Promise<LocalGateway> {
+interface Served {
+  readonly limits: object;
+  readonly callers: number;
+  /** Of each caller. */
+  readonly requests: number;
+}
+
+/** A gateway that has served requests of several callers over several windows, and its log. */
+async function servedGateway({ limits, callers, requests }: Served): Promise<LocalGateway> {
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
     const status = exchange.request.target.includes('/channels/4/') ? '404 Not Found' : '200 OK';
@@ -31,19 +38,20 @@ async function servedGateway(): Promise<LocalGateway> {
   const gateway = await startGateway({
     upstreamPort: upstream.port,
     config: {
-      limits: await tempText('limits.yaml', JSON.stringify(LIMITS)),
+      limits: await tempText('limits.yaml', JSON.stringify(limits)),
       log: { level: 'info' },
       trusted_proxies: ['127.0.0.0/8'],
     },
   });
-  const callers = Array.from({ length: 8 }, (_, i) => `203.0.113.${i + 1}`);
-  await Promise.all(callers.map((caller, i) => callFor(gateway, caller, i)));
+  const names = Array.from({ length: callers }, (_, i) => `203.0.113.${i + 1}`);
+  await Promise.all(names.map((caller, i) => callFor(gateway, caller, i, requests)));
+  await expect.poll(() => gateway.logLines.length).toBeGreaterThanOrEqual(callers * requests);
   return gateway;
 }
 
-async function callFor(gateway: LocalGateway, caller: string, number: number): Promise<void> {
+async function callFor(gateway: LocalGateway, caller: string, number: number, times: number): Promise<void> {
   const client = await gateway.connect();
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < times; i++) {
     const path = i % 3 === 0 ? `/v1/smooth/${i}` : `/v1/channels/${(i + number) % 6}/messages`;
     await client.ask(head(`GET ${path}`, `X-Forwarded-For: ${caller}`));
     await sleep(number + 2);
@@ -51,14 +59,11 @@ async function callFor(gateway: LocalGateway, caller: string, number: number): P
   client.destroy();
 }
 
-test('limits that ran are found to decide as they did, line for line; others are not', async () => {
-  const gateway = await servedGateway();
-  const log = join(await tempFolder(), 'weir.log.gz');
-  await expect.poll(() => gateway.logLines.length).toBeGreaterThanOrEqual(2_400);
-  await writeFile(log, gzipSync(gateway.logLines.join('')));
+/** By number of the request: what the gateway decided, and what the replay does by the limits that ran. */
+async function replayed(log: string, limits: object) {
   const lived = new Map<number, string>();
-  const replayed = new Map<number, string>();
-  const loaded = await loadLimits(await tempText('limits.yaml', JSON.stringify(LIMITS)), {});
+  const again = new Map<number, string>();
+  const loaded = await loadLimits(await tempText('limits.yaml', JSON.stringify(limits)), {});
   if (!loaded.ok) throw new Error('the limits have errors');
   const { counts } = await replayLogs({
     limits: loaded.limits,
@@ -66,18 +71,23 @@ test('limits that ran are found to decide as they did, line for line; others are
     store: 'memory',
     onDecision: ({ sequence, bucket, outcome }, after) => {
       lived.set(sequence, `${bucket} ${outcome}`);
-      replayed.set(
-        sequence,
-        `${after.bucket} ${after.refusedBy === 'nothing' ? 'admitted' : after.refusedBy}`,
-      );
+      again.set(sequence, `${after.bucket} ${after.refusedBy === 'nothing' ? 'admitted' : after.refusedBy}`);
     },
   });
   expect(counts).toMatchObject({ broken: 0, torn: [] });
+  return { lived, again, early: counts.early };
+}
+
+test('limits that ran are found to decide as they did, line for line; others are not', async () => {
+  const gateway = await servedGateway({ limits: LIMITS, callers: 8, requests: 300 });
+  const log = join(await tempFolder(), 'weir.log.gz');
+  await writeFile(log, gzipSync(gateway.logLines.join('')));
+  const { lived, again } = await replayed(log, LIMITS);
   expect(lived.size).toBe(2_400);
   expect(new Set([...lived.values()].map(each => each.split(' ')[1]))).toEqual(
     new Set(['admitted', 'global', 'caller', 'resource']),
   );
-  expect(Object.fromEntries(replayed)).toEqual(Object.fromEntries(lived));
+  expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
 
   const stricter = { ...LIMITS, buckets: { ...BUCKETS, smooth: { user: '1/1s', algorithm: 'smooth' } } };
   const folder = await tempFolder();
@@ -103,4 +113,24 @@ test('limits that ran are found to decide as they did, line for line; others are
     callers: { all: 8, hitAfter: 8 },
   });
   expect(await readFile(join(folder, 'x.svg'), 'utf8')).toContain('<polyline');
+});
+
+test('so are limits with patience: the log has the moment at which a held request was decided', async () => {
+  const limits = { ...LIMITS, global: 'off', patience: '120ms' };
+  const gateway = await servedGateway({ limits, callers: 3, requests: 80 });
+  const log = await tempText('weir.log', gateway.logLines.join(''));
+  const { lived, again } = await replayed(log, limits);
+  expect(gateway.logLines.filter(line => line.includes('"waitedMs"')).length).toBeGreaterThan(5);
+  expect(lived.size).toBe(240);
+  expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
+});
+
+test('so are limits beside a restriction: what it refused was not decided, and drew on nothing', async () => {
+  const limits = { ...LIMITS, invalid_requests: { limit: '20/1m', restrict_for: '1s' } };
+  const gateway = await servedGateway({ limits, callers: 3, requests: 100 });
+  const log = await tempText('weir.log', gateway.logLines.join(''));
+  const { lived, again, early } = await replayed(log, limits);
+  expect(early).toBeGreaterThan(5);
+  expect(lived.size).toBe(300 - early);
+  expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
 });

@@ -7,6 +7,11 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): str
     log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';
   return [
     ...(log.gateways > 1 ? [`${count(log.gateways)} starts of gateways, ${alone}`] : []),
+    ...(log.early > 0
+      ? [
+          `${count(log.early)} requests were refused before the limits were asked (a restriction, or blocked), and are left out`,
+        ]
+      : []),
     ...(log.broken > 0 ? [`${count(log.broken)} of ${count(log.lines)} lines were broken and left out`] : []),
     ...(log.ambiguous > 0 ? [`${count(log.ambiguous)} requests have a main value that is not UTF-8`] : []),
     ...log.torn.map(torn => `read up to a tear: ${torn}`),

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../core/index.ts';
 import type { Report } from '../../simulation/index.ts';
 import { count, logNotes, sentences, share, table } from '../logs/index.ts';
 
@@ -37,8 +38,19 @@ function callers(report: Report): string {
   return lines.length === 0 ? '' : `\nRefused most:\n${lines.join('')}`;
 }
 
-function notes({ log, unanswered }: Report): string {
+function notes({ log, unanswered, patience, blocksCallers, buckets }: Report): string {
   const { unnamed } = log;
   const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
-  return sentences([...beyond, ...logNotes(log, unanswered)]);
+  const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
+  return sentences([
+    ...(blocked > 0 ? [`${count(blocked)} of those refused after are of blocked addresses`] : []),
+    ...(blocksCallers ? ['callers under "blocked" cannot be tried: the log has their pseudonyms'] : []),
+    ...(patience !== null && patience.requests > 0
+      ? [
+          `${count(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,
+        ]
+      : []),
+    ...beyond,
+    ...logNotes(log, unanswered),
+  ]);
 }

@@ -70,6 +70,7 @@ export class LineReader {
     // Whatever a replay reads is ASCII, which latin1 decodes fastest.
     const line = scanned === 'unusual' ? readLogLine(bytes.toString('latin1', start, end)) : scanned;
     if (line === 'other') this.#counts.other++;
+    else if (line === 'early') this.#counts.early++;
     else if (line === 'broken') this.#counts.broken++;
     else this.#judge(line, requests);
   }

@@ -1,5 +1,5 @@
 import { Kind, LineLayout, placeOf } from './line-layout.ts';
-import { type LineMembers, type LogLine, requestOf } from './logged-request.ts';
+import { type LineMembers, type LogLine, requestOf, undecided } from './logged-request.ts';
 import { MomentText } from './moment-text.ts';
 import { isText, TextCache } from './text-cache.ts';
 
@@ -40,7 +40,7 @@ export class LineScanner {
   read(bytes: Buffer, start: number, end: number): LogLine | 'unusual' {
     const layout = this.#layout;
     if (!layout.read(bytes, start, end)) return 'unusual';
-    if (layout.kinds[DECISION] === Kind.absent) return 'other';
+    if (layout.kinds[DECISION] === Kind.absent) return this.#undecided(bytes);
     // A member that is no text there is no decision to the other reader.
     if (layout.kinds[DECISION] !== Kind.text) return 'unusual';
     const members = this.#members;
@@ -63,6 +63,11 @@ export class LineScanner {
     members.status = this.#whole(bytes, STATUS);
     members.upstreamMs = this.#isNumber(UPSTREAM_MS) ? 0 : null;
     return requestOf(members, this.#moment(bytes));
+  }
+
+  #undecided(bytes: Buffer): LogLine | 'unusual' {
+    if (this.#layout.kinds[STATUS] === Kind.fraction) return 'unusual';
+    return undecided({ type: this.#steady(bytes, TYPE), status: this.#whole(bytes, STATUS) });
   }
 
   /** Undefined: it is absent. A number: it is neither text nor null. */

@@ -20,6 +20,8 @@ export interface LoggedRequest {
   /** With pseudonyms for what the client chose. */
   readonly path: string;
   readonly callerClass: CallerClass;
+  /** The address. */
+  readonly client: string;
   /** A pseudonym, or the key of an address. */
   readonly caller: string;
   readonly draws: Draws;
@@ -29,8 +31,8 @@ export interface LoggedRequest {
   readonly denied: boolean;
 }
 
-/** What a line of a log is. */
-export type LogLine = LoggedRequest | 'other' | 'broken';
+/** What a line of a log is. `early`: a request refused with 429 before the limits were asked. */
+export type LogLine = LoggedRequest | 'early' | 'other' | 'broken';
 
 const CLASSES: ReadonlySet<unknown> = new Set<CallerClass>(['bot', 'user', 'address']);
 const OUTCOMES: ReadonlySet<unknown> = new Set<DecisionRecord['outcome']>([
@@ -53,11 +55,17 @@ const MAX_AHEAD_MS = 60_000;
 export function readLogLine(line: string): LogLine {
   const isObject = line.startsWith('{"') && line.endsWith('}');
   if (!isObject) return 'broken';
-  if (!line.includes(',"decision":"')) return 'other';
+  if (!line.includes(',"decision":"'))
+    return line.includes('"status":429') ? undecided(membersOf(line)) : 'other';
   const members = membersOf(line);
   if (members === null) return 'broken';
   const { time } = members;
   return requestOf(members, typeof time === 'string' ? Date.parse(time) : Number.NaN);
+}
+
+/** What a line without a decision is; null: it is broken. */
+export function undecided(members: Pick<LineMembers, 'type' | 'status'> | null): 'early' | 'other' {
+  return members?.type === 'access' && members.status === 429 ? 'early' : 'other';
 }
 
 /** What a replay needs of a line, as it was found there. */
@@ -114,6 +122,7 @@ export function requestOf(members: LineMembers, writtenAtMs: number): LogLine {
     keyId,
     method: protocol === 'grpc' ? GRPC : method,
     path,
+    client,
     callerClass,
     caller: isText(caller) ? caller : addressKey(client),
     draws,

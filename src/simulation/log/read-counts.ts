@@ -4,6 +4,8 @@ export interface ReadCounts {
   /** About something else than a decision. */
   other: number;
   broken: number;
+  /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
+  early: number;
   /** Of the files as they lie on disk. */
   bytes: number;
   /** Files that could not be read to their end, and why. */
@@ -11,5 +13,5 @@ export interface ReadCounts {
 }
 
 export function newReadCounts(): ReadCounts {
-  return { lines: 0, other: 0, broken: 0, bytes: 0, torn: [] };
+  return { lines: 0, other: 0, broken: 0, early: 0, bytes: 0, torn: [] };
 }

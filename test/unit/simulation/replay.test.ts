@@ -150,6 +150,33 @@ test('another main parameter is counted by what the log shows of its values', as
   expect(refused(report)).toBe(1);
 });
 
+test('blocked addresses are refused and draw nothing, except those never restricted', async () => {
+  const limits = `${LIMITS}blocked: { addresses: [198.51.100.0/24] }\nnever_restrict: [198.51.100.7]\n`;
+  const from = (ms: number, client: string) => line(ms, { client });
+  const lines = [from(0, '198.51.100.1'), from(1, '198.51.100.2'), from(2, '198.51.100.7'), line(3), line(4)];
+  const report = await replay([lines.join('')], { limits });
+  expect(report.buckets).toMatchObject([
+    {
+      bucket: 'messages',
+      requests: 5,
+      refused: { before: 0, after: 3, afterByBlocked: 2, afterByGlobal: 0 },
+    },
+  ]);
+});
+
+test('requests that were refused before the limits are counted, and left out', async () => {
+  const early = { decision: undefined, decidedAt: undefined, status: 429 };
+  const report = await replay([[line(0), line(1, early), line(2, { ...early, status: 401 })].join('')]);
+  expect(report).toMatchObject({ requests: 1, log: { early: 1, others: 1, broken: 0 } });
+});
+
+test('refusals that patience would hold first are counted', async () => {
+  const lines = [line(0), line(1), line(2_000), line(4_960), line(4_970)].join('');
+  const patience = (limits: string) => replay([lines], { limits });
+  expect((await patience(`${LIMITS}patience: 50ms\n`)).patience).toEqual({ forMs: 50, requests: 2 });
+  expect((await patience(LIMITS)).patience).toBeNull();
+});
+
 async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
   let text = '';
   const terminal = { env: {}, out: (more: string) => (text += more), err: (more: string) => (text += more) };
@@ -163,6 +190,18 @@ test('weir simulate tells in a table who is hit, and how often', async () => {
   expect(code).toBe(0);
   expect(text).toMatch(/^messages +user +4 +0 +2 +1 +100 % +2026-01-01T00:00Z: 2$/m);
   expect(text).toContain('alice  messages: 2 of 4 (before: 0)');
+});
+
+test('weir simulate says in words what a log cannot answer', async () => {
+  const limits = `${LIMITS}patience: 1s\nblocked: { addresses: [192.0.2.1], callers: [{ client: a, subject: b }] }\n`;
+  const early = line(1, { decision: undefined, decidedAt: undefined, status: 429 });
+  const lines = [line(0), early, ...[0, 1, 4_500].map(ms => line(ms, { client: '192.0.2.7' }))];
+  const log = await tempText('weir.log', lines.join(''));
+  const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
+  expect(text).toContain('1 of those refused after are of blocked addresses.');
+  expect(text).toContain('callers under "blocked" cannot be tried: the log has their pseudonyms.');
+  expect(text).toContain('1 of those refused after would first be held (patience 1s)');
+  expect(text).toContain('1 requests were refused before the limits were asked');
 });
 
 test.each([
