@@ -11,8 +11,6 @@ import type { TestIssuer } from './test-issuer.ts';
 
 /** Any moment does: windows open with their first request. */
 const START_MS = 1_800_000_000_000;
-/** How often a gateway drops expired counters and restrictions. */
-const SWEEP_MS = 250;
 
 /** The fields of a service's response: to a request, and to a call of gRPC. */
 const REQUEST: Fields = ['Content-Length', '0'];
@@ -33,18 +31,16 @@ export class TestGateway {
   /** Those of the configuration, in its order; none: it knows no tokens. */
   readonly issuers: readonly TestIssuer[];
   readonly #clock: VirtualClock;
-  readonly #limiting: Limiting;
   readonly #gateway: Gateway;
   /** What the services answer. */
   #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
-  #sweptAtMs = START_MS;
 
   private constructor(snapshot: Snapshot, clock: VirtualClock, identity: TestIdentity | null) {
     this.#clock = clock;
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
     const parts = { clock, listener: SILENT, storeListener: SILENT, limitKeys: caps.limitKeys };
-    this.#limiting = new Limiting(limits, { kind: 'memory' }, parts);
+    const limiting = new Limiting(limits, { kind: 'memory' }, parts);
     const transports = upstreams.map(
       ({ name, options }) => [name, { options, transport: this.#service() }] as const,
     );
@@ -57,7 +53,7 @@ export class TestGateway {
       clock,
       listener: SILENT,
       nextRequestId: () => 'test',
-      limiting: this.#limiting,
+      limiting,
       overload: new Overload(null, clock, SILENT),
       unlistedProxies: new UnlistedProxies(clock, SILENT),
     });
@@ -76,7 +72,7 @@ export class TestGateway {
    * @param serviceStatus what the service answers, if it is asked
    */
   async ask(atMs: number, request: SentRequest, serviceStatus: number): Promise<Asked> {
-    this.#reach(START_MS + atMs);
+    this.#clock.reach(START_MS + atMs);
     this.#served = { status: serviceStatus, fields: request.protocol === 'h2' ? CALL : REQUEST };
     const downstream = new TestDownstream(request);
     const exchange = this.#gateway.accept(downstream);
@@ -88,13 +84,6 @@ export class TestGateway {
 
   get nowMs(): number {
     return this.#clock.monotonicMs();
-  }
-
-  #reach(atMs: number): void {
-    this.#clock.reach(atMs);
-    if (this.nowMs - this.#sweptAtMs < SWEEP_MS) return;
-    this.#sweptAtMs = this.nowMs;
-    this.#limiting.sweep();
   }
 
   #service(): Transport {

@@ -128,15 +128,12 @@ export class Limiting {
   start(): void {
     this.shared?.start();
     this.#feed?.start();
-    this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    this.#sweeper = setInterval(() => {
+      this.memory.sweep();
+      this.restrictions.sweep();
+      this.shadowRestrictions.sweep();
+    }, SWEEP_MS);
     this.#sweeper.unref();
-  }
-
-  /** Drops what has expired. */
-  sweep(): void {
-    this.memory.sweep();
-    this.restrictions.sweep();
-    this.shadowRestrictions.sweep();
   }
 
   stop(): void {

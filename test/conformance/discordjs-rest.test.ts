@@ -35,6 +35,8 @@ async function responsesOf({ gateway }: LimitedGateway): Promise<{ admitted: num
 }
 
 const limits = {
+  // Fields that the library does not know do not disturb it.
+  headers: ['x-ratelimit', 'ratelimit'],
   bucket_hash: 'route',
   global: { user: '50/1s' },
   buckets: {

@@ -73,6 +73,14 @@ describe('weir test', () => {
     expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
   });
 
+  it('holds no request, whatever the patience of the limits', async () => {
+    const ended = await testWith({ 'limits.yaml': `patience: 1s\n${LIMITS}` }, '', [
+      `{ ${ALICE}, repeat: 2, expect: { outcome: admitted } }`,
+      `{ at: 4500ms, ${ALICE}, expect: { outcome: bucket, retry_after: 500ms } }`,
+    ]);
+    expect(ended.out).toBe('1 passed\n');
+  });
+
   it('waits between repetitions', async () => {
     const spread = await test(`{ ${ALICE}, repeat: 4, every: 5s, expect: { outcome: admitted } }`);
     expect(spread.out).toBe('1 passed\n');

@@ -157,17 +157,20 @@ describe('RateLimit and RateLimit-Policy', () => {
     const spoken =
       'HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nX-RateLimit-Scope: user\r\nContent-Type: application/json\r\nRateLimit: "theirs";r=0;t=7\r\nContent-Length: 52\r\n\r\n{"message":"theirs","retry_after":6.5,"global":false';
     const front = await startLimited(limits, {
+      routes: [{ path: '/passing', upstream_429: 'pass' }],
       upstream: async exchange => {
         await exchange.received();
-        if (exchange.request.target === '/odd') await exchange.send(`${spoken.replace('52', '53')}}`);
+        if (exchange.request.target !== '/things/1') await exchange.send(`${spoken.replace('52', '53')}}`);
         else await exchange.send('HTTP/1.1 429 Slow\r\nRateLimit: "theirs";r=0\r\nContent-Length: 0\r\n\r\n');
       },
     });
     const token = front.issuer.bearer();
     expect(said(await askOnce(front, 'PUT /things/1', token)).left).toMatchObject([{ name: 'writes', r: 1 }]);
-    const passed = await askOnce(front, 'GET /odd', token);
-    expect(fieldOf(passed, 'ratelimit')).toBe('"theirs";r=0;t=7');
-    expect(fieldOf(passed, 'ratelimit-policy')).toBeUndefined();
+    for (const target of ['GET /odd', 'GET /passing']) {
+      const passed = await askOnce(front, target, token);
+      expect(fieldOf(passed, 'ratelimit')).toBe('"theirs";r=0;t=7');
+      expect(fieldOf(passed, 'ratelimit-policy')).toBeUndefined();
+    }
   });
 
   test('are metadata of gRPC calls', async () => {

@@ -124,6 +124,7 @@ test('trailers that some reader takes for head fields are dropped, as are CORS f
 
 test('trailers of a gRPC call pass, except those that a hop reads and the gateway writes', () => {
   const hop = ['http2-settings', 'x', 'connection', 'x', 'x-request-id', 'y', 'x-ratelimit-limit', '9'];
+  const policies = ['ratelimit', '"b";r=1', 'ratelimit-policy', '"b";q=1'];
   const call = ['grpc-status', '0', 'x-trace-bin', 'AAE', 'x-trace-bin', 'AAI', 'content-type', 'a/b'];
-  expect(keepCallTrailers([...hop, ...call])).toEqual(call);
+  expect(keepCallTrailers([...hop, ...policies, ...call])).toEqual(call);
 });
