@@ -144,7 +144,7 @@ export class ProviderIdentity {
   #newSignIn({ clock, listener }: ProviderDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
     const { provider, revocations } = this.#issuer;
-    const learnedMark = (subject: string, notBefore: number) => revocations.revokeSubject(subject, notBefore);
+    const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
     return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
   }
 }

@@ -1,10 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { walkLogin } from '../../src/demo/flow/login.ts';
+import { GATEWAY_CLIENT, startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
-import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { freePort } from '../support/free-port.ts';
+import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
+import { authorizeUrl, json, redeem } from '../support/sign-in-client.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
@@ -181,3 +186,58 @@ test('what one gateway is told holds at all of them, at one that starts later, a
   const status = JSON.parse((await last.admin('/status.json')).text);
   expect(status.provider.revocations).toMatchObject({ sessions: 1, subjects: 1, outliveRestart: true });
 });
+
+/** Opens a page in this browser. */
+function open(
+  url: string,
+  browser: Map<string, string>,
+  form?: URLSearchParams,
+): Promise<globalThis.Response> {
+  const cookie = [...browser].map(([name, value]) => `${name}=${value}`).join('; ');
+  return fetch(url, { redirect: 'manual', headers: { cookie }, ...(form && { method: 'POST', body: form }) });
+}
+
+test.each([
+  ['sid', true],
+  ['sub alone', false],
+])(
+  'a user who signs out at a provider that nobody here wrote is signed out here, by %s',
+  async (_, withSid) => {
+    const port = await freePort();
+    const redirectUri = 'https://app.example/callback';
+    const client = {
+      client_id: GATEWAY_CLIENT.id,
+      client_secret: GATEWAY_CLIENT.secret,
+      grant_types: ['authorization_code', 'refresh_token'],
+      redirect_uris: [redirectUri],
+      backchannel_logout_uri: `http://127.0.0.1:${port}${LOGOUT_PATH}`,
+      backchannel_logout_session_required: withSid,
+    };
+    const provider = await startProvider({ clients: [client] });
+    onTestFinished(() => provider.close());
+    const listen = { http: '127.0.0.1:0', admin: `127.0.0.1:${port}` };
+    const settings = { issuer: provider.issuer, provider: { notices: ADMIN }, config: { listen } };
+    const { gateway } = await startIdentityGateway(settings);
+    await gateway.ready();
+    const browser = new Map<string, string>();
+    const { code } = await walkLogin(
+      await authorizeUrl(gateway),
+      redirectUri,
+      'alice',
+      'wonderland',
+      browser,
+    );
+    const { accessToken, idToken } = json(await redeem(gateway, code, redirectUri));
+    const bearer = `Authorization: Bearer ${secret(String(accessToken))}`;
+    expect(await statusOf(gateway, bearer)).toBe(200);
+
+    const logout = `${provider.issuer}/protocol/openid-connect/logout`;
+    const page = await (await open(`${logout}?id_token_hint=${secret(String(idToken))}`, browser)).text();
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? expect.fail(page);
+    await open(`${logout}/confirm`, browser, new URLSearchParams({ xsrf, logout: 'yes' }));
+    await refusedAt(gateway, bearer);
+    expect(
+      (await gateway.counted('weir_notices_total')).get('{notice="back_channel_logout",outcome="accepted"}'),
+    ).toBe(1);
+  },
+);

@@ -334,7 +334,7 @@ test('what gateways send each other contains no address, no principal, no token 
   await redeem(front.gateway, 'a-code', 'https://app.example/callback');
   await askTimes(front, 9, 'GET /a');
   const topics = [
-    /revocation:subject:/,
+    /revocation:policy:/,
     /restriction:address:/,
     /restriction:principal:/,
     /restriction:webhook:/,

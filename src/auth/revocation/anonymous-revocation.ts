@@ -14,6 +14,8 @@ export interface AnonymousRevocation {
 export const REVOCATION_KINDS = [
   /** The subject's tokens issued before `value`. */
   'subject',
+  /** The same, learnt with a redeemed code: the mark may be that for everyone. */
+  'policy',
   /** The session's tokens issued before `value`. */
   'session',
   /** Every token issued before `whom`, until a push of a higher order says otherwise. */

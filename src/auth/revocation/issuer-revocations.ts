@@ -1,30 +1,11 @@
-import { type Clock, digestOf, type RevocationReason } from '../../core/index.ts';
+import { digestOf, type RevocationReason } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
 import type { AnonymousRevocation } from './anonymous-revocation.ts';
 import { MarkTable } from './mark-table.ts';
 import { type Pushed, PushedMark } from './pushed-mark.ts';
 import type { Revocable } from './revocable.ts';
 import type { RevocationFacts } from './revocation-facts.ts';
-
-/** What the configuration says. */
-export interface RevocationRules {
-  /** Tokens issued before it are refused; seconds since the epoch, 0: none. A push does not lower it. */
-  readonly notBeforeS: number;
-  /** A token is accepted this much longer than it lives. */
-  readonly leewayS: number;
-  /** No token that lives longer is accepted; null: learnt from the tokens seen. */
-  readonly maxLifetimeS: number | null;
-}
-
-export interface IssuerRevocationsDependencies {
-  readonly clock: Clock;
-  /** Hands what is learnt here to other gateways. */
-  readonly announce: (revocation: AnonymousRevocation) => void;
-  /** A revocation was evicted because a table was full. */
-  readonly onEvicted: () => void;
-  /** Returns a number that no issuer has had before. */
-  readonly nextVersion: () => number;
-}
+import type { IssuerRevocationsDependencies, RevocationRules } from './revocation-rules.ts';
 
 const HOUR_S = 3_600;
 
@@ -38,6 +19,8 @@ export class IssuerRevocations {
   readonly #options: RevocationOptions;
   readonly #dependencies: IssuerRevocationsDependencies;
   readonly #subjects: MarkTable;
+  /** Learnt with redeemed codes. */
+  readonly #policies: MarkTable;
   readonly #sessions: MarkTable;
   readonly #pushed = new PushedMark();
   #rules: RevocationRules = { notBeforeS: 0, leewayS: 0, maxLifetimeS: null };
@@ -56,6 +39,7 @@ export class IssuerRevocations {
     this.#version = dependencies.nextVersion();
     const evicted = (markS: number) => this.#evicted(markS);
     this.#subjects = new MarkTable(options.maxEntries, evicted);
+    this.#policies = new MarkTable(options.maxEntries, evicted);
     this.#sessions = new MarkTable(options.maxEntries, evicted);
   }
 
@@ -70,7 +54,7 @@ export class IssuerRevocations {
     return {
       notBeforeS: this.#everyoneS,
       pushedS: this.#pushed.newest?.markS ?? null,
-      subjects: this.#subjects.size,
+      subjects: this.#subjects.size + this.#policies.size,
       sessions: this.#sessions.size,
       keptForS: this.#keepS,
       keptBy: maxLifetimeS !== null ? 'configuration' : isLearnt ? 'longest token seen' : 'default',
@@ -80,7 +64,7 @@ export class IssuerRevocations {
   /** Why this token is refused; null: it is not revoked. */
   refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
-    if (subject !== null && issuedAtS < this.#subjects.markOf(subject)) return 'not_before';
+    if (subject !== null && issuedAtS < this.#markOf(subject)) return 'not_before';
     return issuedAtS < this.#sessions.markOf(session) ? 'signed_out' : null;
   }
 
@@ -120,6 +104,15 @@ export class IssuerRevocations {
       this.#announceAll([this.#mark('session', session, endedS)]);
   }
 
+  /**
+   * Takes in the mark that came with a redeemed code: 0 means none. The provider sends the largest of several, which may be this
+   * subject's own, so it applies to this subject only; and it may be that for everyone, so it goes when a push takes that back.
+   */
+  learnPolicy(subject: string, markS: number): void {
+    const digest = digestOf(subject);
+    if (this.#raise(this.#policies, digest, markS)) this.#announceAll([this.#mark('policy', digest, markS)]);
+  }
+
   /** Takes in what the provider pushed, unless a newer push is known. May lower the mark. */
   push(pushed: Pushed): 'applied' | 'outdated' {
     if (!this.#takePush(pushed, 0)) return 'outdated';
@@ -132,6 +125,9 @@ export class IssuerRevocations {
     switch (kind) {
       case 'subject':
         this.#raise(this.#subjects, whom, value);
+        return;
+      case 'policy':
+        this.#raise(this.#policies, whom, value);
         return;
       case 'session':
         this.#raise(this.#sessions, whom, value);
@@ -153,7 +149,13 @@ export class IssuerRevocations {
     if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
     yield* this.#push();
     for (const [digest, markS] of this.#subjects.entries()) yield this.#mark('subject', digest, markS);
+    for (const [digest, markS] of this.#policies.entries()) yield this.#mark('policy', digest, markS);
     for (const [digest, markS] of this.#sessions.entries()) yield this.#mark('session', digest, markS);
+  }
+
+  #markOf(subject: string): number {
+    const policyS = this.#policies.markOf(subject);
+    return Math.max(this.#subjects.markOf(subject), this.#pushed.hasTakenBack(policyS) ? 0 : policyS);
   }
 
   get #nowS(): number {

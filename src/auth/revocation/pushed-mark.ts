@@ -6,9 +6,14 @@ export interface Pushed {
   readonly order: number;
 }
 
+/** More pushes than anyone sends within the lifetime of a token. */
+const MAX_SUPERSEDED = 100;
+
 /** Holds the newest push, which may have lowered the mark. */
 export class PushedMark {
   #newest: (Pushed & { readonly untilMs: number }) | null = null;
+  /** The marks of older pushes. */
+  readonly #superseded = new Set<number>();
 
   get newest(): Pushed | null {
     return this.#newest;
@@ -26,10 +31,23 @@ export class PushedMark {
   take({ markS, order }: Pushed, untilMs: number): boolean {
     const before = this.#newest;
     if (before !== null) {
-      if (order < before.order) return false;
-      if (order === before.order && markS <= before.markS) return false;
+      const isOlder = order < before.order || (order === before.order && markS <= before.markS);
+      this.#supersede(isOlder ? markS : before.markS);
+      if (isOlder) return false;
     }
     this.#newest = { markS, order, untilMs: Math.max(untilMs, this.untilMs + 1_000) };
     return true;
+  }
+
+  /** Whether the provider had pushed this mark for everyone and has taken it back. */
+  hasTakenBack(markS: number): boolean {
+    return this.#newest !== null && markS > this.#newest.markS && this.#superseded.has(markS);
+  }
+
+  #supersede(markS: number): void {
+    this.#superseded.delete(markS);
+    this.#superseded.add(markS);
+    const [oldest] = this.#superseded;
+    if (this.#superseded.size > MAX_SUPERSEDED && oldest !== undefined) this.#superseded.delete(oldest);
   }
 }

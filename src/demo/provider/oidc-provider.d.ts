@@ -31,6 +31,8 @@ declare module 'oidc-provider' {
   }
 
   export interface Session {
+    readonly uid: string;
+    sidFor(clientId: string, sid: string): void;
     readonly accountId: string;
     grantIdFor(clientId: string): string | undefined;
   }

@@ -54,6 +54,7 @@ export function realmConfiguration(settings: RealmOptions): Readonly<Record<stri
     renderError,
     findAccount,
     loadExistingGrant,
+    fetch: fetchFromLoopback,
     extraTokenClaims,
     formats: { customizers: { jwt: likeKeycloak } },
   };
@@ -94,6 +95,8 @@ function features(accessTokenSeconds: number): unknown {
   return {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
+    // Tells clients whose registration has a `backchannel_logout_uri`.
+    backchannelLogout: { enabled: true },
     introspection: { enabled: true },
     revocation: {
       enabled: true,
@@ -113,6 +116,14 @@ function features(accessTokenSeconds: number): unknown {
       }),
     },
   };
+}
+
+/** Tells clients of the demo what concerns them: oidc-provider's own way refuses loopback, where they all are. */
+function fetchFromLoopback(
+  url: string,
+  { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown },
+): Promise<Response> {
+  return fetch(url, options);
 }
 
 function renderError(ctx: ProviderContext, out: { error: string; error_description?: string }): void {
@@ -146,6 +157,8 @@ async function loadExistingGrant(ctx: {
   oidc: { provider: Provider; client: { clientId: string }; session: Session };
 }): Promise<unknown> {
   const { provider, client, session } = ctx.oidc;
+  // Logout tokens name the session as access tokens do, where oidc-provider has an id for each client.
+  session.sidFor(client.clientId, session.uid);
   const granted = session.grantIdFor(client.clientId);
   const known = granted === undefined ? undefined : await provider.Grant.find(granted);
   if (known !== undefined) return known;

@@ -106,6 +106,44 @@ describe('a pushed mark', () => {
   });
 });
 
+describe('the mark that came with a redeemed code', () => {
+  it('refuses what was issued to that subject before it', () => {
+    const all = issuer();
+    all.learnPolicy('ada', START_S);
+    expect([all.refusal(token(START_S - 1)), all.refusal(token(START_S))]).toEqual(['not_before', null]);
+    expect(all.refusal(token(START_S - 1, 'bob'))).toBeNull();
+    expect(all.facts.subjects).toBe(1);
+  });
+
+  it.each(['before', 'after'])('goes when a push takes back the mark for everyone, learnt %s', when => {
+    const all = issuer();
+    if (when === 'before') all.learnPolicy('ada', START_S);
+    all.push({ markS: START_S, order: 1 });
+    if (when === 'after') all.learnPolicy('ada', START_S);
+    all.learnPolicy('bob', START_S + 1);
+    all.revokeSubject('eve', START_S);
+    all.push({ markS: START_S - 9, order: 2 });
+    expect(all.refusal(token(START_S - 1))).toBeNull();
+    // His own, which is another; and hers, which is no policy.
+    expect(all.refusal(token(START_S - 1, 'bob'))).toBe('not_before');
+    expect(all.refusal(token(START_S - 1, 'eve'))).toBe('not_before');
+    all.push({ markS: START_S, order: 3 });
+    expect(all.refusal(token(START_S - 1))).toBe('not_before');
+  });
+
+  it('goes at gateways that start later as well', () => {
+    const [one, later] = [revocations(), revocations()];
+    one.of(ISSUER).learnPolicy('ada', START_S);
+    const told: AnonymousRevocation[] = [...one.running()];
+    one.announceTo(each => told.push(each));
+    one.of(ISSUER).push({ markS: START_S, order: 1 });
+    one.of(ISSUER).push({ markS: 0, order: 2 });
+    // In whatever order Redis tells.
+    for (const each of told.toReversed()) later.adopt(each);
+    expect(later.of(ISSUER).refusal(token(START_S - 1))).toBeNull();
+  });
+});
+
 describe('the mark of a subject', () => {
   it('refuses what was issued to that subject before it', () => {
     const all = issuer();
