@@ -23,11 +23,18 @@ const LIMITS = {
   global: { user: '50/1s', address: '50/1s' },
   buckets: {
     orders: { user: '20/10s', bot: '100/10s' },
-    search: { user: '5/10s' },
+    search: { user: '5/10s', shadow: { user: '3/10s' } },
     webhooks: { address: '10/1m' },
   },
   routes: { '/orders/**': 'orders', '/search': 'search', '/webhooks/{id}': 'webhooks' },
   invalid_requests: { limit: '40/1m', restrict_for: '10m' },
+  ignored_refusals: { limit: '5/1m', shadow: true },
+};
+
+/** What the file says at first, so that there are reloads to show. */
+const BEFORE = {
+  ...LIMITS,
+  buckets: { ...LIMITS.buckets, search: { user: '5/10s' }, orders: { user: '50/10s', bot: '100/10s' } },
 };
 
 const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } });
@@ -47,7 +54,7 @@ async function draw(): Promise<void> {
   const provider = await startProvider();
   createServer((_, response) => response.end('ok')).listen(api, '127.0.0.1');
   const url = (port: number) => ({ url: `http://127.0.0.1:${port}` });
-  await writeFile(join(folder, 'limits.yaml'), stringify(LIMITS));
+  await writeFile(join(folder, 'limits.yaml'), stringify(BEFORE));
   await writeFile(join(folder, 'client-secret'), 'a-secret-of-the-picture');
   const config = {
     listen: { http: `127.0.0.1:${http}`, admin: `127.0.0.1:${admin}` },
@@ -73,13 +80,17 @@ async function draw(): Promise<void> {
   const parameters = [join(ROOT, 'src/main.ts'), 'serve', 'gateway.yaml'];
   const gateway = await startPart({ command: process.execPath, parameters, outputFile: 'weir.log' }, http);
   await sleep(2_000);
+  for (const text of ['buckets: { orders: { user: 20/10 } }', stringify(LIMITS)]) {
+    await writeFile(join(folder, 'limits.yaml'), text);
+    await sleep(2_500);
+  }
   await play(http, user => provider.token(user));
   await takePictures(`http://127.0.0.1:${admin}/status`, folder);
   await gateway.stop();
   await rm(folder, { recursive: true });
 }
 
-/** Some callers within their limits, some beyond, one restricted, and a service that fails. */
+/** Some callers within their limits, some beyond, one restricted, one that would be, and a service that fails. */
 async function play(port: number, tokenOf: (user: string) => string): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const ask = (path: string, token: string | null, localAddress = '127.0.0.1') =>
@@ -101,13 +112,16 @@ async function play(port: number, tokenOf: (user: string) => string): Promise<vo
   await times(3, '/reports/today', tokenOf('alice'));
   await times(14, '/webhooks/7', null, '127.0.0.8');
   await times(45, '/orders', 'not-a-token', '127.0.0.9');
+  // Requests within a second of the first refusal may have been in flight: these were not.
+  await sleep(1_100);
+  await times(8, '/search', tokenOf('bob'));
 }
 
 async function takePictures(url: string, folder: string): Promise<void> {
   const { browser, end } = runBrowser(join(folder, 'profile'));
   const page = await browser.open(url);
   await page.look({ width: 1200, dark: false });
-  await writeFile(join(ROOT, 'docs/images/status-light.png'), await page.picture(1_700));
+  await writeFile(join(ROOT, 'docs/images/status-light.png'), await page.picture(2_480));
   await page.look({ width: 390, dark: true });
   await writeFile(join(ROOT, 'docs/images/status-dark-phone.png'), await page.picture(1_400));
   await end();

@@ -9,8 +9,14 @@ export function reloadSink(generations: Generations, reloads: ReloadListener) {
       reloads.warned(loaded.warnings.map(formatDiagnostic));
       generations.take(loaded.snapshot);
     },
-    refuse: (errors: readonly Diagnostic[]) => reloads.refused(errors.map(formatDiagnostic)),
+    refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
     unchanged: () => reloads.unchanged(),
     unwatched: (cause: unknown) => reloads.unwatched(cause),
   };
+}
+
+/** The status page shows the first one alone, which has to be what refuses the files. */
+function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const isError = ({ severity }: Diagnostic) => severity === 'error';
+  return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];
 }

@@ -132,6 +132,17 @@ describe('a bad file', () => {
       configuration.lastFailure?.errors,
       configuration.lastFailure?.errors,
     ]);
+    // A warning comes first in the file, but does not refuse it.
+    await replaceFile(
+      await limitsFile(gateway),
+      'buckets: { unused: { user: 1/1s } }\nglobal: { user: 5 }\n',
+    );
+    await refusals(gateway, 3);
+    expect((await statusOf(gateway)).configuration.reloads[0]).toMatchObject({
+      outcome: 'refused',
+      error: expect.stringMatching(/limits\.yaml:2:17: global\.user: expected off/),
+      moreErrors: 1,
+    });
     await changeLimits(gateway, bucketOf({ user: '6/1m' }));
     const after = await serves(gateway, 2);
     expect(after.configuration.lastFailure?.mended).toBe(true);

@@ -48,6 +48,7 @@ export interface Status {
     readonly reload: string;
     readonly pendingRestart: readonly { readonly key: string }[];
     readonly waiting: { readonly generation: number } | null;
+    readonly reloads: readonly { readonly outcome: string }[];
     readonly lastFailure: { readonly errors: readonly string[]; readonly mended: boolean } | null;
   };
   readonly provider: { readonly issuer: string; readonly keys: number } | null;

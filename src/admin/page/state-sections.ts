@@ -39,19 +39,19 @@ export function configurationSection({
 export function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
   if (reloads.length === 0) return '';
   const rows = reloads.map(reload => [
+    reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
     moment(reload.atMs, atMs),
-    reload.outcome === 'applied' ? `generation ${reload.generation}` : 'refused',
     lined(whatCame(reload).join('\n')),
   ]);
-  return section('Reloads', listTable(['When', 'Outcome', 'What'], rows));
+  return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
 }
 
 function whatCame(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
   if (reload.outcome === 'refused')
-    return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more errors`];
+    return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more`];
   const { changes, moreChanges } = reload;
   if (changes.length === 0) return ['nothing that callers notice'];
-  return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more changes`];
+  return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more`];
 }
 
 /** What is written but does not run. */

@@ -19,6 +19,7 @@ thead th { color: var(--quiet); font-weight: 500; font-size: .85rem; }
 tbody th { font-weight: 600; }
 .facts th { width: 13rem; color: var(--quiet); font-weight: 500; }
 .narrow { display: none; }
+.list time, .list small { white-space: nowrap; }
 .number { font-variant-numeric: tabular-nums; }
 small { color: var(--quiet); font-size: .85em; }
 header p.well, .well { color: var(--well); font-weight: 600; }
