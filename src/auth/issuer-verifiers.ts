@@ -36,7 +36,9 @@ export class IssuerVerifiers implements TokenVerifier {
     return this.refuse(typeof issuer === 'string' ? invalid('issuer') : lacking('iss'));
   }
 
-  refuse(refusal: Invalid): Invalid {
+  refuse(refusal: Invalid, caller?: Caller): Invalid {
+    const verifier = this.#byIssuer.get(caller?.issuer);
+    if (verifier !== undefined) return verifier.refuse(refusal);
     this.#listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
   }

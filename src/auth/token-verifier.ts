@@ -12,8 +12,12 @@ export interface TokenVerifier {
    */
   verify(token: string, address: string): Verdict | Promise<Verdict>;
 
-  /** Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify. */
-  refuse(refusal: Invalid): Invalid;
+  /**
+   * Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify.
+   *
+   * @param caller whose token had been accepted; left out: it was not
+   */
+  refuse(refusal: Invalid, caller?: Caller): Invalid;
 
   /**
    * Whether this caller's token is still accepted, which is announced. For code that remembers a caller together with its

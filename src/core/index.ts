@@ -42,6 +42,8 @@ export type {
   HandshakeOutcome,
   HeldOutcome,
   Http2Fault,
+  IntrospectionEvent,
+  IntrospectionOutcome,
   InvalidReason,
   LimitListener,
   NoticeEvent,

@@ -96,10 +96,16 @@ function describeAuthentication(route: ForwardRoute, identity: IdentityModel | n
   if (route.closeAtExpiry) rows.push(['authentication', 'a response is cut off when its token expires']);
   rows.push(['Authorization', describeAuthorization(route)]);
   if (route.authentication === 'none' || identity === null) return rows;
+  if (route.introspectionMs !== null)
+    rows.push(['introspection', describeIntrospection(route.introspectionMs)]);
   const [first] = identity.providers;
   for (const { name, claim } of first?.accessTokens.identityHeaders ?? [])
     rows.push(['identity headers', `${name} from the claim ${claim}`]);
   return [...rows, ...identity.providers.flatMap(describeTokens)];
+}
+
+function describeIntrospection(cacheMs: number): string {
+  return `the provider is asked whether a token is still valid, at most every ${formatDuration(cacheMs)}; 503 while it cannot say`;
 }
 
 function describeTokens({

@@ -123,7 +123,7 @@ export class Gateway {
   /** Ends an exchange whose token is no longer valid. */
   #refuseToken(exchange: Exchange, reason: TokenFlaw): void {
     exchange.refusedToken = invalid(reason);
-    exchange.generation.identity?.verifier.refuse(exchange.refusedToken);
+    exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
     this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }
 

@@ -33,5 +33,11 @@ export const SILENT: AuthListener &
   ...{ began: nothing, ended: nothing, unlistedProxy: nothing },
   ...{ tokenKnown: nothing, signatureChecked: nothing, tokenRefused: nothing, tokenUndecided: nothing },
   ...{ budgetSpent: nothing, keySetLoaded: nothing, keySetFailed: nothing, revocationEvicted: nothing },
-  ...{ redeemed: nothing, discovered: nothing, signedOut: nothing, noticeReceived: nothing },
+  ...{
+    redeemed: nothing,
+    discovered: nothing,
+    signedOut: nothing,
+    introspected: nothing,
+    noticeReceived: nothing,
+  },
 };

@@ -39,6 +39,7 @@ export async function testIdentity(model: IdentityModel, clock: Clock): Promise<
       signIn: live.signIn,
       notices: live.notices,
       endSession: caller => live.endSession(caller),
+      introspect: () => 'active',
     },
   };
 }

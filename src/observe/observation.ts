@@ -197,6 +197,7 @@ const IDENTITY: Methods<AuthListener & SignInListener> = {
   revocationEvicted: true,
   redeemed: true,
   signedOut: true,
+  introspected: true,
   discovered: true,
 };
 

@@ -11,7 +11,7 @@ export interface Generation {
 }
 
 /** What a request needs of the identity provider. */
-export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' | 'endSession'>;
+export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' | 'endSession' | 'introspect'>;
 
 /** What a request needs of a generation. */
 export interface RequestGeneration extends Omit<Generation, 'identity'> {

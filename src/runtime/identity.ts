@@ -9,7 +9,7 @@ import {
 } from '../auth/index.ts';
 import { type IdentityModel, NOTICE_KINDS } from '../config/index.ts';
 import type { AuthListener, Clock, NoticeKind, Random, SignInListener } from '../core/index.ts';
-import type { SignIn } from '../signin/index.ts';
+import type { Introspection, SignIn } from '../signin/index.ts';
 import { ProviderIdentity, type ProviderStatus } from './provider-identity.ts';
 
 export interface IdentityDependencies {
@@ -61,6 +61,19 @@ export class Identity {
   endSession({ issuer, session, issuedAtS }: Caller): void {
     const provider = this.#providers.find(each => each.issuer === issuer);
     provider?.revocations.endSession(session, issuedAtS);
+  }
+
+  /** Whether the provider of this caller still holds its token valid: see `Introspection.ask`. */
+  introspect(
+    { issuer }: Caller,
+    token: string,
+    maxAgeMs: number,
+    address: string,
+  ): ReturnType<Introspection['ask']> {
+    const provider = this.#providers.find(each => each.issuer === issuer);
+    const answer = provider?.introspect(token, maxAgeMs, address) ?? null;
+    if (answer === null) throw new Error('introspection was not checked: a provider cannot be asked');
+    return answer;
   }
 
   /**

@@ -7,7 +7,7 @@ import {
   Verifier,
 } from '../auth/index.ts';
 import { noticesIn, type ProviderModel } from '../config/index.ts';
-import { SignIn } from '../signin/index.ts';
+import { Introspection, SignIn } from '../signin/index.ts';
 import { Issuer, type IssuerDependencies } from './issuer.ts';
 
 /** The state of a provider, for the status page. */
@@ -36,6 +36,7 @@ export class ProviderIdentity {
   readonly verifier: Verifier;
   /** Null: nobody signs in there. */
   readonly signIn: SignIn | null;
+  readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
   readonly #issuer: Issuer;
   readonly #budget: VerificationBudget | null;
@@ -50,6 +51,7 @@ export class ProviderIdentity {
     this.#isIssuerNew = this.#issuer !== issuer;
     const kin = this.#isIssuerNew ? null : before;
     this.verifier = this.#knownVerifier(kin) ?? this.#newVerifier(dependencies);
+    this.#introspection = this.#knownIntrospection(kin) ?? this.#newIntrospection(dependencies);
     this.signIn = this.#knownSignIn(kin) ?? this.#newSignIn(dependencies);
   }
 
@@ -135,6 +137,23 @@ export class ProviderIdentity {
     const { keys, revocations } = this.#issuer;
     const { accessTokens, cache } = this.#model;
     return new Verifier(accessTokens, cache, { keys, revocations, budget: this.#budget, clock, listener });
+  }
+
+  /** Whether the provider still holds a verified token valid. Null: it cannot be asked, which the checks report. */
+  introspect(token: string, maxAgeMs: number, address: string): ReturnType<Introspection['ask']> | null {
+    return this.#introspection === null ? null : this.#introspection.ask(token, maxAgeMs, address);
+  }
+
+  /** The previous one with what it has learnt. */
+  #knownIntrospection(kin: ProviderIdentity | null): Introspection | null {
+    const isSame = kin !== null && isDeepStrictEqual(kin.#model.introspection, this.#model.introspection);
+    return isSame ? kin.#introspection : null;
+  }
+
+  #newIntrospection({ clock, listener }: ProviderDependencies): Introspection | null {
+    const { introspection } = this.#model;
+    if (introspection === null) return null;
+    return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener });
   }
 
   #knownSignIn(kin: ProviderIdentity | null): SignIn | null {

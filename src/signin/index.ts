@@ -1,7 +1,9 @@
+export { type Activity, Introspection } from './introspection/index.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
 export {
   type ClientAuthentication,
   type ClientOptions,
+  type IntrospectionOptions,
   NO_TLS,
   PROVIDER_LIMITS,
   type ProviderOptions,

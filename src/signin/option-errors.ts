@@ -13,6 +13,7 @@ export interface OptionError {
     | 'endpoints.keySet'
     | 'endpoints.revocation'
     | 'endpoints.endSession'
+    | 'endpoints.introspection'
     | 'tls'
     | 'clientAuthentication'
     | 'redirectUri';
@@ -51,6 +52,7 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
     ['endpoints.keySet', check(provider.endpoints.keySet)],
     ['endpoints.revocation', check(provider.endpoints.revocation)],
     ['endpoints.endSession', check(provider.endpoints.endSession)],
+    ['endpoints.introspection', check(provider.endpoints.introspection)],
   ];
 }
 

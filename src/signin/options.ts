@@ -37,6 +37,8 @@ export interface EndpointOverrides {
   readonly revocation: string | null;
   /** Where sessions are ended, called by the gateway. */
   readonly endSession: string | null;
+  /** Where the gateway asks whether a token is still valid (RFC 7662). */
+  readonly introspection: string | null;
 }
 
 /** PEM texts; null: not given. `certificate` and `key` are given together. */
@@ -52,6 +54,14 @@ export interface ProviderTls {
 export interface ClientOptions {
   readonly clientId: string;
   readonly clientAuthentication: ClientAuthentication;
+}
+
+/** How the gateway asks whether tokens are still valid. */
+export interface IntrospectionOptions extends ClientOptions {
+  /** Questions under way, of which one address may hold a quarter. Beyond either: 503. */
+  readonly maxInFlight: number;
+  /** Tokens whose answers are remembered. */
+  readonly maxTokens: number;
 }
 
 /** How the gateway signs users in as a client of the provider. */

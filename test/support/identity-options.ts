@@ -24,7 +24,14 @@ export const BUDGET_OPTIONS: BudgetOptions = { ...BUDGET_LIMITS, limit: 1_000, p
 export const PROVIDER_OPTIONS: Omit<ProviderOptions, 'issuer'> = {
   ...PROVIDER_LIMITS,
   discoveryUrl: null,
-  endpoints: { authorization: null, token: null, keySet: null, revocation: null, endSession: null },
+  endpoints: {
+    authorization: null,
+    token: null,
+    keySet: null,
+    revocation: null,
+    endSession: null,
+    introspection: null,
+  },
   signsIn: true,
   allowHttp: false,
   tls: NO_TLS,

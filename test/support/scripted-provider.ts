@@ -36,6 +36,10 @@ export interface ScriptedProvider {
   end: Script;
   /** May be changed at any time. At the start: a right document. */
   discovery: Script;
+  /** Requests to the introspection endpoint. */
+  readonly introspections: readonly TokenRequest[];
+  /** May be changed at any time. At the start: every token is active. */
+  introspection: Script;
   /** May be changed at any time. At the start: no such thing. */
   keys: Script;
   close(): Promise<void>;
@@ -54,12 +58,13 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
   const tokenRequests: TokenRequest[] = [];
   const endRequests: (TokenRequest & { path: string })[] = [];
   const connections = new Map<Socket, number>();
+  const introspections: TokenRequest[] = [];
   let discoveries = 0;
   let keyFetches = 0;
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { url: path = '' } = request;
-    if (['/token', '/revoke', '/logout'].includes(path)) {
+    if (['/token', '/revoke', '/logout', '/introspect'].includes(path)) {
       const { socket } = request;
       const connection = connections.get(socket) ?? connections.size + 1;
       connections.set(socket, connection);
@@ -69,6 +74,11 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
             socket instanceof TLSSocket ? socket.getPeerCertificate().subject?.CN : undefined;
           const { method = '', headers } = request;
           const came = { method, headers, body, connection, certificate: certificate?.toString() };
+          if (path === '/introspect') {
+            introspections.push(came);
+            provider.introspection(response, socket);
+            return;
+          }
           if (path === '/token') tokenRequests.push(came);
           else endRequests.push({ ...came, path });
           (path === '/token' ? provider.token : provider.end)(response, socket);
@@ -100,6 +110,8 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
       return keyFetches;
     },
     token: scripts.tokens(),
+    introspections,
+    introspection: scripts.json(200, { active: true }),
     end: scripts.empty(200),
     discovery: scripts.json(200, {
       issuer,
@@ -108,6 +120,7 @@ export async function startScriptedProvider(options: ScriptedOptions = {}): Prom
       jwks_uri: `${issuer}/keys`,
       revocation_endpoint: `${issuer}/revoke`,
       end_session_endpoint: `${issuer}/logout`,
+      introspection_endpoint: `${issuer}/introspect`,
       ...options.document,
     }),
     keys: scripts.html(404),

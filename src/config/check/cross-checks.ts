@@ -6,6 +6,7 @@ import { listenSchema, routeKeys } from '../schema/index.ts';
 import { checkForwardingHeaders, checkProxyProtocol, checkTrustedProxies } from './forwarding-checks.ts';
 import { checkGrpc } from './grpc-checks.ts';
 import { checkIdentity } from './identity-checks.ts';
+import { checkIntrospection } from './introspection-checks.ts';
 import { checkNotices } from './notice-checks.ts';
 import { patternOf } from './route-pattern.ts';
 import { checkSecrets } from './secret-checks.ts';
@@ -32,6 +33,7 @@ export function crossCheck(file: ConfigFile): void {
   checkForwardingHeaders(file);
   checkWebSockets(file);
   checkIdentity(file);
+  checkIntrospection(file);
   checkSignIn(file);
   checkNotices(file);
   checkSecrets(file);

@@ -1,4 +1,5 @@
 import { type AccessTokenOptions, BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS } from '../../auth/index.ts';
+import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import {
   type AccessTokensConfig,
@@ -31,7 +32,7 @@ export function compileIdentity(
 }
 
 function compileProvider(
-  { provider, client, signIn, notices }: ProviderConfigOptions,
+  { provider, client, maxInFlight, signIn, notices }: ProviderConfigOptions,
   rules: TokenRules,
   config: GatewayConfig,
 ): ProviderModel {
@@ -41,6 +42,7 @@ function compileProvider(
     label: rules.isOneOfSeveral ? rules.name : null,
     provider,
     client,
+    introspection: client && introspectionOptions(client, maxInFlight, shared),
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
     notices,
     accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
@@ -53,6 +55,17 @@ function compileProvider(
     cache: { ...CACHE_LIMITS, maxTokens: shared.cache.tokens },
     notBeforeS: rules.notBeforeS,
   };
+}
+
+/** Null: a public client, to which providers tell nothing about tokens (RFC 7662, 2.1). */
+function introspectionOptions(
+  client: ClientOptions,
+  maxInFlight: number,
+  { cache }: AccessTokensConfig,
+): IntrospectionOptions | null {
+  return client.clientAuthentication.kind === 'none'
+    ? null
+    : { ...client, maxInFlight, maxTokens: cache.tokens };
 }
 
 /** What holds for the tokens of every provider. */

@@ -25,6 +25,7 @@ export function compileRoute(
     upstream,
     authentication: config.authentication,
     closeAtExpiry: config.close_at_expiry,
+    introspectionMs: config.introspection === null ? null : config.introspection.cacheMs,
     globalLimitExempt: config.global_limit === 'exempt',
     parameters: pattern.parameters,
     ...(config.grpc === undefined
@@ -43,7 +44,14 @@ function patternOf({ path, grpc, methods }: RouteConfig): RoutePattern | null {
 /** What routes of paths and routes of gRPC calls differ in. */
 type RulesOfKind = Omit<
   ForwardRoute,
-  'kind' | 'id' | 'upstream' | 'authentication' | 'closeAtExpiry' | 'globalLimitExempt' | 'parameters'
+  | 'kind'
+  | 'id'
+  | 'upstream'
+  | 'authentication'
+  | 'closeAtExpiry'
+  | 'introspectionMs'
+  | 'globalLimitExempt'
+  | 'parameters'
 >;
 
 function rulesOfPaths(

@@ -1,5 +1,10 @@
 import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
-import type { ClientOptions, ProviderOptions, SignInOptions } from '../../signin/index.ts';
+import type {
+  ClientOptions,
+  IntrospectionOptions,
+  ProviderOptions,
+  SignInOptions,
+} from '../../signin/index.ts';
 import type { NoticePlaces } from './notice-places.ts';
 
 /** How callers are identified and users signed in. */
@@ -21,6 +26,8 @@ export interface ProviderModel {
   readonly provider: ProviderOptions;
   /** The gateway as its client; null: it is none. */
   readonly client: ClientOptions | null;
+  /** How the gateway asks it about tokens; null: it cannot, since it does not authenticate there. */
+  readonly introspection: IntrospectionOptions | null;
   /** Null: its tokens are only checked. */
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;

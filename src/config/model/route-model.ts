@@ -24,6 +24,8 @@ export interface ForwardRoute {
   readonly authentication: 'required' | 'optional' | 'none';
   /** Whether an exchange is cut off when its token expires. */
   readonly closeAtExpiry: boolean;
+  /** How old the provider's answer about its tokens may be; null: the provider is not asked. */
+  readonly introspectionMs: number | null;
   /** Whether the global limit does not apply to it. */
   readonly globalLimitExempt: boolean;
   /** Whether its 404s are counted for each address and webhook. */

@@ -23,7 +23,9 @@ export type InvalidReason =
   | 'token_kind'
   /** Signed by a key that is not in the issuer's key set. */
   | 'unknown_key'
-  | 'signature';
+  | 'signature'
+  /** The provider says that it is no longer valid (`introspection` of a route). */
+  | 'inactive';
 
 /** Why a token that was valid is not any more. */
 export type RevocationReason =

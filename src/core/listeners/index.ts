@@ -43,6 +43,8 @@ export type { AppliedEvent, ConfigEvent, ReloadListener, ReplacedEvent } from '.
 export type {
   DiscoveryEvent,
   GrantKind,
+  IntrospectionEvent,
+  IntrospectionOutcome,
   RedeemEvent,
   RedeemOutcome,
   SignInListener,

@@ -16,7 +16,7 @@ export type NoticeOutcome = 'accepted' | 'outdated' | 'refused' | 'undecided' | 
 
 /** Why a notice is refused. */
 export type NoticeFlaw =
-  | Exclude<InvalidReason, 'scheme' | 'credentials' | 'not_before' | 'signed_out'>
+  | Exclude<InvalidReason, 'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive'>
   /** The body is not what the kind of notice demands. */
   | 'body'
   /** It names another action than this endpoint's. */

@@ -52,6 +52,25 @@ export interface SignOutEvent {
   readonly error: GatewayError | null;
 }
 
+/**
+ * What came of asking the provider whether a token is still valid. The list is closed, fit for a metric's label; failures are
+ * those of `RedeemOutcome`.
+ */
+export type IntrospectionOutcome =
+  | 'active'
+  | 'inactive'
+  | Extract<
+      RedeemOutcome,
+      'gateway_refused' | 'not_ready' | 'overloaded' | 'unreachable' | 'timed_out' | 'broken' | 'fault'
+    >;
+
+export interface IntrospectionEvent {
+  readonly outcome: IntrospectionOutcome;
+  readonly durationMs: number;
+  /** The error sent to the client; its `cause` is safe to log. Null: the provider has answered. */
+  readonly error: GatewayError | null;
+}
+
 /** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
   /**
@@ -74,5 +93,7 @@ export interface DiscoveryEvent {
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
   signedOut(event: SignOutEvent): void;
+  /** The provider was asked, or could not be; nothing is said of answers that are remembered. */
+  introspected(event: IntrospectionEvent): void;
   discovered(event: DiscoveryEvent): void;
 }

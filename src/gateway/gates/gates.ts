@@ -2,6 +2,7 @@ import { addressCapacity, capacity, pressure, requirePermit, upstreamCapacity } 
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import { authorise, identify } from './identify.ts';
+import { introspect } from './introspect.ts';
 import { limit } from './limit.ts';
 import { readHead } from './read-head.ts';
 import { readOptions } from './read-options.ts';
@@ -40,6 +41,10 @@ export const GATES: readonly Gate[] = [
   // Limits and the upstream need the caller. May wait for the issuer's keys.
   identify,
   restrictCaller,
+  // After the token is verified, so that nobody can make the gateway ask with tokens of their own, and after `restrictCaller`: who
+  // is refused anyway costs the provider nothing. Before everything that counts for the caller: a token that the provider has
+  // revoked is not the caller's any more, and draws on its address.
+  introspect,
   // Before the limits: if the upstream has no room for a request, its limits are checked but not drawn on.
   upstreamCapacity,
   // One decision about all limits of the request.

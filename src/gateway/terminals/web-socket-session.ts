@@ -89,7 +89,7 @@ export class WebSocketSession implements Successor {
   #refuseToken(flaw: TokenFlaw): void {
     const refused = invalid(flaw);
     this.#tokenRefused = refused;
-    this.#state.generation.identity?.verifier.refuse(refused);
+    this.#state.generation.identity?.verifier.refuse(refused, this.#options.caller ?? undefined);
     this.#refuse(unauthenticated(refused), flaw === 'expired' ? 'token expired' : 'token revoked');
   }
 

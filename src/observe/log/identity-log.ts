@@ -3,6 +3,7 @@ import type {
   Clock,
   DiscoveryEvent,
   FlawedKey,
+  IntrospectionEvent,
   RedeemEvent,
   SignInListener,
   SignOutEvent,
@@ -35,6 +36,7 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
   readonly #lacking = new Map<string, Lack>();
   #keySetFails = false;
   #discoveryFails = false;
+  #introspectionFails = false;
   #keys = -1;
   #flawed: ReadonlySet<string> = new Set();
 
@@ -106,6 +108,16 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#attempted('sign-out', 'a sign-out at the provider', event);
   }
 
+  /** There may be many a second: only the first of a series of failures is logged, and its end. */
+  introspected({ outcome, error }: IntrospectionEvent): void {
+    const of = { type: 'introspection', ...this.#of };
+    if (error !== null && !this.#introspectionFails)
+      this.#attempted('introspection', 'asking whether a token is still valid', { outcome, error });
+    else if (error === null && this.#introspectionFails)
+      this.#log.info(of, 'the provider says again whether tokens are still valid');
+    this.#introspectionFails = error !== null;
+  }
+
   discovered({ outcome, ready, cause }: DiscoveryEvent): void {
     if (outcome === 'failed' && !this.#discoveryFails) {
       this.#log.warn(
@@ -118,7 +130,11 @@ export class IdentityLog implements Partial<AuthListener & SignInListener> {
     this.#discoveryFails = outcome === 'failed';
   }
 
-  #attempted(type: string, what: string, { outcome, error }: RedeemEvent | SignOutEvent): void {
+  #attempted(
+    type: string,
+    what: string,
+    { outcome, error }: Pick<RedeemEvent | SignOutEvent | IntrospectionEvent, 'outcome' | 'error'>,
+  ): void {
     if (error === null || error.side === 'client') return;
     const line = { type, ...this.#of, outcome, cause: textOf(error.cause) };
     if (outcome === 'gateway_refused' || outcome === 'fault')

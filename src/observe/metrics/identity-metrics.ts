@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type {
   AuthListener,
   DiscoveryEvent,
+  IntrospectionEvent,
   InvalidReason,
   RedeemEvent,
   SignatureAlgorithm,
@@ -11,6 +12,7 @@ import type {
 import type { LabelModel } from './label-model.ts';
 import {
   DISCOVERY_OUTCOMES,
+  INTROSPECTION_OUTCOMES,
   INVALID_REASONS,
   REDEEM_OUTCOMES,
   SIGNATURE_ALGORITHMS,
@@ -93,6 +95,18 @@ const DISCOVERIES = {
   labelNames: ['provider', 'outcome'],
 } as const;
 
+const INTROSPECTIONS = {
+  name: 'weir_introspections_total',
+  help: 'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
+  labelNames: ['provider', 'outcome'],
+} as const;
+
+const INTROSPECTION_DURATION = {
+  name: 'weir_introspection_duration_seconds',
+  help: 'Time from a question to the provider whether a token is still valid to its answer.',
+  buckets: REDEEM_BUCKETS,
+} as const;
+
 /** Tokens whose provider is not known, or is none of those configured. */
 const NO_PROVIDER = 'none';
 
@@ -110,6 +124,8 @@ export class IdentityMetrics {
   readonly #refreshDuration: Histogram;
   readonly #signedOut: Tally;
   readonly #discoveries: Tally;
+  readonly #introspections: Tally;
+  readonly #introspectionDuration: Histogram;
   /** Values of the label `provider` that have series. */
   #shown: ReadonlySet<string> = new Set();
 
@@ -127,15 +143,21 @@ export class IdentityMetrics {
     this.#refreshDuration = new Histogram({ ...REFRESH_DURATION, registers });
     this.#signedOut = tallyCounter({ ...SIGNED_OUT, registers });
     this.#discoveries = tallyCounter({ ...DISCOVERIES, registers });
+    this.#introspections = tallyCounter({ ...INTROSPECTIONS, registers });
+    this.#introspectionDuration = new Histogram({ ...INTROSPECTION_DURATION, registers });
   }
 
   /** Follows the configuration: without an identity provider there is nothing to show. */
-  use({ providers, refreshes, signsOut }: LabelModel): void {
+  use({ providers, refreshes, signsOut, introspects }: LabelModel): void {
     const labels = new Set((providers ?? []).map(provider => provider ?? ''));
     for (const gone of this.#shown) if (!labels.has(gone)) this.#keys.remove(labelled(gone));
     this.#shown = labels;
     if (providers === null) return;
-    for (const label of labels) this.#prepare(label);
+    for (const label of labels) {
+      this.#prepare(label);
+      if (introspects)
+        for (const outcome of INTROSPECTION_OUTCOMES) this.#introspections.of(label).of(outcome);
+    }
     if (providers.length > 1) this.#prepareRefusals(NO_PROVIDER);
     for (const outcome of REDEEM_OUTCOMES) {
       if (outcome !== 'token_refused') this.#redeemed.of(outcome);
@@ -172,6 +194,7 @@ export class IdentityMetrics {
     const checks = this.#checks.of(label);
     const fetches = this.#keySetFetches.of(label);
     const discoveries = this.#discoveries.of(label);
+    const introspections = this.#introspections.of(label);
     return {
       tokenKnown: () => {
         tokens.of('known').count++;
@@ -208,6 +231,10 @@ export class IdentityMetrics {
       },
       signedOut: ({ outcome }: SignOutEvent) => {
         this.#signedOut.of(outcome).count++;
+      },
+      introspected: ({ outcome, durationMs }: IntrospectionEvent) => {
+        introspections.of(outcome).count++;
+        if (outcome !== 'overloaded') this.#introspectionDuration.observe(durationMs / 1_000);
       },
       discovered: (event: DiscoveryEvent) => {
         discoveries.of(event.outcome).count++;

@@ -13,6 +13,8 @@ export interface LabelModel {
   readonly tlsListeners: readonly string[];
   /** Names of the identity providers; null in place of the name of an only one. Null: there are none. */
   readonly providers: readonly (string | null)[] | null;
+  /** Whether a route asks providers about tokens. */
+  readonly introspects: boolean;
   /** Whether there is an endpoint to refresh tokens. */
   readonly refreshes: boolean;
   /** Whether there is an endpoint to sign out. */

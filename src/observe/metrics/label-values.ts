@@ -7,6 +7,7 @@ import type {
   HandshakeOutcome,
   HeldOutcome,
   Http2Fault,
+  IntrospectionOutcome,
   InvalidReason,
   NoticeOutcome,
   ProxyHeaderFault,
@@ -85,6 +86,7 @@ export const INVALID_REASONS = every<InvalidReason>({
   token_kind: true,
   unknown_key: true,
   signature: true,
+  inactive: true,
 });
 
 export const SIGNATURE_ALGORITHMS = every<SignatureAlgorithm>({
@@ -120,6 +122,18 @@ export const DISCOVERY_OUTCOMES = every<DiscoveryEvent['outcome']>({
   learnt: true,
   confirmed: true,
   failed: true,
+});
+
+export const INTROSPECTION_OUTCOMES = every<IntrospectionOutcome>({
+  active: true,
+  inactive: true,
+  gateway_refused: true,
+  not_ready: true,
+  overloaded: true,
+  unreachable: true,
+  timed_out: true,
+  broken: true,
+  fault: true,
 });
 
 /** Caps that are of no upstream. */

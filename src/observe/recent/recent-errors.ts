@@ -7,6 +7,7 @@ import type {
   ExchangeRecord,
   HandshakeOutcome,
   Http2Fault,
+  IntrospectionEvent,
   InvalidReason,
   LimitListener,
   NoticeEvent,
@@ -92,6 +93,11 @@ export class RecentErrors implements Partial<Heard> {
 
   redeemed(event: RedeemEvent): void {
     this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
+  }
+
+  introspected({ error, outcome }: IntrospectionEvent): void {
+    if (error !== null)
+      this.#note(this.#kinds, `introspection: ${outcome}`, text(error.cause ?? error.message));
   }
 
   signedOut(event: SignOutEvent): void {

@@ -15,6 +15,8 @@ export interface ProviderMetadata {
   readonly revocationEndpoint: string | null;
   /** Where sessions are ended; null: nowhere that the gateway may call. */
   readonly endSessionEndpoint: string | null;
+  /** Where tokens are introspected (RFC 7662); null: nowhere that the gateway may call. */
+  readonly introspectionEndpoint: string | null;
 }
 
 /** Where the discovery document is (OpenID Connect Discovery 1.0, 4). */
@@ -24,7 +26,7 @@ export function discoveryAddress(options: ProviderOptions): string {
 
 /** The metadata if the options give all of it, or undefined when a discovery document is needed. */
 export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
-  const { authorization, token, keySet, revocation, endSession } = options.endpoints;
+  const { authorization, token, keySet, revocation, endSession, introspection } = options.endpoints;
   if (keySet === null || (options.signsIn && (authorization === null || token === null))) return undefined;
   return {
     issuer: options.issuer,
@@ -33,6 +35,7 @@ export function configuredMetadata(options: ProviderOptions): ProviderMetadata |
     keySetUrl: keySet,
     revocationEndpoint: revocation,
     endSessionEndpoint: endSession,
+    introspectionEndpoint: introspection,
   };
 }
 
@@ -49,7 +52,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   if (issuer !== options.issuer) {
     throw unusable(`says issuer ${shown(issuer)}, the configuration says ${shown(options.issuer)}`);
   }
-  const { authorization, token, keySet, revocation, endSession } = options.endpoints;
+  const { authorization, token, keySet, revocation, endSession, introspection } = options.endpoints;
   const ofSignIn = (name: string, value: unknown) =>
     options.signsIn ? endpoint(name, value, options) : null;
   return {
@@ -62,6 +65,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
     keySetUrl: endpoint('jwks_uri', keySet ?? members.get('jwks_uri'), options),
     revocationEndpoint: revocation ?? optionalEndpoint('revocation_endpoint', members, options),
     endSessionEndpoint: endSession ?? optionalEndpoint('end_session_endpoint', members, options),
+    introspectionEndpoint: introspection ?? optionalEndpoint('introspection_endpoint', members, options),
   };
 }
 
@@ -79,7 +83,7 @@ function calledEndpoint(
   return members.get(name);
 }
 
-/** Only signing out needs it, so that one that the gateway may not call is no reason to do without the document. */
+/** Only signing out or introspection needs it, so that one that the gateway may not call is no reason to do without the document. */
 function optionalEndpoint(
   name: string,
   members: ReadonlyMap<string, unknown>,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SignInListener } from '../../core/index.ts';
 import type { ProviderOptions } from '../options.ts';
 import { refreshDelayMs, retryDelayMs } from './backoff.ts';
@@ -105,18 +106,9 @@ export class Provider {
 
   /** Keeps the same object while nothing changes, so that values derived from it stay valid. */
   #learn(metadata: ProviderMetadata): boolean {
-    if (this.#metadata !== undefined && same(this.#metadata, metadata)) return false;
+    if (isDeepStrictEqual(this.#metadata, metadata)) return false;
     this.#metadata = metadata;
     this.#parts.changed?.(metadata);
     return true;
   }
-}
-
-function same(one: ProviderMetadata, other: ProviderMetadata): boolean {
-  return (
-    one.issuer === other.issuer &&
-    one.authorizationEndpoint === other.authorizationEndpoint &&
-    one.tokenEndpoint === other.tokenEndpoint &&
-    one.keySetUrl === other.keySetUrl
-  );
 }

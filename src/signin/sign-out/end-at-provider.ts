@@ -1,15 +1,10 @@
-import type { ClientAuth } from 'openid-client';
-import { libraryConfiguration } from '../library.ts';
-import type { ProviderOptions, SignOutEnds } from '../options.ts';
-import { askProvider, ProviderFault, type ProviderMetadata } from '../provider/index.ts';
+import type { SignOutEnds } from '../options.ts';
+import { type ClientDependencies, postAsClient } from '../post-as-client.ts';
+import { ProviderFault, type ProviderMetadata } from '../provider/index.ts';
 import { refusedBy } from '../redeem/index.ts';
 
 /** What ending something at the provider needs beside the refresh token. */
-export interface EndDependencies {
-  readonly metadata: ProviderMetadata;
-  readonly provider: ProviderOptions;
-  readonly clientId: string;
-  readonly authentication: ClientAuth;
+export interface EndDependencies extends ClientDependencies {
   /** The secrets in the request, which are cut out of the provider's explanation before it is logged. */
   readonly secrets: readonly string[];
 }
@@ -53,27 +48,10 @@ export function whyNoEnd(ends: EndableThere, metadata: ProviderMetadata): Provid
 export async function endAtProvider(
   refreshToken: string,
   ends: EndableThere,
-  { metadata, provider, clientId, authentication, secrets }: EndDependencies,
+  { secrets, ...parts }: EndDependencies,
 ): Promise<void> {
   const way = WAYS[ends];
-  const deadline = AbortSignal.timeout(provider.timeoutMs);
-  const configuration = libraryConfiguration(metadata, clientId, authentication);
-  const form = new URLSearchParams(way.formOf(refreshToken));
-  const headers = new Headers({
-    accept: 'application/json',
-    'content-type': 'application/x-www-form-urlencoded',
-    'user-agent': 'weir',
-  });
-  await authentication(configuration.serverMetadata(), configuration.clientMetadata(), form, headers);
-  const response = await askProvider(
-    {
-      method: 'POST',
-      url: way.endpointOf(metadata) ?? '',
-      headers: Object.fromEntries(headers),
-      body: form.toString(),
-      deadline,
-    },
-    provider,
-  );
+  const url = way.endpointOf(parts.metadata) ?? '';
+  const response = await postAsClient(url, way.formOf(refreshToken), parts);
   if (!way.isSuccess(response.status)) throw refusedBy(way.endpointName, response, secrets);
 }

@@ -8,6 +8,7 @@ const metadata = {
   keySetUrl: 'https://id.example/certs',
   revocationEndpoint: null,
   endSessionEndpoint: null,
+  introspectionEndpoint: null,
 };
 const parametersOf = (url: string) => [...new URL(url).searchParams];
 

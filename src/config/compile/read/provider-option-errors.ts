@@ -33,6 +33,7 @@ const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
   'endpoints.keySet': ['endpoints', 'key_set'],
   'endpoints.revocation': ['endpoints', 'revocation'],
   'endpoints.endSession': ['endpoints', 'end_session'],
+  'endpoints.introspection': ['endpoints', 'introspection'],
   tls: ['tls'],
   clientAuthentication: ['client_authentication'],
   redirectUri: ['redirect_uri'],

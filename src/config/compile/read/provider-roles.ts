@@ -16,13 +16,14 @@ const OF_CLIENT: readonly Path[] = [
   ['private_key_id'],
   // They name the client.
   ['notices'],
+  ['max_in_flight'],
+  ['endpoints', 'introspection'],
 ];
 
 /** The keys that say how users sign in. */
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
-  ['max_in_flight'],
   ['endpoints', 'authorization'],
   ['endpoints', 'token'],
   ['endpoints', 'revocation'],

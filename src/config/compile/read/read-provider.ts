@@ -24,6 +24,8 @@ export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
   /** Null: the gateway is no client of it. */
   readonly client: ClientOptions | null;
+  /** Requests in flight to it. */
+  readonly maxInFlight: number;
   /** Null: nobody signs in there. */
   readonly signIn: SignInHere | null;
   readonly notices: NoticePlaces;
@@ -90,6 +92,7 @@ async function readProvider(
   return {
     provider,
     client,
+    maxInFlight: config.max_in_flight,
     signIn: client && signInOptions(config, client),
     notices: noticePlaces(config.notices),
   };
@@ -103,6 +106,7 @@ export function providerWithoutSecrets(config: ProviderConfig): ProviderConfigOp
   return {
     provider: providerOptions(config, null),
     client,
+    maxInFlight: config.max_in_flight,
     signIn: client && signInOptions(config, client),
     notices: noticePlaces(config.notices),
   };
@@ -156,6 +160,7 @@ function providerOptions(config: ProviderConfig, tls: ProviderTls | null): Provi
       keySet: config.endpoints.key_set ?? null,
       revocation: config.endpoints.revocation ?? null,
       endSession: config.endpoints.end_session ?? null,
+      introspection: config.endpoints.introspection ?? null,
     },
     signsIn: config.redirect_uri !== undefined,
     allowHttp: config.allow_http,

@@ -40,6 +40,9 @@ export const identityProviderSchema = z.strictObject({
     .strictObject({
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
+      introspection: address()
+        .optional()
+        .describe('Where the gateway asks whether a token is still valid, for routes with introspection.'),
       key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
       revocation: address()
         .optional()

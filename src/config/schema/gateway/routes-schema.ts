@@ -33,6 +33,23 @@ export const routeKeys = {
   close_at_expiry: yesOrNo()
     .prefault(false)
     .describe('Whether a response is cut off when the token of its request expires.'),
+  introspection: z
+    .union(
+      [
+        z.boolean(),
+        z.strictObject({
+          cache: duration({ min: '1s', max: '10m' })
+            .prefault('5s')
+            .describe('How long an answer of the provider holds for the same token.'),
+        }),
+      ],
+      { error: 'expected true, false, or a map such as { cache: 5s }' },
+    )
+    .transform(asked => (asked === false ? null : { cacheMs: asked === true ? 5_000 : asked.cache }))
+    .prefault(false)
+    .describe(
+      'Whether the provider is asked if the token is still valid there (RFC 7662): then a token that it has revoked gets 401, and 503 while it cannot be asked. true: at most every 5s for a token.',
+    ),
   semicolons: choice(['refuse', 'pass'])
     .prefault('refuse')
     .describe(

@@ -60,6 +60,7 @@ const HIDDEN_ONCE = [
   'identity_provider.endpoints',
   'identity_provider.endpoints.authorization',
   'identity_provider.endpoints.end_session',
+  'identity_provider.endpoints.introspection',
   'identity_provider.endpoints.key_set',
   'identity_provider.endpoints.revocation',
   'identity_provider.endpoints.token',

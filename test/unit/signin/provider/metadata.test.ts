@@ -41,6 +41,7 @@ test('the endpoints are the document’s', () => {
     keySetUrl: 'https://id.example/certs',
     revocationEndpoint: null,
     endSessionEndpoint: null,
+    introspectionEndpoint: null,
   });
 });
 

@@ -13,6 +13,7 @@ const metadata = (issuer = 'https://id.example'): ProviderMetadata => ({
   keySetUrl: `${issuer}/certs`,
   revocationEndpoint: null,
   endSessionEndpoint: null,
+  introspectionEndpoint: null,
 });
 
 beforeEach(() => void vi.useFakeTimers());

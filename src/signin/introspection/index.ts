@@ -1,0 +1,1 @@
+export { type Activity, Introspection } from './introspection.ts';
