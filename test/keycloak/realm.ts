@@ -76,7 +76,7 @@ export class TestRealm {
     return user;
   }
 
-  /** Adds a key, which signs from now on if no other has a higher priority. */
+  /** Adds a key, which signs from now on if no other has its priority or a higher one; the first has 100. */
   async addKey(priority: number): Promise<void> {
     await this.ask('POST', '/components', {
       name: `key-${priority}`,
