@@ -1,4 +1,4 @@
-import { isText } from './text-cache.ts';
+import { isText } from './is-text.ts';
 
 const LENGTH = '2026-01-01T00:00:00.000Z'.length;
 const SECOND = '2026-01-01T00:00:00.'.length;
