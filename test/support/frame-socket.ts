@@ -50,12 +50,13 @@ export class FrameSocket extends EventEmitter {
 
   /** The upstream sends. Nothing more is read of a socket that is destroyed. */
   bring(...frames: Buffer[]): void {
-    const { buffer, callback } = this.#onread;
     for (const each of frames) {
       if (this.destroyed) return;
+      const { buffer, callback } = this.#onread;
+      const room = typeof buffer === 'function' ? buffer() : buffer;
       this.bytesRead += each.length;
-      each.copy(buffer as Buffer);
-      callback(each.length, buffer as Buffer);
+      room.set(each);
+      callback(each.length, room);
     }
   }
 

@@ -76,9 +76,10 @@ export class ScriptedSession {
     return { handler, stream: this.session.request(fields, handler, endsAtOnce) };
   }
 
-  send(...frames: Buffer[]): void {
+  /** Returns whether the bytes may be written over. */
+  send(...frames: Buffer[]): boolean {
     const bytes = Buffer.concat(frames);
-    this.session.read(bytes, bytes.length);
+    return this.session.read(bytes, bytes.length);
   }
 
   /** What the client has sent since the last time: `headers 1 end`, `data 1 5 end`, and for others the payload in hex. */

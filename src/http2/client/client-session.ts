@@ -48,6 +48,8 @@ export class ClientSession implements FrameSink, StreamHost {
   /** SETTINGS and PINGs of ours that have not been acknowledged. */
   #settingsAwaited = 1;
   #pingsAwaited = 0;
+  /** Handlers have parts of the bytes that are being read. */
+  #areKept = false;
   /** That the last GOAWAY named. */
   #lastStream = MAX_31_BITS;
 
@@ -72,9 +74,14 @@ export class ClientSession implements FrameSink, StreamHost {
     return this.#settings.maxStreams;
   }
 
-  /** Reads the bytes in front of `end`. Throws Http2Fault; only `goAway` and `lose` may be called then. */
-  read(bytes: Buffer, end: number): void {
+  /**
+   * Reads the bytes in front of `end`. Returns whether they may be written over; otherwise, handlers have parts of them. Throws
+   * Http2Fault; only `goAway` and `lose` may be called then.
+   */
+  read(bytes: Buffer, end: number): boolean {
+    this.#areKept = false;
     this.#reader.read(bytes, end);
+    return !this.#areKept;
   }
 
   /**
@@ -135,6 +142,11 @@ export class ClientSession implements FrameSink, StreamHost {
 
   openWindow(stream: ClientStream, bytes: number): void {
     this.#writer.windowUpdate(stream.id, bytes);
+  }
+
+  keep(bytes: Buffer): Buffer {
+    this.#areKept = true;
+    return bytes;
   }
 
   over(stream: ClientStream): void {

@@ -7,6 +7,8 @@ import type { Sender } from './sending.ts';
 import type { StreamEnd, StreamHandler } from './stream-handler.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
+/** Pieces of this size are handed on where they are. A copy of a smaller one costs less than the memory around it. */
+const KEPT_BYTES = 4_096;
 
 /** What a stream needs of its connection. */
 export interface StreamHost {
@@ -16,6 +18,8 @@ export interface StreamHost {
   cancel(stream: ClientStream, code: number): void;
   /** Lets the server send so many bytes more. */
   openWindow(stream: ClientStream, bytes: number): void;
+  /** Lets a handler have these bytes: they are not written over. */
+  keep(bytes: Buffer): Buffer;
   /** Both sides have ended the stream: it is closed. */
   over(stream: ClientStream): void;
 }
@@ -159,7 +163,8 @@ export class ClientStream implements Sender {
       this.#hold(bytes);
       return;
     }
-    if (bytes.length > 0) this.#handOn(Buffer.from(bytes));
+    if (bytes.length > 0)
+      this.#handOn(bytes.length < KEPT_BYTES ? Buffer.from(bytes) : this.#host.keep(bytes));
     else this.#reopen();
     if (ends && !this.#isStill()) this.#finish();
   }

@@ -11,6 +11,8 @@ export class FrameWriter {
   readonly #wake: () => void;
   #room: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #at = 0;
+  /** How much was taken last. */
+  #taken = 0;
   /** Where the last DATA frame begins, and its stream, for `endData`. */
   #dataAt = 0;
   #dataStream = NO_STREAM;
@@ -27,6 +29,7 @@ export class FrameWriter {
   /** What was written since the last time. Its bytes change with the next frame, unless `giveAway` is called before. */
   take(): Buffer {
     const taken = this.#room.subarray(0, this.#at);
+    this.#taken = this.#at;
     this.#at = 0;
     this.#dataStream = NO_STREAM;
     // A burst must not keep its memory for good.
@@ -34,9 +37,9 @@ export class FrameWriter {
     return taken;
   }
 
-  /** What was taken last stays as it is, because someone still reads it. */
+  /** What was taken last stays as it is, because someone still reads it. The next room is as large as that needed. */
   giveAway(): void {
-    this.#room = Buffer.allocUnsafeSlow(FIRST_BYTES);
+    this.#room = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.min(this.#taken, MAX_KEPT_BYTES)));
   }
 
   /** Bytes that are no frame: the preface. */

@@ -28,7 +28,7 @@ export class SessionSocket implements ClientSessionOwner {
   readonly #owner: SessionSocketOwner;
   readonly #socket: Socket;
   readonly #session: ClientSession;
-  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
   #phase: 'connecting' | 'open' | 'closing' = 'connecting';
   /** The system does not take all that was written. */
   #isFull = false;
@@ -42,7 +42,7 @@ export class SessionSocket implements ClientSessionOwner {
     this.#owner = owner;
     this.#session = new ClientSession(sessionOptions(options), this);
     const callback = (count: number) => this.#read(count);
-    this.#socket = connect(options, { buffer: this.#buffer, callback });
+    this.#socket = connect(options, { buffer: () => this.#buffer, callback });
     this.#socket.on(readyEvent(options), () => this.#onConnect());
     this.#socket.on('drain', () => this.#onDrain());
     this.#socket.on('error', error => owner.lost(error));
@@ -123,7 +123,8 @@ export class SessionSocket implements ClientSessionOwner {
   #read(count: number): boolean {
     if (!this.#isReading()) return false;
     try {
-      this.#session.read(this.#buffer, count);
+      const reusable = this.#session.read(this.#buffer, count);
+      if (!reusable) this.#buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     } catch (error) {
       if (!(error instanceof Http2Fault)) throw error;
       this.#owner.faulty(error);

@@ -71,6 +71,22 @@ describe('a session of a client', () => {
     expect(scripted.frames()).toEqual([`window 0 ${uint32(52_000).toString('hex')}`]);
   });
 
+  test('hands large pieces on where they are, and says so; small ones are copied, and so is what has to wait', () => {
+    const scripted = ScriptedSession.begun();
+    const { handler, stream } = scripted.open();
+    const large = data(1, Buffer.alloc(5_000));
+    expect([
+      scripted.send(head(1), data(1, 'small')),
+      scripted.send(large),
+      scripted.send(data(1, 'x')),
+    ]).toEqual([...[true, false, true]]);
+    handler.wantsMore = false;
+    scripted.send(data(1, 'x'));
+    expect(scripted.send(large)).toBe(true);
+    stream.cancel();
+    expect(scripted.send(large)).toBe(true);
+  });
+
   test('tells each stream when the connection is lost', () => {
     const scripted = ScriptedSession.begun();
     const calls = [scripted.open(), scripted.open(false)];

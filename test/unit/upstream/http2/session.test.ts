@@ -6,7 +6,7 @@ import { CollectingSink } from '../../../support/collecting-sink.ts';
 import { frameSockets } from '../../../support/frame-socket.ts';
 import { GET } from '../../../support/get-request.ts';
 import { HandBody } from '../../../support/hand-body.ts';
-import { frame, TYPE } from '../../../support/http2-frames.ts';
+import { frame, headers, TYPE } from '../../../support/http2-frames.ts';
 import { upstreamAt } from '../../../support/upstream-options.ts';
 
 const turn = () => new Promise(setImmediate);
@@ -197,6 +197,14 @@ test('a silent upstream is sent a PING, and given up without a byte', () => {
     cause: { message: 'the upstream does not answer a PING' },
   });
   expect(socket.destroyed).toBe(true);
+});
+
+test('what a sink has of a large response is not written over by the next read', () => {
+  const { socket, carry } = open();
+  const { sink } = carry();
+  const piece = (byte: string) => frame(TYPE.data, 0, 1, byte.repeat(5_000));
+  socket.bring(headers(1, [[':status', '200']], 4), piece('a'), piece('b'));
+  expect(sink.body).toBe('a'.repeat(5_000) + 'b'.repeat(5_000));
 });
 
 test('what a full socket has not taken is not written over', async () => {
