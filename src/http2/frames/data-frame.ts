@@ -5,7 +5,10 @@ import { Flag } from './frame-type.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** The DATA frame that is being read. Its bytes are handed on as they come, because a slow server may take long for a frame. */
+/**
+ * The DATA frame that is being read. What has come of it by the end of a read is handed on, because a slow server may take long for
+ * a frame. Frames of one stream that come together are handed on as one piece: each piece would cost its client a write.
+ */
 export class DataFrame {
   readonly #sink: FrameSink;
   #stream = 0;
@@ -13,6 +16,11 @@ export class DataFrame {
   /** Bytes yet to come, without padding. */
   #bytesLeft = 0;
   #paddingLeft = 0;
+  /** The piece that is not handed on yet: its bytes lie in this buffer. */
+  #piece: Buffer = NO_BYTES;
+  #pieceFrom = 0;
+  #pieceTo = 0;
+  #pieceStream = 0;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
@@ -35,6 +43,7 @@ export class DataFrame {
     const padding = isPadded ? firstByte : 0;
     const lead = isPadded ? 1 : 0;
     if (padding > length - lead) throw protocolFault('DATA with more padding than payload');
+    if (isPadded || length === 0) this.handOn();
     this.#stream = stream;
     this.#ends = (flags & Flag.END_STREAM) !== 0;
     this.#paddingLeft = padding;
@@ -50,14 +59,38 @@ export class DataFrame {
     const taken = Math.min(this.#bytesLeft, end - at);
     if (taken > 0) {
       this.#bytesLeft -= taken;
-      this.#sink.data(this.#stream, bytes.subarray(at, at + taken), taken, this.#ends && !this.isOpen);
+      this.#gather(bytes, at, taken);
+      if (this.#ends && !this.isOpen) this.handOn(true);
     }
     const skipped = Math.min(this.#paddingLeft, end - at - taken);
     if (skipped > 0) {
       this.#paddingLeft -= skipped;
       // A frame that breaks off inside its padding ends nothing.
+      if (!this.isOpen) this.handOn();
       if (this.#ends && !this.isOpen) this.#sink.data(this.#stream, NO_BYTES, 0, true);
     }
     return at + taken + skipped;
+  }
+
+  /** Hands on what was read. Must be called at the end of the bytes, and in front of a frame that is no DATA. */
+  handOn(ends = false): void {
+    if (this.#piece === NO_BYTES) return;
+    const piece = this.#piece.subarray(this.#pieceFrom, this.#pieceTo);
+    this.#piece = NO_BYTES;
+    this.#sink.data(this.#pieceStream, piece, piece.length, ends);
+  }
+
+  /** Moves bytes to the end of the piece, over the heads of frames that have been read. */
+  #gather(bytes: Buffer, at: number, length: number): void {
+    if (this.#piece === bytes && this.#pieceStream === this.#stream) {
+      bytes.copyWithin(this.#pieceTo, at, at + length);
+      this.#pieceTo += length;
+      return;
+    }
+    this.handOn();
+    this.#piece = bytes;
+    this.#pieceFrom = at;
+    this.#pieceTo = at + length;
+    this.#pieceStream = this.#stream;
   }
 }

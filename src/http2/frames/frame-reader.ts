@@ -28,7 +28,7 @@ export class FrameReader {
     this.#data = new DataFrame(sink);
   }
 
-  /** Reads the bytes in front of `end`. Throws Http2Fault; call it no more then. */
+  /** Reads the bytes in front of `end`, and may move them. Throws Http2Fault; call it no more then. */
   read(bytes: Buffer, end: number): void {
     let at = 0;
     while (at < end) {
@@ -36,6 +36,7 @@ export class FrameReader {
       else if (this.#partialBytes > 0) at = this.#readPartial(bytes, at, end);
       else at = this.#readFrame(bytes, at, end);
     }
+    this.#data.handOn();
   }
 
   /** Reads a frame where it is, if enough of it is there. */
@@ -71,7 +72,10 @@ export class FrameReader {
     this.#partialBytes = 0;
     const next = this.#take(head, this.#partial, HEAD_BYTES);
     // Of DATA, the first byte may be here, and belong to the body.
-    if (this.#data.isOpen && next === HEAD_BYTES) this.#data.read(this.#partial, next, HEAD_BYTES + 1);
+    if (this.#data.isOpen && next === HEAD_BYTES) {
+      this.#data.read(this.#partial, next, HEAD_BYTES + 1);
+      this.#data.handOn();
+    }
     return at + taken;
   }
 
@@ -88,6 +92,7 @@ export class FrameReader {
   /** Hands a frame on whose payload begins at `from`. Returns where the rest begins. */
   #take(head: FrameHead, bytes: Buffer, from: number): number {
     if (head.type === FrameType.DATA) return from + this.#data.begin(head, bytes[from] ?? 0);
+    this.#data.handOn();
     const to = from + head.length;
     if (head.type === FrameType.HEADERS || head.type === FrameType.CONTINUATION)
       this.#headers(head, bytes.subarray(from, to));

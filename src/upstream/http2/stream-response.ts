@@ -103,10 +103,15 @@ export class StreamResponse {
   /** A piece of the body. False: the sink has enough for now. */
   readData(chunk: Buffer): boolean {
     if (!this.inBody) throw new MalformedMessage('a body that cannot be');
-    const length = this.#head?.statedLength ?? null;
     this.#received += chunk.length;
-    if (length !== null && this.#received > length)
-      throw new MalformedMessage('more than content-length says');
+    const excess = this.#received - (this.#head?.statedLength ?? this.#received);
+    if (excess <= 0) return this.#pass(chunk);
+    // What belongs to the body has come, and is not lost because of what came with it.
+    if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess));
+    throw new MalformedMessage('more than content-length says');
+  }
+
+  #pass(chunk: Buffer): boolean {
     if (this.#phase === 'body') return this.#sink.data(chunk, null);
     this.#pieces.push(chunk);
     return true;

@@ -20,7 +20,9 @@ describe('a response that its handler does not want yet', () => {
   test('is kept, trailers and end included, until it is', () => {
     const { scripted, handler, stream, events } = asking();
     handler.wantsMore = false;
-    scripted.send(head, data('one'), data('two'), data('three'), trailers);
+    scripted.send(head, data('one'));
+    scripted.send(data('two'));
+    scripted.send(data('three'), trailers);
     expect(events).toEqual([':status,200', 'data one']);
     handler.wantsMore = true;
     stream.resume();
@@ -30,7 +32,8 @@ describe('a response that its handler does not want yet', () => {
   test('may be paused again, and again', () => {
     const { scripted, handler, stream, events } = asking();
     handler.wantsMore = false;
-    scripted.send(head, data('one'), data('two', END));
+    scripted.send(head, data('one'));
+    scripted.send(data('two', END));
     stream.resume();
     expect(events.at(-1)).toBe('data two');
     stream.resume();
@@ -60,7 +63,8 @@ describe('a response that its handler does not want yet', () => {
   test('is whole where it has ended, though its connection is lost', () => {
     const { scripted, handler, stream, events } = asking();
     handler.wantsMore = false;
-    scripted.send(head, data('one'), data('two', END));
+    scripted.send(head, data('one'));
+    scripted.send(data('two', END));
     scripted.session.lose();
     stream.resume();
     stream.resume();

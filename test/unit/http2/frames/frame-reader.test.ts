@@ -35,6 +35,7 @@ const CONVERSATION = [
   frame(TYPE.continuation, END_HEADERS, 3, 'three'),
   frame(TYPE.headers, END_HEADERS | PADDED | PRIORITY, 5, padded('54321block', 7)),
   frame(TYPE.data, 0, 1, 'hello'),
+  frame(TYPE.data, 0, 1, 'x'),
   frame(TYPE.data, PADDED, 1, padded('padded', 9)),
   frame(TYPE.data, PADDED, 5, padded('', 3)),
   frame(TYPE.data, PADDED | END_STREAM, 1, padded('last', 0)),
@@ -55,7 +56,7 @@ const READ = [
   'headers 1 block',
   'headers 3 one two three end',
   'headers 5 block',
-  'data 1 "hellopadded" 21',
+  'data 1 "helloxpadded" 22',
   'data 5 "" 4',
   'data 1 "last" 5 end',
   'data 5 "" 0 end',
@@ -84,6 +85,28 @@ describe('frames are read', () => {
     const bytes = Buffer.concat([settings(), frame(TYPE.data, END_STREAM, 1, 'hello')]);
     reader.read(bytes, bytes.length - 3);
     expect(sink.all).toEqual(['settings ', 'data 1 "he" 2']);
+  });
+
+  test('of DATA of one stream that come together as one piece', () => {
+    const pieces: string[] = [];
+    const sink = new RecordingFrames();
+    sink.data = (stream, bytes, _flowBytes, ends) =>
+      void pieces.push(`${stream} ${bytes}${ends ? ' end' : ''}`);
+    const reader = new FrameReader(sink);
+    const data = (stream: number, text: string, flags = 0) => frame(TYPE.data, flags, stream, text);
+    const bytes = Buffer.concat([
+      ...[
+        settings(),
+        data(1, 'a'),
+        data(1, 'b'),
+        data(3, 'c'),
+        data(1, 'd'),
+        frame(TYPE.ping, 0, 0, '12345678'),
+      ],
+      ...[data(1, 'e'), data(1, ''), data(1, 'f'), data(1, 'g', END_STREAM), data(3, 'h'), data(3, 'ijk')],
+    ]);
+    reader.read(bytes, bytes.length - 2);
+    expect(pieces).toEqual(['1 ab', '3 c', '1 d', '1 e', '1 ', '1 fg end', '3 hi']);
   });
 
   test('of DATA that ends its stream when its padding is there, too', () => {

@@ -68,7 +68,8 @@ describe('a call', () => {
   test('lets its response wait while the sink has enough', () => {
     const { sink, call, scripted } = carried();
     sink.wantsMore = false;
-    scripted.send(head, data('one'), data('two', 1));
+    scripted.send(head, data('one'));
+    scripted.send(data('two', 1));
     expect(sink.body).toBe('one');
     sink.wantsMore = true;
     call.resume();

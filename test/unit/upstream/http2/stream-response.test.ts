@@ -85,6 +85,16 @@ describe('a response on a stream', () => {
     expect(response.readData(Buffer.from('a'))).toBe(false);
   });
 
+  it('passes on what belongs to its body when more comes', () => {
+    const response = responseTo();
+    response.readSection(head(200, 'content-length', '5'), false);
+    response.handOn();
+    expect(() => response.readData(Buffer.from('hello, you'))).toThrow();
+    expect(sink.body).toBe('hello');
+    expect(() => response.readData(Buffer.from('more'))).toThrow();
+    expect(sink.body).toBe('hello');
+  });
+
   it('hands on nothing more when it is stopped', async () => {
     const response = responseTo();
     response.readSection(head(200, 'content-length', '5'), false);
