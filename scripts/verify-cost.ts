@@ -81,6 +81,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     bots: null,
     identityHeaders: [],
     leewayMs: 30_000,
+    maxLifetimeMs: null,
   };
   const verifier = new Verifier(rules, CACHE_OPTIONS, { ...shared, keys, revocations, budget: null });
   return async token => {

@@ -16,6 +16,8 @@ export interface AccessTokenOptions {
   readonly identityHeaders: readonly IdentityHeader[];
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
+  /** From `iat` to `exp`; null: any. */
+  readonly maxLifetimeMs: number | null;
 }
 
 /** A caller is a bot when its token has this claim, or has it with this value. */

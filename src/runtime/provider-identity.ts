@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type AccessTokenOptions,
   type IssuerRevocations,
   type NoticeIssuer,
   type RevocationFacts,
@@ -114,7 +115,11 @@ export class ProviderIdentity {
   /** Serves from now on: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     const { notBeforeS, accessTokens } = this.#model;
-    this.#issuer.revocations.use({ notBeforeS, leewayS: accessTokens.leewayMs / 1_000, maxLifetimeS: null });
+    this.#issuer.revocations.use({
+      notBeforeS,
+      leewayS: accessTokens.leewayMs / 1_000,
+      maxLifetimeS: lifeOf(accessTokens),
+    });
   }
 
   /** Ends what none of `next` has taken over, except for exchanges under way. */
@@ -166,4 +171,8 @@ export class ProviderIdentity {
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
     return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark });
   }
+}
+
+function lifeOf({ maxLifetimeMs }: AccessTokenOptions): number | null {
+  return maxLifetimeMs === null ? null : maxLifetimeMs / 1_000;
 }

@@ -41,8 +41,9 @@ const trickle: Script = async exchange => {
 };
 
 test('a push to the admin listener refuses older tokens and cuts their streams, and a newer push lowers the mark', async () => {
-  const { issuer, gateway } = await front(ADMIN, { upstream: trickle });
+  const { issuer, gateway } = await front(ADMIN, { upstream: trickle, tokens: { max_lifetime: '1h' } });
   const old = issuer.bearer({ iat: nowS() - 60 });
+  expectInvalidToken(await gateway.ask(head('GET /a', issuer.bearer({ exp: nowS() + 3_700 }))));
   const client = await gateway.connect();
   await client.send(head('GET /a', old));
   await expect.poll(() => client.received.toString()).toContain('tick');
@@ -56,6 +57,8 @@ test('a push to the admin listener refuses older tokens and cuts their streams, 
   expect(status.provider.revocations).toMatchObject({
     pushedNotBefore: expect.stringMatching(/^20.*Z$/),
     outliveRestart: false,
+    keptForSeconds: 3_630,
+    keptBy: 'configuration',
   });
 
   expect((await toAdmin(gateway, PUSH_PATH, pushOf(issuer, 0, { expiration: nowS() + 40 }))).status).toBe(

@@ -11,6 +11,7 @@ export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: numbe
   return (
     refuseIssuer(jwt.claims, options.issuer) ??
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
+    refuseLifetime(jwt.claims, options.maxLifetimeMs) ??
     refuseAudience(jwt.claims, options.audience) ??
     refuseKind(jwt, options)
   );
@@ -46,6 +47,13 @@ function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Inval
   const notBeforeS = dateClaim(claims, 'nbf');
   if (notBeforeS === null) return lacking('nbf');
   return nowMs < notBeforeS * 1_000 - leewayMs ? invalid('not_yet_valid') : null;
+}
+
+/** Runs after `refuseTimes`, which requires both claims. */
+function refuseLifetime(claims: JsonObject, maxLifetimeMs: number | null): Invalid | null {
+  if (maxLifetimeMs === null) return null;
+  const lifetimeS = (dateClaim(claims, 'exp') ?? 0) - (dateClaim(claims, 'iat') ?? 0);
+  return lifetimeS * 1_000 > maxLifetimeMs ? invalid('lifetime') : null;
 }
 
 function refuseAudience(claims: JsonObject, audience: string | null): Invalid | null {

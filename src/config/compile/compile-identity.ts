@@ -88,5 +88,6 @@ function accessTokenOptions(
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
     leewayMs: shared.leeway,
+    maxLifetimeMs: shared.max_lifetime,
   };
 }

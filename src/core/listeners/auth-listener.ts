@@ -17,6 +17,8 @@ export type InvalidReason =
   | 'issuer'
   | 'audience'
   | 'expired'
+  /** Lives longer than tokens may. */
+  | 'lifetime'
   | 'not_yet_valid'
   | RevocationReason
   /** An ID, refresh or logout token. */

@@ -14,15 +14,13 @@ export type NoticeKind = 'not_before_push' | 'back_channel_logout';
  */
 export type NoticeOutcome = 'accepted' | 'outdated' | 'refused' | 'undecided' | 'put_off';
 
-/** Why a notice is refused. */
+/** Why a notice is refused. `lifetime`: it would be valid for longer than its id is remembered. */
 export type NoticeFlaw =
   | Exclude<InvalidReason, 'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive'>
   /** The body is not what the kind of notice demands. */
   | 'body'
   /** It names another action than this endpoint's. */
   | 'action'
-  /** It would be valid for longer than its id is remembered. */
-  | 'lifetime'
   /** It was taken before. */
   | 'replayed';
 

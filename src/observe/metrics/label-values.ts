@@ -80,6 +80,7 @@ export const INVALID_REASONS = every<InvalidReason>({
   issuer: true,
   audience: true,
   expired: true,
+  lifetime: true,
   not_yet_valid: true,
   not_before: true,
   signed_out: true,

@@ -38,6 +38,7 @@ export const options: AccessTokenOptions = {
     { name: 'X-Auth-Client', claim: 'azp' },
   ],
   leewayMs: 30_000,
+  maxLifetimeMs: null,
 };
 
 /** The claims of a user's access token as Keycloak writes them, valid for five minutes from the start. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { count, text } from '../plain-values.ts';
-import { duration, momentOrNone, token } from '../scalars/index.ts';
+import { duration, durationOrOff, momentOrNone, token } from '../scalars/index.ts';
 
 // `access_tokens` of gateway.yaml, and what each of several providers says in its place.
 
@@ -75,6 +75,11 @@ export const accessTokensSchema = z.strictObject({
   leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
     .describe("How far the provider's clock may differ from this one."),
+  max_lifetime: durationOrOff({ min: '1s', max: '8760h' })
+    .prefault('off')
+    .describe(
+      'Tokens that live longer, from iat to exp, are refused. Set, it also says how long revocations have to be kept.',
+    ),
   key_set: z
     .strictObject({
       refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),

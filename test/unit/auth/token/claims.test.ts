@@ -38,6 +38,12 @@ describe('the times of a token', () => {
     expect(outcome({ exp: START_S - 30.5 })).toBe('invalid expired');
   });
 
+  it('may be no further apart than tokens may live', () => {
+    const bounded = (exp: number) => outcome({ exp }, { options: { maxLifetimeMs: 300_000 } });
+    expect([bounded(START_S + 300), bounded(START_S + 300.5)]).toEqual(['valid', 'invalid lifetime']);
+    expect(outcome({ exp: 9e15 })).toBe('valid');
+  });
+
   it.each(['exp', 'iat'])('must have %s', name => {
     expect(outcome({ [name]: undefined })).toBe(`invalid claim ${name}`);
   });
