@@ -76,6 +76,8 @@ export interface BudgetOptions {
 export interface RevocationOptions {
   /** Subjects with a mark of their own, and the same number of sessions. */
   readonly maxEntries: number;
+  /** Sessions of one subject that this gateway ends, within the time that they are kept, before it ends all of the subject's. */
+  readonly maxSessionsOfOne: number;
   /** How long tokens are taken to live until one that lives longer is seen, in seconds. */
   readonly keepS: number;
 }
@@ -97,4 +99,8 @@ export const NOTICE_BUDGET: BudgetOptions = {
   maxAddresses: 10_000,
 };
 
-export const REVOCATION_LIMITS: RevocationOptions = { maxEntries: 100_000, keepS: 86_400 };
+export const REVOCATION_LIMITS: RevocationOptions = {
+  maxEntries: 100_000,
+  maxSessionsOfOne: 1_000,
+  keepS: 86_400,
+};

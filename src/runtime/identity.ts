@@ -58,9 +58,9 @@ export class Identity {
   }
 
   /** Refuses the tokens of the caller's session from now on. */
-  endSession({ issuer, session, issuedAtS }: Caller): void {
+  endSession({ issuer, session, subject, issuedAtS }: Caller): void {
     const provider = this.#providers.find(each => each.issuer === issuer);
-    provider?.revocations.endSession(session, issuedAtS);
+    provider?.revocations.endSession(session, issuedAtS, subject);
   }
 
   /** Whether the provider of this caller still holds its token valid: see `Introspection.ask`. */

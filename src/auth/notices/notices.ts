@@ -1,4 +1,10 @@
-import type { Clock, NoticeFlaw, NoticeKind, NoticeListener } from '../../core/index.ts';
+import {
+  type Clock,
+  digestOf,
+  type NoticeFlaw,
+  type NoticeKind,
+  type NoticeListener,
+} from '../../core/index.ts';
 import type { CheckBudget } from '../budget.ts';
 import type { KeySet } from '../key-set.ts';
 import { type IssuerRevocations, sessionDigest } from '../revocation/index.ts';
@@ -138,7 +144,8 @@ export class Notices {
 
 /** With `sid` that session ends; without, everything issued to the subject until then is refused. */
 function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Logout): Verdict {
-  if (sid !== null) revocations.endSession(sessionDigest(sid), issuedAtS);
+  if (sid !== null)
+    revocations.endSession(sessionDigest(sid), issuedAtS, subject === null ? null : digestOf(subject));
   else if (subject !== null) revocations.revokeSubject(subject, Math.floor(issuedAtS) + 1);
   return { kind: 'accepted', notBeforeS: null };
 }

@@ -6,8 +6,12 @@ import { type Pushed, PushedMark } from './pushed-mark.ts';
 import type { Revocable } from './revocable.ts';
 import type { RevocationFacts } from './revocation-facts.ts';
 import type { IssuerRevocationsDependencies, RevocationRules } from './revocation-rules.ts';
+import { SessionCounts } from './session-counts.ts';
 
 const HOUR_S = 3_600;
+
+const MARK_KINDS = ['subject', 'policy', 'session'] as const;
+type MarkKind = (typeof MARK_KINDS)[number];
 
 /**
  * Which tokens of an issuer are revoked: those issued before the mark for everyone or for their subject (one issued in the same
@@ -18,10 +22,8 @@ export class IssuerRevocations {
   readonly #issuer: string;
   readonly #options: RevocationOptions;
   readonly #dependencies: IssuerRevocationsDependencies;
-  readonly #subjects: MarkTable;
-  /** Learnt with redeemed codes. */
-  readonly #policies: MarkTable;
-  readonly #sessions: MarkTable;
+  readonly #tables: Readonly<Record<MarkKind, MarkTable>>;
+  readonly #sessionCounts: SessionCounts;
   readonly #pushed = new PushedMark();
   #rules: RevocationRules = { notBeforeS: 0, leewayS: 0, maxLifetimeS: null };
   /** Of what was evicted. */
@@ -38,9 +40,9 @@ export class IssuerRevocations {
     this.#dependencies = dependencies;
     this.#version = dependencies.nextVersion();
     const evicted = (markS: number) => this.#evicted(markS);
-    this.#subjects = new MarkTable(options.maxEntries, evicted);
-    this.#policies = new MarkTable(options.maxEntries, evicted);
-    this.#sessions = new MarkTable(options.maxEntries, evicted);
+    const table = () => new MarkTable(options.maxEntries, evicted);
+    this.#tables = { subject: table(), policy: table(), session: table() };
+    this.#sessionCounts = new SessionCounts(options);
   }
 
   /** Changes whenever a token that passed may be refused. Two issuers never have the same. */
@@ -50,12 +52,13 @@ export class IssuerRevocations {
 
   get facts(): RevocationFacts {
     const { maxLifetimeS } = this.#rules;
+    const { subject, policy, session } = this.#tables;
     const isLearnt = this.#longestS > this.#options.keepS;
     return {
       notBeforeS: this.#everyoneS,
       pushedS: this.#pushed.newest?.markS ?? null,
-      subjects: this.#subjects.size + this.#policies.size,
-      sessions: this.#sessions.size,
+      subjects: subject.size + policy.size,
+      sessions: session.size,
       keptForS: this.#keepS,
       keptBy: maxLifetimeS !== null ? 'configuration' : isLearnt ? 'longest token seen' : 'default',
     };
@@ -65,7 +68,7 @@ export class IssuerRevocations {
   refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
     if (subject !== null && issuedAtS < this.#markOf(subject)) return 'not_before';
-    return issuedAtS < this.#sessions.markOf(session) ? 'signed_out' : null;
+    return issuedAtS < this.#tables.session.markOf(session) ? 'signed_out' : null;
   }
 
   use(rules: RevocationRules): void {
@@ -84,9 +87,7 @@ export class IssuerRevocations {
    * lower a newer one.
    */
   revokeSubject(subject: string, beforeS: number): void {
-    const digest = digestOf(subject);
-    if (this.#raise(this.#subjects, digest, beforeS))
-      this.#announceAll([this.#mark('subject', digest, beforeS)]);
+    this.#learn('subject', digestOf(subject), beforeS);
   }
 
   /**
@@ -97,11 +98,14 @@ export class IssuerRevocations {
    * @param session as in `Revocable`
    * @param untilS a moment on the provider's clock, in seconds since the epoch, that is surely not later, for a provider whose
    *   clock is ahead: the `iat` of a valid token
+   * @param subject its digest; when it ends too many sessions, it loses all of them, lest it fill the table at the cost of everyone
    */
-  endSession(session: string, untilS = 0): void {
+  endSession(session: string, untilS = 0, subject: string | null = null): void {
     const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;
-    if (this.#raise(this.#sessions, session, endedS))
-      this.#announceAll([this.#mark('session', session, endedS)]);
+    const counts = subject !== null && this.#tables.session.markOf(session) === 0;
+    if (counts && !this.#sessionCounts.take(subject, this.#nowS, this.#keepS))
+      this.#learn('subject', subject, endedS);
+    else this.#learn('session', session, endedS);
   }
 
   /**
@@ -109,8 +113,7 @@ export class IssuerRevocations {
    * subject's own, so it applies to this subject only; and it may be that for everyone, so it goes when a push takes that back.
    */
   learnPolicy(subject: string, markS: number): void {
-    const digest = digestOf(subject);
-    if (this.#raise(this.#policies, digest, markS)) this.#announceAll([this.#mark('policy', digest, markS)]);
+    this.#learn('policy', digestOf(subject), markS);
   }
 
   /** Takes in what the provider pushed, unless a newer push is known. May lower the mark. */
@@ -124,13 +127,9 @@ export class IssuerRevocations {
   adopt({ kind, whom, value, forMs }: AnonymousRevocation): void {
     switch (kind) {
       case 'subject':
-        this.#raise(this.#subjects, whom, value);
-        return;
       case 'policy':
-        this.#raise(this.#policies, whom, value);
-        return;
       case 'session':
-        this.#raise(this.#sessions, whom, value);
+        this.#raise(kind, whom, value);
         return;
       case 'push':
         this.#adoptPush({ markS: Number(whom), order: value }, forMs);
@@ -148,14 +147,13 @@ export class IssuerRevocations {
     if (this.#longestS > 0) yield this.#anonymous('lifetime', '', this.#longestS, 2_000 * this.#longestS);
     if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
     yield* this.#push();
-    for (const [digest, markS] of this.#subjects.entries()) yield this.#mark('subject', digest, markS);
-    for (const [digest, markS] of this.#policies.entries()) yield this.#mark('policy', digest, markS);
-    for (const [digest, markS] of this.#sessions.entries()) yield this.#mark('session', digest, markS);
+    for (const kind of MARK_KINDS)
+      for (const [digest, markS] of this.#tables[kind].entries()) yield this.#mark(kind, digest, markS);
   }
 
   #markOf(subject: string): number {
-    const policyS = this.#policies.markOf(subject);
-    return Math.max(this.#subjects.markOf(subject), this.#pushed.hasTakenBack(policyS) ? 0 : policyS);
+    const policyS = this.#tables.policy.markOf(subject);
+    return Math.max(this.#tables.subject.markOf(subject), this.#pushed.hasTakenBack(policyS) ? 0 : policyS);
   }
 
   get #nowS(): number {
@@ -173,8 +171,12 @@ export class IssuerRevocations {
     this.#version = this.#dependencies.nextVersion();
   }
 
-  #raise(table: MarkTable, digest: string, markS: number): boolean {
-    const raised = table.raise(digest, markS, this.#nowS - this.#keepS);
+  #learn(kind: MarkKind, digest: string, markS: number): void {
+    if (this.#raise(kind, digest, markS)) this.#announceAll([this.#mark(kind, digest, markS)]);
+  }
+
+  #raise(kind: MarkKind, digest: string, markS: number): boolean {
+    const raised = this.#tables[kind].raise(digest, markS, this.#nowS - this.#keepS);
     if (raised) this.#version = this.#dependencies.nextVersion();
     return raised;
   }
@@ -218,13 +220,8 @@ export class IssuerRevocations {
     for (const revocation of revocations) this.#dependencies.announce(revocation);
   }
 
-  #mark(kind: AnonymousRevocation['kind'], whom: string, markS: number): AnonymousRevocation {
-    return this.#anonymous(
-      kind,
-      whom,
-      markS,
-      (markS + this.#keepS) * 1_000 - this.#dependencies.clock.epochMs(),
-    );
+  #mark(kind: MarkKind | 'everyone', whom: string, markS: number): AnonymousRevocation {
+    return this.#anonymous(kind, whom, markS, (markS + this.#keepS - this.#nowS) * 1_000);
   }
 
   *#push(): Generator<AnonymousRevocation> {

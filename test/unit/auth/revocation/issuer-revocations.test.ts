@@ -266,6 +266,27 @@ describe('a full table', () => {
     expect(all.refusal(token(nowS + 1, 'bob', 'another'))).toBeNull();
   });
 
+  it('is not for one user to fill: who ends too many sessions loses all of them, and everyone else is spared', () => {
+    const all = issuer({ maxEntries: 100, maxSessionsOfOne: 10 });
+    const ada = digestOf('ada');
+    const end = (i: number) => all.endSession(sessionDigest(`session ${i}`), 0, ada);
+    for (let i = 0; i < 10; i += 1) {
+      end(i);
+      end(i);
+    }
+    expect(all.facts).toMatchObject({ sessions: 10, subjects: 0 });
+    expect(all.refusal(token(START_S))).toBeNull();
+    for (let i = 10; i < 200; i += 1) end(i);
+    expect(all.facts).toMatchObject({ sessions: 10, subjects: 1, notBeforeS: 0 });
+    expect(all.refusal(token(START_S, 'ada', 'session 150'))).toBe('not_before');
+    expect(all.refusal(token(START_S + 1))).toBeNull();
+    expect(all.refusal(token(START_S, 'bob', 'another'))).toBeNull();
+    nowS += DAY_S;
+    end(200);
+    expect(all.refusal(token(nowS))).toBeNull();
+    expect(evictions).toBe(0);
+  });
+
   it('refuses the same at gateways that start later', () => {
     const [one, later] = [revocations({ maxEntries: 1 }), revocations({ maxEntries: 1 })];
     one.announceTo(each => later.adopt(each));
