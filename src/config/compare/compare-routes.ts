@@ -60,6 +60,7 @@ function comparePolicies(now: ForwardRoute, before: ForwardRoute): Difference[] 
       `authentication ${now.authentication}, before ${before.authentication}`,
     ),
     compareYes(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
+    compareTimes('introspection', now.introspectionMs, before.introspectionMs),
     compareYes(!now.globalLimitExempt, !before.globalLimitExempt, 'the global limit applies'),
     compareYes(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
     compareYes(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),

@@ -6,7 +6,7 @@ const MAXIMA =
   /^(caps|timeouts)\.|^http2\.max_streams$|^upstreams\.[^.]+\.(max_(?!connection)|timeouts\.connect)/;
 /** What decides whose tokens, codes and pages are accepted: a change of any kind may turn someone away. */
 const DOORS =
-  /^access_tokens\.(audience|principal|not_before|schemes)|^identity_provider(\.issuer|\.redirect_uris|$)|^sign_in|^cors(\.origins|$)/;
+  /^access_tokens\.(audience|principal|not_before|schemes)|^identity_provider(\.issuer|\.redirect_uris|$)|^identity_providers(\.[^.]+)?(\.(issuer|audience|principal|not_before|redirect_uris)|$)|^sign_in|^cors(\.origins|$)/;
 /** Each route tells its own. */
 const OF_ROUTES = /^upstreams\.[^.]+\.timeouts\.(?!connect)/;
 

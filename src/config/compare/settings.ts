@@ -8,12 +8,21 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
   const settings = new Map<string, Setting>();
   const add = (path: Path, value: unknown): void => {
     const isLeaf = !isMap(value) || (file.has(path) && !isMap(file.valueAt(path)));
-    if (isLeaf) settings.set(formatPath(path), settingOf(file, path, value));
+    if (isLeaf) settings.set(subjectOf(path, gateway), settingOf(file, path, value));
     else for (const [key, part] of Object.entries(value)) add([...path, key], part);
   };
   const { routes: _, limits: __, ...others } = gateway;
-  for (const [key, value] of Object.entries(others)) add([key], value);
+  const { identity_providers: providers = [], ...single } = others;
+  for (const [key, value] of Object.entries(single)) add([key], value);
+  for (const [index, provider] of providers.entries()) add(['identity_providers', index], provider);
   return settings;
+}
+
+/** A provider is compared by its name, wherever it stands in the list. */
+function subjectOf(path: Path, { identity_providers: providers = [] }: GatewayConfig): string {
+  const [section, index, ...keys] = path;
+  const name = section === 'identity_providers' ? providers[Number(index)]?.name : undefined;
+  return formatPath(name === undefined ? path : ['identity_providers', name, ...keys]);
 }
 
 function settingOf(file: ConfigFile, path: Path, value: unknown): Setting {

@@ -57,6 +57,30 @@ describe('the comparison of two gateway.yaml', () => {
     ]);
   });
 
+  it('says where the provider is asked about tokens, and how often', async () => {
+    const provider = `identity_provider: { issuer: "https://id", client_id: g, client_secret: "\${SECRET}", redirect_uri: "https://app" }\naccess_tokens: { audience: api }\n`;
+    const route = (policy: string) => `${routes(`{ path: /a, upstream: api${policy} }`)}${provider}`;
+    const [off, on] = [route(''), route(', introspection: true')];
+    expect(await changes(off, on, { SECRET: 'hunter2' })).toEqual([
+      'stricter: /a: introspection 5s, before off',
+    ]);
+    expect(await changes(on, off, { SECRET: 'hunter2' })).toEqual([
+      'looser: /a: introspection off, before 5s',
+    ]);
+  });
+
+  it('tells providers of a list by their names, wherever they stand', async () => {
+    const entry = (name: string, audience: string) =>
+      `{ name: ${name}, issuer: "https://${name}", audience: ${audience} }`;
+    const text = (...entries: readonly string[]) =>
+      `${routes('{ path: /a, upstream: api }')}identity_providers: [${entries.join(', ')}]\n`;
+    const old = text(entry('main', 'api'));
+    expect(await changes(old, text(entry('new', 'api'), entry('main', 'other')))).toEqual([
+      'mixed: identity_providers.main.audience: other, before api',
+      'mixed: identity_providers.new: a map, before not set',
+    ]);
+  });
+
   it('says nothing of a default that is written out', async () => {
     const base = routes('{ path: /a, upstream: api, authentication: none }');
     expect(await changes(base, `${base}log: { level: info }\n`)).toEqual([]);
