@@ -230,7 +230,10 @@ function npx(...words: string[]): Promise<{ stdout: string; stderr: string }> {
 async function importedBy(names: readonly string[]): Promise<string[]> {
   const sources = await Promise.all(names.map(name => readFile(join(installed, name), 'utf8')));
   const imported = sources.flatMap(source =>
-    Array.from(source.matchAll(/(?:from|import|import\() ?'([^'.][^']*)'/g), ([, name = '']) => name),
+    Array.from(
+      source.matchAll(/(?<![\w'])(?:from |import |import\()'([^'.][^']*)'/g),
+      ([, name = '']) => name,
+    ),
   );
   return [...new Set(imported.filter(name => !name.startsWith('node:')))].sort();
 }
