@@ -40,6 +40,7 @@ test('the realm file, imported as it is, and the gateway.yaml of docs/keycloak.m
       identity_provider: {
         ...shown.identity_provider,
         issuer: realm.issuer,
+        client_secret: undefined,
         client_secret_file: await tempText('client-secret', secret(clientSecret)),
       },
       upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
