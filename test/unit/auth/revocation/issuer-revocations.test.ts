@@ -287,6 +287,13 @@ describe('a full table', () => {
     expect(evictions).toBe(0);
   });
 
+  it('never refuses less because another gateway dropped less', () => {
+    const all = revocations();
+    for (const value of [START_S, START_S - 9])
+      all.adopt({ kind: 'everyone', issuer: digestOf(ISSUER), whom: '', value, forMs: 1_000 });
+    expect(all.of(ISSUER).refusal(token(START_S - 1))).toBe('not_before');
+  });
+
   it('refuses the same at gateways that start later', () => {
     const [one, later] = [revocations({ maxEntries: 1 }), revocations({ maxEntries: 1 })];
     one.announceTo(each => later.adopt(each));
