@@ -24,6 +24,17 @@ interface Known {
   readonly askedAtMs: number;
 }
 
+interface Failed {
+  readonly error: GatewayError;
+  readonly untilMs: number;
+}
+
+/**
+ * As long as the response tells the client to wait. The question is asked before the limits, so that otherwise one token could make
+ * the gateway ask as fast as a provider in trouble fails.
+ */
+const FAILED_FOR_MS = 1_000;
+
 type Ended = { readonly outcome: Activity; readonly error: null } | IntrospectionFailure;
 
 /**
@@ -38,6 +49,7 @@ export class Introspection {
   readonly #inFlight: InFlight;
   /** Keyed by the token's hash, as are questions under way. */
   readonly #known: TwoGenerations<Known>;
+  readonly #failed: TwoGenerations<Failed>;
   readonly #asked = new Map<string, Promise<Activity | GatewayError>>();
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
@@ -46,6 +58,7 @@ export class Introspection {
     this.#authentication = clientAuth(options.clientAuthentication);
     this.#inFlight = new InFlight(options.maxInFlight);
     this.#known = new TwoGenerations(options.maxTokens);
+    this.#failed = new TwoGenerations(options.maxTokens);
   }
 
   /**
@@ -60,9 +73,11 @@ export class Introspection {
     address: string,
   ): Activity | GatewayError | Promise<Activity | GatewayError> {
     const key = hash('sha256', token, 'base64url');
+    const nowMs = this.#parts.clock.monotonicMs();
     const known = this.#known.get(key);
-    if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < maxAgeMs)
-      return known.activity;
+    if (known !== undefined && nowMs - known.askedAtMs < maxAgeMs) return known.activity;
+    const failed = this.#failed.get(key);
+    if (failed !== undefined && nowMs < failed.untilMs) return failed.error;
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
     if (!this.#inFlight.take(address)) return this.#told(introspectionFailure('overloaded'), 0);
@@ -77,8 +92,10 @@ export class Introspection {
   async #ask(token: string, key: string): Promise<Activity | GatewayError> {
     const askedAtMs = this.#parts.clock.monotonicMs();
     const ended = await this.#endOf(token);
+    const nowMs = this.#parts.clock.monotonicMs();
     if (ended.error === null) this.#known.set(key, { activity: ended.outcome, askedAtMs });
-    return this.#told(ended, this.#parts.clock.monotonicMs() - askedAtMs);
+    else this.#failed.set(key, { error: ended.error, untilMs: nowMs + FAILED_FOR_MS });
+    return this.#told(ended, nowMs - askedAtMs);
   }
 
   #told(ended: Ended, durationMs: number): Activity | GatewayError {
