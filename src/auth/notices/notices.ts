@@ -50,13 +50,6 @@ type Verdict =
   | { readonly kind: 'undecided' }
   | (Flawed & { readonly description?: string });
 
-/** A notice whose signature remains to be checked. */
-interface Candidate {
-  readonly jwt: Jwt;
-  readonly issuer: NoticeIssuer;
-  readonly notice: Push | Logout;
-}
-
 const RETRY_S = 5;
 
 /**
@@ -97,9 +90,21 @@ export class Notices {
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
     const found = noticeToken(kind, contentType, body);
     if ('expected' in found) return { ...flawed('body'), description: found.expected };
-    const candidate = this.#read(kind, found.token);
-    if ('flaw' in candidate) return candidate;
-    const { jwt, issuer, notice } = candidate;
+    const jwt = parseJwt(found.token);
+    if (jwt.kind === 'invalid') return { kind: 'flawed', flaw: parseFlaw(jwt.reason), claim: null };
+    let verdict: Verdict = flawed(kind === 'not_before_push' ? 'audience' : 'issuer');
+    for (const issuer of this.#issuersOf(kind, jwt)) {
+      const before: Verdict = verdict;
+      verdict = await this.#judgeBy(issuer, kind, jwt);
+      if (!mayBeOfAnother(verdict)) return verdict;
+      if (before.kind === 'undecided') verdict = before;
+    }
+    return verdict;
+  }
+
+  async #judgeBy(issuer: NoticeIssuer, kind: NoticeKind, jwt: Jwt): Promise<Verdict> {
+    const notice = this.#read(issuer, kind, jwt);
+    if (notice.kind === 'flawed') return notice;
     const { seen } = this.#dependencies;
     if (seen.has(issuer.issuer, notice.id)) return flawed('replayed');
     const signature = await checkSignature(jwt, issuer.keys);
@@ -110,28 +115,24 @@ export class Notices {
     return notice.kind === 'push' ? this.#push(issuer, notice) : signOut(issuer, notice);
   }
 
-  #read(kind: NoticeKind, token: string): Candidate | Flawed {
-    const jwt = parseJwt(token);
-    if (jwt.kind === 'invalid') return { kind: 'flawed', flaw: parseFlaw(jwt.reason), claim: null };
-    const issuer = this.#issuerOf(kind, jwt);
-    if (issuer === null) return flawed(kind === 'not_before_push' ? 'audience' : 'issuer');
-    const terms = {
-      ...issuer,
-      nowS: this.#dependencies.clock.epochMs() / 1_000,
-      leewayS: issuer.leewayMs / 1_000,
-    };
-    const notice = kind === 'not_before_push' ? readPush(jwt, terms) : readLogout(jwt, terms);
-    return notice.kind === 'flawed' ? notice : { jwt, issuer, notice };
+  #read(issuer: NoticeIssuer, kind: NoticeKind, jwt: Jwt): Push | Logout | Flawed {
+    const nowS = this.#dependencies.clock.epochMs() / 1_000;
+    const terms = { ...issuer, nowS, leewayS: issuer.leewayMs / 1_000 };
+    return kind === 'not_before_push' ? readPush(jwt, terms) : readLogout(jwt, terms);
   }
 
-  /** Who seems to have sent it, which only says whose keys and rules apply. A push names its client and its key alone. */
-  #issuerOf(kind: NoticeKind, { claims, keyId }: Jwt): NoticeIssuer | null {
+  /**
+   * Who may have sent it, which only says whose keys and rules apply. A push names its client and its key alone, and several
+   * providers may know the gateway by one name: it is that of the one that has the key, and a new key may be that of any.
+   */
+  #issuersOf(kind: NoticeKind, { claims, keyId }: Jwt): readonly NoticeIssuer[] {
     const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
-    if (takers.length === 1) return takers[0] ?? null;
+    if (takers.length === 1) return takers;
     if (kind === 'back_channel_logout')
-      return takers.find(({ issuer }) => issuer === member(claims, 'iss')) ?? null;
+      return takers.filter(({ issuer }) => issuer === member(claims, 'iss'));
     const named = takers.filter(({ clientId }) => clientId === member(claims, 'resource'));
-    return named.find(({ keys }) => keyId !== null && keys.knows(keyId)) ?? named[0] ?? null;
+    const owner = named.find(({ keys }) => keyId !== null && keys.knows(keyId));
+    return owner === undefined ? named : [owner];
   }
 
   #push({ revocations }: NoticeIssuer, push: Push): Verdict {
@@ -140,6 +141,12 @@ export class Notices {
     const outcome = revocations.push({ markS: notBeforeS, order });
     return outcome === 'applied' ? { kind: 'accepted', notBeforeS } : { kind: 'outdated' };
   }
+}
+
+/** Whether its key may be that of another provider. */
+function mayBeOfAnother(verdict: Verdict): boolean {
+  if (verdict.kind === 'flawed') return verdict.flaw === 'unknown_key' || verdict.flaw === 'signature';
+  return verdict.kind === 'undecided';
 }
 
 /** With `sid` that session ends; without, everything issued to the subject until then is refused. */

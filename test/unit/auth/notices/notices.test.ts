@@ -220,6 +220,28 @@ describe('notices of several providers', () => {
     expect(await room.logout({ ...LOGOUT, jti: '3', iss: options.issuer }, { ...rsaNext })).toBe(503);
   });
 
+  it('with a new key are taken from whichever provider has it, also while another cannot say', async () => {
+    const next = issuerKey('ES256', 'next');
+    const rotating = new ScriptedIssuer(rsaNext);
+    const first = new ScriptedIssuer(rsa);
+    const other = await noticeIssuer(rotating, 'https://other.example');
+    const room = await openNotices(first, { others: [other] });
+    const pushedS = () => [room.issuer, other].map(({ revocations }) => revocations.facts.pushedS);
+    rotating.keys = [rsaNext, next];
+    vi.advanceTimersByTime(10_000);
+    expect(await room.push(PUSH, next)).toBe(204);
+    expect(pushedS()).toEqual([null, START_S]);
+    const late = issuerKey('ES256', 'late');
+    first.state = 'failing';
+    vi.advanceTimersByTime(10_000);
+    expect(await room.push({ ...PUSH, id: '2' }, late)).toBe(503);
+    rotating.keys = [late];
+    vi.advanceTimersByTime(10_000);
+    expect(await room.push({ ...PUSH, id: '2', notBefore: START_S + 1 }, late)).toBe(204);
+    expect(pushedS()).toEqual([null, START_S + 1]);
+    expect(await room.push({ ...PUSH, id: '3' }, { ...rsa, kid: late.kid })).toBe(400);
+  });
+
   it('are not taken from a provider whose notices of that kind are not wanted', async () => {
     const other = {
       ...(await noticeIssuer(new ScriptedIssuer(rsa), 'https://other.example')),
