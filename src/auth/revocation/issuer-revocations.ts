@@ -72,8 +72,13 @@ export class IssuerRevocations {
   }
 
   use(rules: RevocationRules): void {
+    const [keptS, { maxLifetimeS }] = [this.#keepS, this.#rules];
     this.#rules = rules;
+    const isLonger = maxLifetimeS !== null && this.#keepS > keptS;
+    // Tokens that the old bound refused may be valid now, while what revoked them is forgotten.
+    if (isLonger) this.#floorS = Math.max(this.#floorS, Math.floor(this.#nowS - keptS));
     this.#changed();
+    if (isLonger) this.#announceAll(this.running());
   }
 
   /** Notes the lifetime of a verified token. In whole hours, so that it rarely changes. */
@@ -227,12 +232,8 @@ export class IssuerRevocations {
   *#push(): Generator<AnonymousRevocation> {
     const { newest, untilMs } = this.#pushed;
     if (newest === null) return;
-    yield this.#anonymous(
-      'push',
-      String(newest.markS),
-      newest.order,
-      untilMs - this.#dependencies.clock.epochMs(),
-    );
+    const forMs = untilMs - this.#dependencies.clock.epochMs();
+    yield this.#anonymous('push', String(newest.markS), newest.order, forMs);
   }
 
   #anonymous(

@@ -212,6 +212,29 @@ describe('the mark of a subject', () => {
     all.of(ISSUER).revokeSubject('bob', nowS);
     expect(size(all)).toBe(1);
   });
+
+  it('is not undone by a longer lifetime: what the shorter one refused, it refuses still', () => {
+    const [one, later] = [revocations(), revocations()];
+    one.announceTo(each => later.adopt(each));
+    const bound = (maxLifetimeS: number | null) => one.of(ISSUER).use({ ...RULES, maxLifetimeS });
+    bound(300);
+    one.of(ISSUER).endSession(sessionDigest('s1'));
+    nowS += 400;
+    one.of(ISSUER).endSession(sessionDigest('s2'));
+    expect(one.of(ISSUER).facts.sessions).toBe(1);
+    expect(one.of(ISSUER).refusal(token(START_S))).toBeNull();
+    bound(null);
+    for (const all of [one, later]) {
+      expect(all.of(ISSUER).refusal(token(START_S))).toBe('not_before');
+      expect(all.of(ISSUER).refusal(token(nowS - 300))).toBeNull();
+      expect(all.of(ISSUER).refusal(token(nowS, 'ada', 's2'))).toBe('signed_out');
+    }
+    // The others keep it for longer, too.
+    const [, ended] = [...one.running()];
+    expect(ended).toMatchObject({ kind: 'session', forMs: (DAY_S + 1) * 1_000 });
+    bound(null);
+    expect(one.of(ISSUER).facts.notBeforeS).toBe(START_S + 100);
+  });
 });
 
 describe('the end of a session', () => {
