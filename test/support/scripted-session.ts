@@ -65,6 +65,7 @@ export class ScriptedSession {
       {
         wake: () => {},
         settled: () => this.told.push('settled'),
+        retiring: () => {},
         goaway: (last, code) => this.told.push(`goaway ${last} ${code}`),
       },
     );

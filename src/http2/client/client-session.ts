@@ -27,7 +27,9 @@ export interface ClientSessionOwner {
   wake(): void;
   /** The server's SETTINGS have come, or changed. */
   settled(): void;
-  /** A GOAWAY has come: streams above the last one are closed already. */
+  /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
+  retiring(): void;
+  /** They are closed. */
   goaway(lastStream: number, code: number): void;
 }
 
@@ -82,6 +84,11 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#areKept = false;
     this.#reader.read(bytes, end);
     return !this.#areKept;
+  }
+
+  /** Bytes that `take` would return. */
+  get unwritten(): number {
+    return this.#writer.length;
   }
 
   /**
@@ -202,6 +209,8 @@ export class ClientSession implements FrameSink, StreamHost {
     if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
       throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
     this.#lastStream = lastStream;
+    // First, because calls that fail now may be sent again at once.
+    this.#owner.retiring();
     for (const stream of this.#streams.all())
       if (stream.id > lastStream) this.#close(stream, { how: 'unprocessed' });
     this.#owner.goaway(lastStream, code);

@@ -21,8 +21,8 @@ export function readResponseHead(section: readonly string[]): ResponseHead {
   // RFC 9110, 8.6: a 204 has no length, but some servers say 0.
   if (status === 204 && statedLength !== null) {
     if (statedLength > 0) throw new MalformedMessage('a length where there is no body');
-    fields.splice(fields.indexOf('content-length'), 2);
-    return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength: null };
+    const others = fields.filter((_, i) => fields[i - (i % 2)] !== 'content-length');
+    return { status, reason: STATUS_CODES[status] ?? '', fields: others, statedLength: null };
   }
   return { status, reason: STATUS_CODES[status] ?? '', fields, statedLength };
 }

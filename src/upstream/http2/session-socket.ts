@@ -14,7 +14,7 @@ import { sessionOptions } from './upstream-session-options.ts';
 /** The most that one read returns. */
 const READ_BYTES = 65_536;
 
-export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'goaway'> {
+export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'retiring' | 'goaway'> {
   /** The upstream broke a rule of HTTP/2. It has been told, and the connection closes. */
   faulty(fault: Http2Fault): void;
   /** The upstream has closed or reset the connection, or it was never made. */
@@ -52,6 +52,11 @@ export class SessionSocket implements ClientSessionOwner {
 
   get bytesRead(): number {
     return this.#socket.bytesRead;
+  }
+
+  /** Bytes that wait because the system takes no more. */
+  get unwritten(): number {
+    return this.#session.unwritten;
   }
 
   /** Streams that the upstream allows at once. */
@@ -93,6 +98,10 @@ export class SessionSocket implements ClientSessionOwner {
 
   settled(): void {
     this.#owner.settled();
+  }
+
+  retiring(): void {
+    this.#owner.retiring();
   }
 
   goaway(lastStream: number, code: number): void {

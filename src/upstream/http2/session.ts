@@ -7,8 +7,10 @@ import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
 
-/** Streams that a connection has identifiers for, less a margin. RFC 9113, 5.1.1: the odd ones below 2^31. */
-const MAX_CARRIED = 2 ** 30 - 1_000;
+/** Half of the streams that a connection has identifiers for (RFC 9113, 5.1.1): many may be opened between two sweeps. */
+const MAX_CARRIED = 2 ** 29;
+/** The most that waits for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
@@ -148,6 +150,7 @@ export class Session implements CallSession, SessionSocketOwner {
     const next = this.#liveness.sweep(nowMs, this.#socket.bytesRead, this.#calls.size === 0);
     if (next === 'ping') this.#ping();
     else if (next === 'give up') this.#cut(new Error('the upstream does not answer a PING'));
+    if (this.#socket.unwritten > MAX_UNWRITTEN_BYTES) this.#cut(new Error('the upstream does not read'));
   }
 
   #ping(): void {
@@ -165,8 +168,11 @@ export class Session implements CallSession, SessionSocketOwner {
   }
 
   /** RFC 9113, 6.8. */
-  goaway(_lastStream: number, code: number): void {
+  retiring(): void {
     this.retire();
+  }
+
+  goaway(_lastStream: number, code: number): void {
     if (code !== ErrorCode.NO_ERROR)
       this.#cut(new Error(`the upstream closed the connection with code ${code}`));
   }

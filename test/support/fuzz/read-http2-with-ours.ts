@@ -12,6 +12,7 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
   const owner = {
     wake: () => {},
     settled: () => {},
+    retiring: () => {},
     goaway: (_last: number, code: number) => code !== 0 && session.lose(),
   };
   const session = new ClientSession(OPTIONS, owner);

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { SessionPool } from '../../../../src/upstream/http2/session-pool.ts';
 import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
+import type { CollectingSink } from '../../../support/collecting-sink.ts';
 import { frameSockets } from '../../../support/frame-socket.ts';
 import { stillClock } from '../../../support/still-clock.ts';
 import { send } from '../../../support/transport-calls.ts';
@@ -125,4 +126,17 @@ test('closes when the last call is over, and carries one that comes late', async
   sockets[0]?.answer(3);
   await closed;
   expect([one.sink.events, late.sink.events, pool.connections]).toEqual([['whole 200'], ['whole 200'], 0]);
+});
+
+test('gives nothing more to a connection at its GOAWAY: neither a call that is repeated nor one that waits', async () => {
+  const { sockets, ask, requests } = poolOf({ maxConnections: 1 });
+  const calls = ['/a', '/b', '/waits'].map(ask);
+  sockets[0]?.open([3, 2]);
+  expect(await requests()).toEqual([['headers 1 /a', 'headers 3 /b']]);
+  const refused = calls[1]?.sink as CollectingSink;
+  refused.fail = () => calls.push(ask('/b'));
+  sockets[0]?.goaway(1, 0);
+  sockets[1]?.open();
+  expect(await requests()).toEqual([[], ['headers 1 /waits', 'headers 3 /b']]);
+  for (const { call } of calls) call.abort();
 });

@@ -155,6 +155,24 @@ test('an upstream that breaks a rule is told, loses the connection, and the call
   expect(told).toEqual(['retired', 'gone: undefined']);
 });
 
+test('an upstream that sends and does not read loses the connection before the requests for it fill the memory', async () => {
+  const { session, socket, carry, sweep } = open();
+  socket.full = true;
+  const { call } = carry();
+  await turn();
+  call.abort();
+  for (let i = 0; i < 16; i++) carry(`/${i}${'x'.repeat(1_000_000)}`).call.abort();
+  socket.bring(frame(TYPE.ping, 0, 0, '12345678'));
+  sweep(250);
+  expect(session.open).toBe(true);
+  const { sink } = carry(`/${'x'.repeat(1_000_000)}`);
+  sweep(250);
+  expect([sink.failure, socket.destroyed]).toMatchObject([
+    { kind: 'reset', cause: { message: 'the upstream does not read' } },
+    true,
+  ]);
+});
+
 test('an upstream that does not take its GOAWAY loses the connection a second later', async () => {
   const { session, socket, carry, sweep } = open();
   carry();
