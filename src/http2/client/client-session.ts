@@ -167,12 +167,14 @@ export class ClientSession implements FrameSink, StreamHost {
     const unused = this.#window.reopen();
     if (unused > 0) this.#writer.windowUpdate(0, unused);
     if (flowBytes === 0 && !ends) this.#floods.emptyData();
+    else this.#floods.content();
     this.#receiving(id)?.onData(bytes, flowBytes, ends);
   }
 
   headers(id: number, block: Buffer, ends: boolean): void {
     // Whatever becomes of it: the table follows every block.
     const section = this.#decoder.decode(block);
+    this.#floods.content();
     this.#receiving(id)?.onSection(section, ends);
   }
 

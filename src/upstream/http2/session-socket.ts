@@ -13,6 +13,8 @@ import { sessionOptions } from './upstream-session-options.ts';
 
 /** The most that one read returns. */
 const READ_BYTES = 65_536;
+/** Reads go on in the rest of a buffer of which a client has a part, down to this: a small part must not keep a whole buffer. */
+const MIN_READ_BYTES = 32_768;
 
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'retiring' | 'goaway'> {
   /** The upstream broke a rule of HTTP/2. It has been told, and the connection closes. */
@@ -133,13 +135,19 @@ export class SessionSocket implements ClientSessionOwner {
     if (!this.#isReading()) return false;
     try {
       const reusable = this.#session.read(this.#buffer, count);
-      if (!reusable) this.#buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+      if (!reusable) this.#keep(count);
     } catch (error) {
       if (!(error instanceof Http2Fault)) throw error;
       this.#owner.faulty(error);
       this.endSoon(error.code);
     }
     return this.#isReading();
+  }
+
+  /** Leaves the first bytes of the buffer to those who have parts of them. */
+  #keep(count: number): void {
+    const rest = this.#buffer.subarray(count);
+    this.#buffer = rest.length < MIN_READ_BYTES ? Buffer.allocUnsafeSlow(READ_BYTES) : rest;
   }
 
   /** Keeps the compiler from assuming that a call in between left the phase unchanged. */

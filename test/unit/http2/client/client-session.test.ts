@@ -87,6 +87,14 @@ describe('a session of a client', () => {
     expect(scripted.send(large)).toBe(true);
   });
 
+  test('takes empty DATA as long as something comes in between, a head or bytes', () => {
+    const scripted = ScriptedSession.begun();
+    const calls = [scripted.open(), scripted.open()];
+    const empty = Array.from({ length: 100 }, () => data(1));
+    scripted.send(head(1), ...empty, data(1, 'x'), ...empty, head(3), ...empty, data(1, '', END));
+    expect(calls.map(({ handler }) => handler.events.at(-1))).toEqual(['ended', ':status,200']);
+  });
+
   test('tells each stream when the connection is lost', () => {
     const scripted = ScriptedSession.begun();
     const calls = [scripted.open(), scripted.open(false)];

@@ -155,6 +155,18 @@ test('an upstream that breaks a rule is told, loses the connection, and the call
   expect(told).toEqual(['retired', 'gone: undefined']);
 });
 
+test('pieces that a client keeps lie close together, and what comes later leaves them as they are', () => {
+  const { socket, carry } = open();
+  const { sink } = carry();
+  const kept: Buffer[] = [];
+  sink.data = piece => kept.push(piece) > 0;
+  socket.bring(headers(1, [[':status', '200']], 4));
+  const letters = [...'abcdefghijklmnopqrst'];
+  for (const letter of letters) socket.bring(frame(TYPE.data, 0, 1, letter.repeat(5_000)));
+  expect(kept.map(String)).toEqual(letters.map(letter => letter.repeat(5_000)));
+  expect(new Set(kept.map(({ buffer }) => buffer)).size).toBe(3);
+});
+
 test('an upstream that sends and does not read loses the connection before the requests for it fill the memory', async () => {
   const { session, socket, carry, sweep } = open();
   socket.full = true;
