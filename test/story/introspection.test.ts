@@ -1,10 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import {
+  accessLines,
+  type IdentitySettings,
+  startGatewayOf,
+  startIdentityGateway,
+} from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
+import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
@@ -167,4 +174,22 @@ describe('a provider that cannot say', () => {
     for (const goOn of hold) goOn();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
   });
+});
+
+test('a provider that nobody here wrote knows the gateway’s client but refuses JWTs, and the log says so', async () => {
+  const provider = await startProvider();
+  onTestFinished(() => provider.close());
+  const redirectUri = provider.callbackUri;
+  const routes = [{ path: '/asked/**', introspection: true }];
+  const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri, routes });
+  await gateway.ready();
+  const tokens = json(await redeem(gateway, await codeFor(gateway, redirectUri), redirectUri));
+  const bearer = `Authorization: Bearer ${secret(String(tokens['accessToken']))}`;
+  const response = await gateway.ask(get('/asked/1', bearer));
+  expectError(response, 500, 13);
+  expect(response.body.toString()).not.toMatch(/JWT|unsupported/);
+  expect(gateway.logLines.join('')).toContain(
+    'the introspection_endpoint answered 400 unsupported_token_type',
+  );
+  expect((await gateway.ask(get('/elsewhere', bearer))).status).toBe(200);
 });
