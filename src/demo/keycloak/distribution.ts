@@ -26,15 +26,16 @@ export const JAVA_OPTIONS = { JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1' } as c
  * Rejects with an `Error` for the user if Java or Maven are missing, or the download is not the one known here.
  *
  * @param say shows a line of progress
+ * @param cache where distributions are kept
  * @returns the folder of the distribution
  */
-export async function provideKeycloak(say: (line: string) => void): Promise<string> {
+export async function provideKeycloak(say: (line: string) => void, cache = CACHE): Promise<string> {
   await requireJava();
-  const home = join(CACHE, `${KEYCLOAK_VERSION}-dev-file`);
+  const home = join(cache, `${KEYCLOAK_VERSION}-dev-file`);
   if (existsSync(home)) return home;
   await requireMaven();
-  await mkdir(CACHE, { recursive: true });
-  const folder = await mkdtemp(join(CACHE, 'fetching-'));
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'fetching-'));
   try {
     say(`fetching Keycloak ${KEYCLOAK_VERSION} by Maven (176 MB)`);
     await fetchInto(folder);
