@@ -119,11 +119,15 @@ export class StreamResponse {
 
   /** The stream has ended by END_STREAM. */
   readEnd(): void {
+    if (this.#phase === 'over') return;
     const head = this.#head;
-    if (head === null || this.#phase === 'over') return;
+    // Empty DATA can end the stream there (RFC 9113, 8.1).
+    if (head === null) throw new MalformedMessage('an end without a final response');
     if (this.inBody && head.statedLength !== null && this.#received !== head.statedLength)
       throw new MalformedMessage('less than content-length says');
     if (this.#trailers.length > 0) this.handOn();
+    // The sink may have given up at the head.
+    if (this.over) return;
     if (this.#phase === 'body') {
       this.#phase = 'over';
       this.#sink.end(this.#trailers);
@@ -139,7 +143,7 @@ export class StreamResponse {
     this.#pieces = [];
     this.#sink.head(status, reason, fields, statedLength);
     // So little that it does not matter whether the sink has enough.
-    for (const piece of pieces) this.#sink.data(piece, null);
+    for (const piece of pieces) if (this.inBody) this.#sink.data(piece, null);
   }
 
   /** Stops reading: the sink needs no more of the response. */
