@@ -127,6 +127,7 @@ test('a provider with another name inside the cluster is discovered and asked th
     tokenEndpoint: `${fake.issuer}/token`,
     keySetUrl: `${fake.issuer}/keys`,
     revocationEndpoint: `${fake.issuer}/revoke`,
+    introspectionEndpoint: `${fake.issuer}/introspect`,
     endSessionEndpoint: `${fake.issuer}/logout`,
   });
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
