@@ -1,12 +1,5 @@
 import { AdminListener } from '../admin/index.ts';
-import {
-  NOTICE_BUDGET,
-  type NoticesDependencies,
-  REVOCATION_LIMITS,
-  Revocations,
-  SeenNotices,
-  VerificationBudget,
-} from '../auth/index.ts';
+import { REVOCATION_LIMITS, Revocations } from '../auth/index.ts';
 import {
   ConfigWatcher,
   changesInWords,
@@ -25,6 +18,7 @@ import { adminView } from './admin-view.ts';
 import type { App, AppOptions } from './app.ts';
 import { certificateViews } from './certificate-views.ts';
 import { atMost, drainListeners } from './drain.ts';
+import { noticesDependencies } from './notices-dependencies.ts';
 import { reloadSink } from './reload-sink.ts';
 import { spanPeers } from './span-peers.ts';
 
@@ -148,14 +142,16 @@ export class RunningApp implements App {
 
   #makeGenerations(first: Snapshot): Generations {
     const { reloads } = this.#observation;
+    const clock = this.#clock;
+    const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     const listenerOf = (provider: string | null) => this.#observation.identityOf(provider);
     return new Generations(first, {
       identity: {
-        clock: this.#clock,
+        clock,
         random: systemRandom,
         listenerOf,
         revocations: this.#revocations,
-        notices: this.#makeNotices(),
+        notices: noticesDependencies(clock, this.#observation.notices, claim),
       },
       transports: this.#transports,
       serve: generation => {
@@ -167,17 +163,6 @@ export class RunningApp implements App {
       },
       wait: ({ snapshot }) => reloads.waiting(snapshot),
     });
-  }
-
-  #makeNotices(): NoticesDependencies {
-    const clock = this.#clock;
-    const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
-    return {
-      clock,
-      listener: this.#observation.notices,
-      budget: new VerificationBudget(NOTICE_BUDGET, clock),
-      seen: new SeenNotices({ clock, claim }),
-    };
   }
 
   #makeLimiting({ limits, store, caps }: Snapshot): Limiting {

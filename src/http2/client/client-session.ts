@@ -1,8 +1,9 @@
 import { ErrorCode } from '../error-code.ts';
 import { gradeResponseField } from '../field-grade.ts';
 import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
-import { HeaderDecoder, HeaderEncoder, type SectionBounds } from '../hpack/index.ts';
+import { HeaderDecoder, HeaderEncoder } from '../hpack/index.ts';
 import { Http2Fault } from '../http2-fault.ts';
+import type { ClientSessionOptions, ClientSessionOwner } from './client-session-owner.ts';
 import { ClientStream, type StreamHost } from './client-stream.ts';
 import { FIRST_WINDOW } from './first-window.ts';
 import { FloodCount } from './flood-count.ts';
@@ -14,24 +15,6 @@ import { StreamTable } from './stream-table.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const PING_PAYLOAD = Buffer.alloc(8);
-
-/** Windows in bytes; the bounds are those of a response's header section. */
-export interface ClientSessionOptions extends SectionBounds {
-  readonly streamWindow: number;
-  readonly connectionWindow: number;
-}
-
-/** What holds the connection. */
-export interface ClientSessionOwner {
-  /** There is something to take and write, by the end of this turn of the event loop. */
-  wake(): void;
-  /** The server's SETTINGS have come, or changed. */
-  settled(): void;
-  /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
-  retiring(): void;
-  /** They are closed. */
-  goaway(lastStream: number, code: number): void;
-}
 
 /** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ClientSession implements FrameSink, StreamHost {

@@ -1,3 +1,4 @@
-export { ClientSession, type ClientSessionOptions, type ClientSessionOwner } from './client-session.ts';
+export { ClientSession } from './client-session.ts';
+export type { ClientSessionOptions, ClientSessionOwner } from './client-session-owner.ts';
 export type { ClientStream } from './client-stream.ts';
 export type { StreamEnd, StreamHandler } from './stream-handler.ts';
