@@ -142,16 +142,15 @@ export class RunningApp implements App {
 
   #makeGenerations(first: Snapshot): Generations {
     const { reloads } = this.#observation;
-    const clock = this.#clock;
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     const listenerOf = (provider: string | null) => this.#observation.identityOf(provider);
     return new Generations(first, {
       identity: {
-        clock,
+        clock: this.#clock,
         random: systemRandom,
         listenerOf,
         revocations: this.#revocations,
-        notices: noticesDependencies(clock, this.#observation.notices, claim),
+        notices: noticesDependencies(this.#clock, this.#observation.notices, claim),
       },
       transports: this.#transports,
       serve: generation => {
