@@ -13,6 +13,7 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 
 /** Words of OAuth, of JWTs and of the contract's bodies that look like keys of the configuration. */
 const OF_PROTOCOLS = [
+  'offline_access',
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
 ];
