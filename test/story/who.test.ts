@@ -63,6 +63,19 @@ function examplesBelow(heading: string): string[] {
   return Array.from(untilNext.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm), ([, code = '']) => code);
 }
 
+/** Lines about that caller that no recipe may count as requests: of a restriction, of one in shadow, and of a long request. */
+function otherLines(line: Readonly<Record<string, unknown>> = {}): string {
+  const { time, caller, requestId, route } = line;
+  const restriction = { time, type: 'restriction', caller, reason: 'ignored_refusals' };
+  const lines = [
+    { ...restriction, msg: 'restricted' },
+    { ...restriction, msg: 'restriction released' },
+    { ...restriction, shadow: true, msg: 'would be restricted, but the rule is in shadow' },
+    { time, type: 'admission', requestId, route, caller, decision: 'admitted' },
+  ];
+  return lines.map(each => `${JSON.stringify(each)}\n`).join('');
+}
+
 beforeAll(() => ensureInstalled({ command: 'jq', versionArgs: ['--version'], packages: ['jq'] }));
 
 describe('the runbook', () => {
@@ -78,9 +91,9 @@ describe('the runbook', () => {
     await expect.poll(() => accessLines(gateway).length).toBe(5);
     const log = gateway.logLines.map(line => line.trimEnd()).join('\n');
     const at = dirname(gateway.configFile);
-    await writeFile(join(at, 'weir.log'), `${log}\n`);
     await writeFile(join(at, 'pseudonym-key'), `${KEY}\n`);
     const alice = String(accessLines(gateway)[0]?.['caller']);
+    await writeFile(join(at, 'weir.log'), `${log}\n${otherLines(accessLines(gateway)[0])}`);
 
     const [lines, busiest] = examplesBelow('One caller gets 429').map(script =>
       script.includes('alice=') ? script : `alice=${alice}\n${script}`,
@@ -90,7 +103,7 @@ describe('the runbook', () => {
       Array.from({ length: 2 }, () => ({ route: '/**', bucket: 'reads', decision: 'caller' })),
     );
     expect(await shell(gateway.configFile, busiest ?? '')).toMatch(
-      /^ +2 .{16}\t\/\*\*\t\d+\n +2 .{16}\t\/\*\*\t\d+\n$/,
+      /^ +2 .{16}\t\/\*\*\t\d+\n +2 .{16}\t\/\*\*\t\d+\n(\{.*"reason":"ignored_refusals".*\}\n){3}$/,
     );
 
     const [known, recipe, requests] = examplesBelow('Who is this?');
@@ -103,6 +116,9 @@ describe('the runbook', () => {
     expect((await shell(gateway.configFile, clients ?? '')).trim()).toBe('2 127.0.0.1');
     expect((await shell(gateway.configFile, limits ?? '')).trim()).toBe('2 user\treads\tcaller');
     expect((await shell(gateway.configFile, callers ?? '')).trim()).toBe(`2 ${alice}`);
+
+    const [reasons] = examplesBelow('Many clients are restricted');
+    expect((await shell(gateway.configFile, reasons ?? '')).trim()).toBe('1 "reason":"ignored_refusals"');
   });
 });
 
