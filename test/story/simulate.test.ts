@@ -115,6 +115,20 @@ test('limits that ran are found to decide as they did, line for line; others are
   expect(await readFile(join(folder, 'x.svg'), 'utf8')).toContain('<polyline');
 });
 
+test('a name in a log cannot steer the terminal that shows it', async () => {
+  const gateway = await servedGateway({ limits: LIMITS, callers: 1, requests: 20 });
+  const log = await tempText(
+    'weir.log',
+    gateway.logLines.join('').replaceAll('"203.0.113.1"', '"\\u001b[2J\\u009bevil"'),
+  );
+  let out = '';
+  const limits = await tempText('new.yaml', 'global: { address: 1/1m }');
+  const terminal = { env: {}, out: (text: string) => (out += text), err: () => undefined };
+  expect(await runCommandLine(['simulate', '--limits', limits, log], terminal)).toBe(0);
+  expect(out).toContain('\n  \ufffd[2J\ufffdevil  (no bucket): ');
+  expect(out).not.toMatch(/[\x1b\x9b]/);
+});
+
 test('so are limits with patience: the log has the moment at which a held request was decided', async () => {
   const limits = { ...LIMITS, global: 'off', patience: '120ms' };
   const gateway = await servedGateway({ limits, callers: 3, requests: 80 });

@@ -32,10 +32,15 @@ function callers(report: Report): string {
   const lines = report.buckets.flatMap(({ bucket, most }) =>
     most.map(
       ({ caller, after, requests, before }) =>
-        `  ${caller}  ${bucket ?? '(no bucket)'}: ${count(after)} of ${count(requests)} (before: ${count(before)})\n`,
+        `  ${visible(caller)}  ${bucket ?? '(no bucket)'}: ${count(after)} of ${count(requests)} (before: ${count(before)})\n`,
     ),
   );
   return lines.length === 0 ? '' : `\nRefused most:\n${lines.join('')}`;
+}
+
+/** No gateway writes control characters into a name, so a log that has some may mean to steer the terminal. */
+function visible(caller: string): string {
+  return caller.replaceAll(/\p{C}/gu, '\ufffd');
 }
 
 function notes({ log, unanswered, patience, blocksCallers, buckets }: Report): string {
