@@ -1,5 +1,4 @@
 import type { Snapshot } from '../config/index.ts';
-import { addressKey } from '../http/index.ts';
 import { GRPC } from '../routing/index.ts';
 import { describeCall, routeRow } from './describe-route.ts';
 import { describeLimits } from './explain-limits.ts';
@@ -17,13 +16,12 @@ export function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return { rows: [['refused', 'UNIMPLEMENTED, no route takes it']], taken: false };
   const { value } = match;
-  const key = caller.address === null ? null : addressKey(caller.address);
   return {
     rows: [
       routeRow(route),
       ...describeCall(value, snapshot.identity),
       ...describeLimits({ method: GRPC, path, route: value, caller }, snapshot),
-      ...describeRestrictions(value, key, snapshot),
+      ...describeRestrictions(value, caller, snapshot),
       ...rivalsOf(route, GRPC, path, routes),
     ],
     taken: true,

@@ -1,5 +1,5 @@
 import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/index.ts';
-import { addressKey, type Target } from '../http/index.ts';
+import type { Target } from '../http/index.ts';
 import { isRoutable } from '../routing/index.ts';
 import { describeForwarding, routeRow } from './describe-route.ts';
 import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
@@ -47,9 +47,12 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
   const limited = { method, path: target.path, route: value, caller };
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
-  const key = caller.address === null ? null : addressKey(caller.address);
   const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, snapshot)];
-  const others = [...describeRestrictions(value, key, snapshot), ...describeCors(value, snapshot), ...rivals];
+  const others = [
+    ...describeRestrictions(value, caller, snapshot),
+    ...describeCors(value, snapshot),
+    ...rivals,
+  ];
   return { rows: [...found, ...policies, ...others], taken: true };
 }
 

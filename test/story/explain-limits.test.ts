@@ -204,6 +204,28 @@ describe('weir explain, of limits', () => {
     expect(others.join('\n')).toContain('restrictions: the address for 10m');
   });
 
+  it('says who is blocked, unless never_restrict spares them, where the route knows them', async () => {
+    const limits = `blocked: { addresses: [203.0.113.0/24], callers: [{ client: web, subject: mallory }, { client: web, subject: eve }] }
+never_restrict: [192.0.2.0/24, { client: web, subject: eve }, { client: web, subject: alice }]
+`;
+    const restrictions = async (path: string, ...words: string[]) => {
+      const facts = await explain(['GET', path, ...words], GATEWAY, limits);
+      return facts.filter(fact => fact.startsWith('restrictions'))[0];
+    };
+    const by = (subject: string) => ['--client', 'web', '--subject', subject];
+    const blocked = 'restrictions: the caller is blocked: everything from it gets 429 (limits.yaml:1)';
+    expect(await restrictions('/v1/a', ...by('mallory'))).toBe(blocked);
+    expect(await restrictions('/v1/a', ...by('mallory'), '--address', '192.0.2.7')).toBe(blocked);
+    const spared = 'restrictions: none: the caller is among never_restrict (limits.yaml:2)';
+    expect(await restrictions('/v1/a', ...by('eve'))).toBe(spared);
+    expect(await restrictions('/v1/a', ...by('alice'))).toBe(spared);
+    const address = 'restrictions: 203.0.113.7 is blocked: everything from it gets 429 (limits.yaml:1)';
+    expect(await restrictions('/v1/a', ...by('alice'), '--address', '203.0.113.7')).toBe(address);
+    const rule = /^restrictions: the address for 10m, after/;
+    expect(await restrictions('/v1/a', ...by('bob'))).toMatch(rule);
+    expect(await restrictions('/v1/hooks/1/2', ...by('mallory'))).toMatch(rule);
+  });
+
   it('shows the hash that clients see, and where the scope is written', async () => {
     const hashOf = async (path: string, limits: string) =>
       (await explain(['GET', path], GATEWAY, limits)).find(fact => fact.startsWith('bucket hash'));
