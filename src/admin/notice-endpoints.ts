@@ -23,7 +23,7 @@ const BODY_MS = 10_000;
 /**
  * Takes a notice from a provider, which proves by a signature who it is: it has no token of the admin API.
  *
- * @returns false: the path is none of those in use
+ * @returns false: no provider takes notices at this path
  */
 export async function answerNotice(
   request: IncomingMessage,

@@ -27,7 +27,7 @@ export function sessionDigest(sid: string): string {
   return digestOf(`sid ${sid}`);
 }
 
-/** Not of the signature: whoever holds an ECDSA token can write it in a second way. */
+/** Leaves out the signature: the holder of an ECDSA token can write it in a second valid form. */
 function tokenDigest(jti: string | null, signingInput: string): string {
   return digestOf(jti === null ? `jws ${signingInput}` : `jti ${jti}`);
 }

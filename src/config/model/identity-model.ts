@@ -24,7 +24,7 @@ export interface ProviderModel {
   /** Its name in metrics and logs; null: they say nothing of providers, since there is only one. */
   readonly label: string | null;
   readonly provider: ProviderOptions;
-  /** The gateway as its client; null: it is none. */
+  /** The gateway as its client; null: the gateway is no client of it and only verifies its tokens. */
   readonly client: ClientOptions | null;
   /** How the gateway asks it about tokens; null: it cannot, since it does not authenticate there. */
   readonly introspection: IntrospectionOptions | null;

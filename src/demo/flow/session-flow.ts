@@ -42,7 +42,7 @@ export async function signOut(
   });
   narrator.check('204', response.status === 204);
 
-  narrator.step('Whoever has the access token now has no use for it, although it has not expired.');
+  narrator.step('The access token is refused from now on, although it has not expired.');
   const refused = await narrator.ask({
     method: 'GET',
     url: `${gateway}/v1/channels/general/messages`,

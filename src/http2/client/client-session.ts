@@ -75,8 +75,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   /**
-   * What is to be written. The bytes change with the next frame, unless `giveAway` is called before: then they stay for whoever
-   * writes them.
+   * What is to be written. The next frame overwrites the bytes, unless `giveAway` was called: then they belong to the caller.
    */
   take(): Buffer {
     this.#floods.acknowledgementsLeft();

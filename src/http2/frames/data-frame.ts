@@ -34,7 +34,7 @@ export class DataFrame {
   /**
    * Begins with a frame. Returns how many bytes of the payload it has read: 1 where there is padding, else 0.
    *
-   * @param firstByte of the payload; not used if there is none
+   * @param firstByte of the payload; ignored if the payload is empty
    */
   begin({ length, flags, stream }: FrameHead, firstByte: number): number {
     if (stream === 0) throw protocolFault('DATA on no stream');

@@ -100,5 +100,5 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
 }
 
 function badCode(): Http2Fault {
-  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, 'a Huffman code that is none');
+  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, 'an unknown Huffman code');
 }

@@ -107,7 +107,7 @@ const INTROSPECTION_DURATION = {
   buckets: REDEEM_BUCKETS,
 } as const;
 
-/** Tokens whose provider is not known, or is none of those configured. */
+/** Tokens whose provider is unknown or not configured. */
 const NO_PROVIDER = 'none';
 
 /** The metrics of sign-in and access tokens. Every label has a short, closed list of values. */

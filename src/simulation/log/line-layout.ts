@@ -129,7 +129,7 @@ export class LineLayout {
   }
 }
 
-/** The place of the key here among those from `first` on; -1: there is none. */
+/** The place of the key here among those from `first` on; -1: it is missing. */
 function placeOfKey(bytes: Buffer, at: number, first: number): number {
   const letter = bytes[at + 1];
   for (let place = first; place < KEYS.length; place++) {

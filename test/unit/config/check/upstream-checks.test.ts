@@ -25,7 +25,7 @@ const KEYS: [key: string, text: string, protocols: string[]][] = [
   ['max_websockets_per_caller', 'max_websockets_per_caller: 7%', ['http1']],
 ];
 
-it.each(KEYS)('%s is a error beside a protocol that has no use for it', async (key, text, protocols) => {
+it.each(KEYS)('%s is an error beside a protocol that has no use for it', async (key, text, protocols) => {
   for (const protocol of ['http1', 'h2', 'grpc']) {
     const message = `"${key}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
     const expected = protocols.includes(protocol) ? [] : [expect.stringContaining(message)];
