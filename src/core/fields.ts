@@ -4,6 +4,11 @@
  */
 export type Fields = readonly string[];
 
+/** Names of fields, in lower case. */
+export type FieldNames = ReadonlySet<string>;
+
+export const NO_NAMES: FieldNames = new Set();
+
 /** The value of the first field of that name (given in lower case), or undefined. */
 export function firstValue(fields: Fields, lowerName: string): string | undefined {
   for (let i = 0; i + 1 < fields.length; i += 2) {

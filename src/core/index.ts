@@ -19,7 +19,7 @@ export {
   type GatewayErrorOptions,
   type PoolName,
 } from './error.ts';
-export { type Fields, firstValue } from './fields.ts';
+export { type FieldNames, type Fields, firstValue, NO_NAMES } from './fields.ts';
 export { forgetListeners } from './forget-listeners.ts';
 export { holdSession } from './hold-session.ts';
 export type {

@@ -7,5 +7,5 @@ export {
   type StreamHandler,
 } from './client/index.ts';
 export { ErrorCode } from './error-code.ts';
-export type { HeaderSection } from './hpack/index.ts';
+export { type HeaderSection, isSecret } from './hpack/index.ts';
 export { Http2Fault } from './http2-fault.ts';

@@ -1,4 +1,4 @@
-import type { BodySource, Fields } from '../core/index.ts';
+import { type BodySource, type Fields, NO_NAMES } from '../core/index.ts';
 import { ConnectionMemory, type Downstream } from '../gateway/index.ts';
 import { requestFraming } from '../http1/index.ts';
 
@@ -19,6 +19,7 @@ export class TestDownstream implements Downstream {
   readonly protocol: 'http1' | 'h2';
   readonly version: '1.1' | '2';
   readonly fields: Fields;
+  readonly neverIndexed = NO_NAMES;
   readonly framing: Downstream['framing'];
   readonly peer: string;
   readonly scheme = 'https';
@@ -48,6 +49,8 @@ export class TestDownstream implements Downstream {
   body(): BodySource {
     throw new Error('a request of a test has no body');
   }
+
+  neverIndex(): void {}
 
   answer(_status: number, _reason: string, fields: Fields): void {
     this.received = fields;

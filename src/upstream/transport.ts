@@ -1,4 +1,4 @@
-import type { ByteStream, Fields } from '../core/index.ts';
+import type { ByteStream, FieldNames, Fields } from '../core/index.ts';
 import type { OutgoingRequest, ResponseSink } from '../http1/index.ts';
 
 /** Why a request got no response, or not a whole one. */
@@ -24,6 +24,8 @@ export interface UpstreamFailure {
 
 /** Takes a response, or the failure that ends it: `fail` is the last call then. */
 export interface CallSink extends ResponseSink {
+  /** The upstream sends fields of these names as never indexed (RFC 7541, 6.2.3). Comes before the part that has them. */
+  neverIndex(names: FieldNames): void;
   /** The upstream agreed to the protocol that was asked for, with these fields. The connection is the sink's; the last call. */
   switched(fields: Fields, stream: ByteStream): void;
   fail(failure: UpstreamFailure): void;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, type IncomingHttpHeaders, sensitiveHeaders } from 'node:http2';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
@@ -132,6 +132,35 @@ test('its responses pass with their version in Via, and with trailers beside a s
   expect(taking).toMatchObject({ status: 200, fields: { via: '2 weir', 'content-length': '2' }, rstCode: 0 });
   expect(taking.trailers).toMatchObject({ 'x-sum': '7' });
   expect((await ask(session, { ':path': '/' })).trailers).toEqual({});
+});
+
+/** The fields that came as never indexed. */
+const neverIndexed = (fields: IncomingHttpHeaders) => Reflect.get(fields, sensitiveHeaders);
+
+test('fields that one side sends as never indexed reach the other side so, one by one', async () => {
+  const upstream = await startH2Upstream(({ stream }) => {
+    const secret = { 'x-secret': 'a', 'x-open': 'b', [sensitiveHeaders]: ['x-secret'] };
+    stream.additionalHeaders({ ':status': 103, ...secret });
+    stream.respond({ ':status': 200, 'set-cookie': ['a=1', 'b=2'], ...secret }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers(secret));
+    stream.end('ok');
+  });
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { protocol: 'h2' },
+    config: { listen: H2C },
+  });
+  const session = connectHttp2(gateway);
+  const request = { ':path': '/?key=a', 'x-key': 'a', 'x-open': 'b' };
+  const response = await ask(session, { ...request, [sensitiveHeaders]: ['x-key', ':path'] });
+  await ask(session, request);
+  expect(upstream.requests.map(({ headers }) => neverIndexed(headers))).toEqual([[':path', 'x-key'], []]);
+  const { fields, interim, trailers } = response;
+  expect([...interim, fields, trailers].map(neverIndexed)).toEqual([
+    ['x-secret'],
+    ['x-secret'],
+    ['x-secret'],
+  ]);
 });
 
 test('an upload that waits for its window ends when the upstream resets it without an error', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
+import { NO_NAMES, systemClock } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -163,6 +163,7 @@ async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {})
     {
       ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
       ...{
+        neverIndexed: NO_NAMES,
         takesTrailers: false,
         upgrade: 'none' as const,
         firstByteTimeoutMs: 10_000,

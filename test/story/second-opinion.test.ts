@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type BodySource, systemClock } from '../../src/core/index.ts';
+import { type BodySource, NO_NAMES, systemClock } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -63,7 +63,13 @@ function requestOf(number: number): OutgoingRequest {
     fields: ['Host', 'a.test', 'X-Number', `${number}`, 'x-number', '\xe9', 'Authorization', 'Bearer x'],
     bodyLength: length === 0 || random.chance(0.5) ? length : 'chunked',
     body: length === 0 ? null : new ReadyBody(pieces),
-    ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+    ...{
+      neverIndexed: NO_NAMES,
+      takesTrailers: false,
+      upgrade: 'none' as const,
+      firstByteTimeoutMs: 10_000,
+      idleTimeoutMs: 10_000,
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { NO_NAMES } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { connectTcp } from '../../src/upstream/connect.ts';
 import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
@@ -23,7 +24,13 @@ async function front(script: Script = responseOk, options: Partial<UpstreamOptio
 
 const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{
+    neverIndexed: NO_NAMES,
+    takesTrailers: false,
+    upgrade: 'none' as const,
+    firstByteTimeoutMs: 10_000,
+    idleTimeoutMs: 10_000,
+  },
 };
 
 function send(pool: ConnectionPool, request: Partial<OutgoingRequest> = {}) {

@@ -32,6 +32,10 @@ export class CollectingSink implements CallSink {
     return this.#over.promise;
   }
 
+  neverIndex(names: ReadonlySet<string>): void {
+    this.events.push(`never indexed: ${[...names]}`);
+  }
+
   info(status: number, fields: readonly string[]): void {
     this.events.push(`info ${status}`);
     this.fields = fields;

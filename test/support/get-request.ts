@@ -1,6 +1,13 @@
+import { NO_NAMES } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 
 export const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },
-  ...{ takesTrailers: false, upgrade: 'none' as const, firstByteTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{
+    neverIndexed: NO_NAMES,
+    takesTrailers: false,
+    upgrade: 'none' as const,
+    firstByteTimeoutMs: 10_000,
+    idleTimeoutMs: 10_000,
+  },
 };

@@ -1,4 +1,4 @@
-import type { BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
+import type { BodySource, ByteStream, FieldNames, Fields, Release } from '../../core/index.ts';
 import type { HttpVersion } from '../../http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
@@ -24,6 +24,8 @@ export interface Downstream {
   /** The HTTP version, as written in `Via`. */
   readonly version: HttpVersion;
   readonly fields: Fields;
+  /** Fields that the client sent as never indexed. Over HTTP/1.1, none. */
+  readonly neverIndexed: FieldNames;
   /** What the fields say about the body and the connection, as read by the listener. */
   readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
@@ -39,6 +41,8 @@ export interface Downstream {
   /** The request's body, subject to these terms. Called at most once, and only if the framing says there is one. */
   body(terms: BodyTerms): BodySource;
 
+  /** Fields of the response with these names must not enter a table. Comes before they are sent. */
+  neverIndex(names: FieldNames): void;
   /** Sends a whole response in one write; every character of the body is one byte. */
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void;
   /** An interim response. */

@@ -20,6 +20,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     method: downstream.method,
     target: destination.path + destination.query,
     fields: fieldsFor(exchange, destination),
+    neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers,
     upgrade: downstream.framing.upgrade,
     bodyLength: forwardedLength,

@@ -1,5 +1,5 @@
 import type { ForwardRoute } from '../../config/index.ts';
-import { type ByteStream, type Fields, firstValue, type Release } from '../../core/index.ts';
+import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
@@ -46,6 +46,10 @@ export class Forwarding implements CallSink, UpstreamLeg {
     this.sentAtMs = this.#state.clock.monotonicMs();
     this.#call = this.#transport.send(this.#request, this);
     return SERVED;
+  }
+
+  neverIndex(names: FieldNames): void {
+    this.#exchange.downstream.neverIndex(names);
   }
 
   info(status: number, fields: Fields): void {

@@ -1,4 +1,4 @@
-import type { BodyLength, BodySource, Fields } from '../../core/index.ts';
+import type { BodyLength, BodySource, FieldNames, Fields } from '../../core/index.ts';
 import type { RequestFraming } from './request-framing.ts';
 
 /** A request to be written to an upstream. */
@@ -12,6 +12,8 @@ export interface OutgoingRequest {
    * would turn U+010A into a line feed.
    */
   readonly fields: Fields;
+  /** Fields that no intermediary may put into a table, pseudo-fields among them (RFC 7541, 6.2.3). For HTTP/2 only. */
+  readonly neverIndexed: FieldNames;
   /** The client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Goes upstream over HTTP/2 only, where gRPC asks for it. */
   readonly takesTrailers: boolean;
   /** The protocol to switch to. The transport writes the fields that ask for it. */

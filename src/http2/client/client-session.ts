@@ -1,3 +1,4 @@
+import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { ErrorCode } from '../error-code.ts';
 import { gradeResponseField } from '../field-grade.ts';
 import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
@@ -92,13 +93,18 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   /** Opens a stream with a header section: names and values in turn. */
-  request(fields: readonly string[], handler: StreamHandler, endsAtOnce: boolean): ClientStream {
+  request(
+    fields: readonly string[],
+    handler: StreamHandler,
+    endsAtOnce: boolean,
+    neverIndexed: FieldNames = NO_NAMES,
+  ): ClientStream {
     const { window: sendWindow } = this.#settings;
     const terms = { sendWindow, receiveWindow: this.#options.streamWindow, endsAtOnce };
     const stream = new ClientStream(this.#nextId, this, handler, terms);
     this.#nextId += 2;
     this.#streams.add(stream);
-    this.#writer.headers(stream.id, this.#encoder.encode(fields), endsAtOnce);
+    this.#writer.headers(stream.id, this.#encoder.encode(fields, neverIndexed), endsAtOnce);
     return stream;
   }
 

@@ -1,3 +1,4 @@
+import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { ErrorCode } from '../error-code.ts';
 import type { FieldGrade } from '../field-grade.ts';
 import { Http2Fault } from '../http2-fault.ts';
@@ -16,6 +17,8 @@ export interface HeaderSection {
   readonly fields: string[];
   /** Why it is malformed; null: it is not. */
   readonly flaw: string | null;
+  /** Fields that must be sent on as they came: never indexed (RFC 7541, 6.2.3). */
+  readonly neverIndexed: FieldNames;
 }
 
 export interface SectionBounds {
@@ -36,6 +39,7 @@ export class HeaderDecoder {
   /** Of the section, as far as it has come: with 32 for each field, dropped ones included. */
   #bytes = 0;
   #flaw: string | null = null;
+  #neverIndexed: Set<string> | undefined;
 
   constructor(bounds: SectionBounds, grade: (name: string, value: string) => FieldGrade) {
     this.#bounds = bounds;
@@ -50,9 +54,10 @@ export class HeaderDecoder {
     this.#fields = [];
     this.#bytes = 0;
     this.#flaw = null;
+    this.#neverIndexed = undefined;
     this.#readResizes();
     while (this.#at < block.length) this.#take(this.#readField(block[this.#at] as number));
-    return { fields: this.#fields, flaw: this.#flaw };
+    return { fields: this.#fields, flaw: this.#flaw, neverIndexed: this.#neverIndexed ?? NO_NAMES };
   }
 
   /** RFC 7541, 4.2: changes of the table's size come first. */
@@ -72,7 +77,12 @@ export class HeaderDecoder {
       return field;
     }
     if (first >= 0x20) throw fault('a change of the table behind a field');
-    return this.#literal(0x0f);
+    const field = this.#literal(0x0f);
+    if (first >= 0x10) {
+      this.#neverIndexed ??= new Set();
+      this.#neverIndexed.add(field.name);
+    }
+    return field;
   }
 
   #literal(prefix: number): DecodedField {

@@ -1,8 +1,15 @@
+import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { EncodingTable } from './encoding-table.ts';
 import { STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
 
 /** Secrets: no table keeps them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** Whether a field of this name, in lower case, is never indexed in any case. */
+export function isSecret(name: string): boolean {
+  return SECRET.has(name);
+}
+
 /** Strings up to this length are copied by a loop, which is then faster than a call into native code. */
 const SHORT = 24;
 /** The most bytes that the three integers of a field take. */
@@ -28,16 +35,30 @@ export class HeaderEncoder {
     this.#table.limit(bytes);
   }
 
-  /** The block of a section, names and values in turn. Valid until the next call. Names are written in lower case. */
-  encode(fields: readonly string[]): Buffer {
+  /**
+   * The block of a section, names and values in turn. Valid until the next call. Names are written in lower case.
+   *
+   * @param neverIndexed fields that are kept out of every table beside those that always are
+   */
+  encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES): Buffer {
     this.#at = 0;
     for (const bytes of this.#table.takeResizes()) {
       this.#reserve(INTEGERS);
       this.#integer(0x20, 0x1f, bytes);
     }
-    for (let i = 0; i + 1 < fields.length; i += 2)
-      this.#field((fields[i] as string).toLowerCase(), fields[i + 1] as string);
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const name = (fields[i] as string).toLowerCase();
+      const value = fields[i + 1] as string;
+      if (neverIndexed.size > 0 && neverIndexed.has(name)) this.#secret(name, value);
+      else this.#field(name, value);
+    }
     return this.#room.subarray(0, this.#at);
+  }
+
+  /** RFC 7541, 6.2.3. A table may only give its name. */
+  #secret(name: string, value: string): void {
+    this.#reserve(name.length + value.length + INTEGERS);
+    this.#literal(0x10, 0x0f, name, value);
   }
 
   #field(name: string, value: string): void {

@@ -1,2 +1,2 @@
 export { HeaderDecoder, type HeaderSection, type SectionBounds } from './header-decoder.ts';
-export { HeaderEncoder } from './header-encoder.ts';
+export { HeaderEncoder, isSecret } from './header-encoder.ts';

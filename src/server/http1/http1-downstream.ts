@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type BodySource, type Fields, firstValue, type Release } from '../../core/index.ts';
+import { type BodySource, type Fields, firstValue, NO_NAMES, type Release } from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import {
   type BodyTerms,
@@ -40,6 +40,7 @@ export class Http1Downstream implements Downstream {
   readonly target: string;
   readonly version: '1.0' | '1.1';
   readonly fields: Fields;
+  readonly neverIndexed = NO_NAMES;
   readonly framing: RequestFraming;
   readonly protocol = 'http1';
   readonly scheme: 'http' | 'https';
@@ -107,6 +108,9 @@ export class Http1Downstream implements Downstream {
     if (this.requestBody === null) throw new Error('a request without a body was asked for it');
     return this.requestBody.under(terms);
   }
+
+  /** HTTP/1.1 has no tables. */
+  neverIndex(): void {}
 
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
     const { socket } = this.#connection;

@@ -1,5 +1,6 @@
 import {
   constants,
+  type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -21,6 +22,7 @@ import { FloodWatch } from './flood-watch.ts';
 import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
 import { type HeadFault, HeadReader } from './http2-request-head.ts';
 import { Liveness } from './liveness.ts';
+import { neverIndexedIn } from './never-indexed.ts';
 import { OpenStream } from './open-stream.ts';
 import { blameClient, faultOf } from './session-fault.ts';
 import { sessionOptions } from './session-options.ts';
@@ -73,7 +75,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#session = performServerHandshake(socket, sessionOptions(state.http2, state));
     this.#session.setLocalWindowSize(state.http2.connectionWindowBytes);
     blameClient(this.#session);
-    this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
+    this.#session.on('stream', (stream, headers, flags, raw) => this.#onStream(stream, headers, flags, raw));
     this.#session.once('remoteSettings', () => this.#onSettings());
     this.#session.on('error', error => this.#onFault(faultOf(error)));
     socket.on('close', holdSession(this.#session));
@@ -133,7 +135,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
     if (this.#phase.name === 'preface') this.#phase = OPEN;
   }
 
-  #onStream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
+  #onStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    flags: number,
+    raw: readonly string[],
+  ): void {
     // Node calls it an error when a stream is reset; 'close' follows and is handled.
     stream.on('error', () => {});
     if (stream.destroyed) {
@@ -142,7 +149,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
     }
     const { gateway, headBytes } = this.#state;
     const head = this.#heads.read(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0, headBytes);
-    const downstream = new Http2Downstream(this, stream, head);
+    const downstream = new Http2Downstream(this, stream, head, neverIndexedIn(headers));
     const exchange = gateway.accept(downstream);
     const open = new OpenStream(downstream, exchange, head);
     this.#streams.add(open);

@@ -1,10 +1,19 @@
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
-import { type BodySource, type Fields, firstValue, type Release } from '../../core/index.ts';
+import {
+  type BodySource,
+  type FieldNames,
+  type Fields,
+  firstValue,
+  NO_NAMES,
+  type Release,
+} from '../../core/index.ts';
 import type { ConnectionMemory, Downstream } from '../../gateway/index.ts';
 import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
 import type { Client } from '../client-connection.ts';
+import { asObject } from './as-object.ts';
 import { closeWhenSent } from './close-when-sent.ts';
 import type { RequestHead } from './http2-request-head.ts';
+import { markNeverIndexed } from './never-indexed.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
@@ -34,6 +43,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly version = '2';
   readonly protocol = 'h2';
   readonly fields: Fields;
+  readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
   readonly scheme: 'http' | 'https';
   readonly peer: string;
@@ -49,11 +59,19 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #ended = false;
   #sendsTrailers = false;
   #trailers: Fields = [];
+  /** Fields of the response that the upstream sent so. */
+  #neverIndexedBack: FieldNames = NO_NAMES;
 
-  constructor(connection: SessionSide, stream: ServerHttp2Stream, head: RequestHead) {
+  constructor(
+    connection: SessionSide,
+    stream: ServerHttp2Stream,
+    head: RequestHead,
+    neverIndexed: FieldNames,
+  ) {
     this.method = head.method;
     this.target = head.target;
     this.fields = head.fields;
+    this.neverIndexed = neverIndexed;
     this.framing = head.framing;
     this.scheme = connection.client.scheme;
     this.peer = connection.client.peer;
@@ -111,6 +129,10 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     this.#connection.bodyTooLarge(this);
   }
 
+  neverIndex(names: FieldNames): void {
+    this.#neverIndexedBack = new Set([...this.#neverIndexedBack, ...names]);
+  }
+
   answer(status: number, _reason: string, fields: Fields, body: string): void {
     const { stream } = this;
     if (stream.closed || stream.destroyed) return;
@@ -126,7 +148,9 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   info(status: number, fields: Fields): void {
     const { stream } = this;
     if (stream.closed || stream.destroyed || stream.headersSent) return;
-    this.#send(() => stream.additionalHeaders({ ...asObject(fields), ':status': status }));
+    this.#send(() =>
+      stream.additionalHeaders({ ...asObject(fields, this.#neverIndexedBack), ':status': status }),
+    );
   }
 
   head(status: number, _reason: string, fields: Fields): void {
@@ -174,7 +198,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #respond(status: number, fields: Fields, options: ServerStreamResponseOptions): void {
     const head = [':status', String(status), ...fields];
     if (firstValue(fields, 'date') === undefined) head.push('date', this.#connection.date);
-    this.#send(() => this.stream.respond(head, options));
+    this.#send(() => this.stream.respond(markNeverIndexed(head, head, this.#neverIndexedBack), options));
   }
 
   /** What HTTP/2 cannot say, such as a status past 599 (RFC 9110, 15), ends the stream. */
@@ -187,7 +211,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   }
 
   #sendTrailers(): void {
-    this.#send(() => this.stream.sendTrailers(asObject(this.#trailers)));
+    this.#send(() => this.stream.sendTrailers(asObject(this.#trailers, this.#neverIndexedBack)));
     // Node sends them in an immediate, too, which comes first.
     setImmediate(() => this.#leaveRequest());
   }
@@ -211,17 +235,4 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   }
-}
-
-/** Fields of one name become a list, as Node takes them. */
-function asObject(fields: Fields): Record<string, string | string[]> {
-  const object: Record<string, string | string[]> = Object.create(null);
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = (fields[i] as string).toLowerCase();
-    const value = fields[i + 1] as string;
-    const before = object[name];
-    if (before === undefined) object[name] = value;
-    else object[name] = typeof before === 'string' ? [before, value] : [...before, value];
-  }
-  return object;
 }

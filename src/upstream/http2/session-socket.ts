@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { FieldNames } from '../../core/index.ts';
 import {
   ClientSession,
   type ClientSessionOwner,
@@ -66,8 +67,13 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#session.maxStreams;
   }
 
-  request(fields: readonly string[], handler: StreamHandler, endsAtOnce: boolean): ClientStream {
-    return this.#session.request(fields, handler, endsAtOnce);
+  request(
+    fields: readonly string[],
+    handler: StreamHandler,
+    endsAtOnce: boolean,
+    neverIndexed: FieldNames,
+  ): ClientStream {
+    return this.#session.request(fields, handler, endsAtOnce, neverIndexed);
   }
 
   ping(): void {

@@ -108,8 +108,9 @@ export class Session implements CallSession, SessionSocketOwner {
     this.#carried++;
     this.#calls.add(call);
     const { request } = call;
+    const { body, neverIndexed } = request;
     const headers = requestHeaders(request, this.#origin);
-    call.begin(this.#socket.request(headers, call, request.body === null), this);
+    call.begin(this.#socket.request(headers, call, body === null, neverIndexed), this);
   }
 
   released(call: StreamCall): void {

@@ -54,9 +54,10 @@ export class StreamResponse {
   }
 
   /** A header section: of an interim response, of the final one, or trailers. `ends`: it ends the stream. */
-  readSection({ fields, flaw }: HeaderSection, ends: boolean): void {
+  readSection({ fields, flaw, neverIndexed }: HeaderSection, ends: boolean): void {
     this.begun = true;
     if (flaw !== null) throw new MalformedMessage(flaw);
+    if (neverIndexed.size > 0) this.#sink.neverIndex(neverIndexed);
     if (this.#head !== null) this.#readTrailers(fields, ends);
     else {
       const head = readResponseHead(fields);

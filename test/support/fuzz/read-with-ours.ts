@@ -51,6 +51,8 @@ class Collector implements CallSink {
   #streaming = false;
   #over = false;
 
+  neverIndex(): void {}
+
   info(status: number, fields: readonly string[]): void {
     this.#expect(!this.#streaming && !this.#over, 'info behind the head');
     this.reading.interim.push([status, fields]);

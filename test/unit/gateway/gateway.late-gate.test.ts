@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
-import { systemClock } from '../../../src/core/index.ts';
+import { NO_NAMES, systemClock } from '../../../src/core/index.ts';
 import {
   badRequest,
   ConnectionMemory,
@@ -71,6 +71,7 @@ function request(responses: number[]): Downstream {
       protocol: 'http1',
       version: '1.1',
       fields: ['Host', 'a'],
+      neverIndexed: NO_NAMES,
       scheme: 'http',
       clientCertificate: null,
       redirects: false,
@@ -79,6 +80,7 @@ function request(responses: number[]): Downstream {
     },
     ...{ memory: new ConnectionMemory(true), bytesReceived: 0, info: nothing, head: nothing, end: nothing },
     switchProtocols: () => false,
+    neverIndex: nothing,
     ...{ abort: () => responses.push(0), write: () => true },
     body: () => {
       throw new Error('there is no body');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_NAMES } from '../../../../src/core/index.ts';
 import type { OutgoingRequest } from '../../../../src/http1/index.ts';
 import { requestHead } from '../../../../src/http1/request/request-head-text.ts';
 
@@ -10,6 +11,7 @@ function headOf(request: Partial<OutgoingRequest>): string {
       fields: [],
       bodyLength: 0,
       body: null,
+      neverIndexed: NO_NAMES,
       takesTrailers: false,
       upgrade: 'none',
       firstByteTimeoutMs: 1,

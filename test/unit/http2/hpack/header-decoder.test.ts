@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_NAMES } from '../../../../src/core/index.ts';
 import type { FieldGrade } from '../../../../src/http2/field-grade.ts';
 import { HeaderDecoder } from '../../../../src/http2/hpack/header-decoder.ts';
 import { Http2Fault } from '../../../../src/http2/http2-fault.ts';
@@ -30,6 +31,13 @@ function sections(...blocks: string[]): string[] {
     return fields.join('|');
   });
 }
+
+test('fields that are never indexed are named, and no others, in a section of their own', () => {
+  const ours = decoder();
+  const blocks = [literal('a', '1', '10') + literal('b', '2') + literal('c', '3', '40'), literal('d', '4')];
+  const names = blocks.map(block => [...ours.decode(hex(block)).neverIndexed]);
+  expect(names).toEqual([['a'], []]);
+});
 
 describe('the examples of RFC 7541', () => {
   test.each([
@@ -120,7 +128,7 @@ describe('a header block is a fault of the connection', () => {
 describe('a header section', () => {
   test('has no fields that are dropped', () => {
     const section = decoder().decode(hex(literal('drop-a', '1') + literal('b', '2')));
-    expect(section).toEqual({ fields: ['b', '2'], flaw: null });
+    expect(section).toEqual({ fields: ['b', '2'], flaw: null, neverIndexed: NO_NAMES });
   });
 
   test.each([
@@ -151,7 +159,7 @@ describe('a header section', () => {
       hex(literal('bad-a', '1') + literal('b', '2', '40') + literal('bad-c', '3', '40')),
     );
     expect(flawed.flaw).not.toBeNull();
-    expect(ours.decode(hex('bf'))).toEqual({ fields: ['b', '2'], flaw: null });
+    expect(ours.decode(hex('bf'))).toEqual({ fields: ['b', '2'], flaw: null, neverIndexed: NO_NAMES });
     expect(ours.decode(hex('be')).flaw).not.toBeNull();
   });
 
@@ -162,6 +170,7 @@ describe('a header section', () => {
     expect(ours.decode(Buffer.alloc(16_000, 0xbe))).toEqual({
       fields: ['a', 'b'.repeat(4_000)],
       flaw: 'a head that is too large',
+      neverIndexed: NO_NAMES,
     });
   });
 });

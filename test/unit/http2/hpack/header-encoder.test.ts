@@ -45,6 +45,18 @@ test('a secret is never indexed', () => {
   for (const name of ['cookie', 'proxy-authorization']) expect(encoder.encode([name, 'x'])[0]).toBe(0x1f);
 });
 
+test('a field that is to be never indexed takes only its name from a table, whatever was indexed before', () => {
+  const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
+  const fields = ['x-key', 'a', ':path', '/'];
+  decoder.decode(encoder.encode(fields));
+  expect(decoder.decode(encoder.encode(fields)).neverIndexed).toEqual(new Set());
+  const block = encoder.encode(fields, new Set(['x-key', ':path']));
+  // Entry 63 is x-key, behind the path; entry 5 is the last one of :path.
+  expect([...block.subarray(0, 2)]).toEqual([0x1f, 62 - 0x0f]);
+  expect(decoder.decode(block)).toEqual({ fields, flaw: null, neverIndexed: new Set(['x-key', ':path']) });
+  expect(encoder.encode(fields)).toHaveLength(2);
+});
+
 test('a table of no bytes is left empty', () => {
   const [encoder, decoder] = [new HeaderEncoder(), decoderOf()];
   decoder.decode(encoder.encode(CALL));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { NO_NAMES } from '../../../../src/core/index.ts';
 import { StreamResponse } from '../../../../src/upstream/http2/stream-response.ts';
 import { CollectingSink } from '../../../support/collecting-sink.ts';
 
@@ -12,7 +13,7 @@ function responseTo(method = 'GET', isCall = false): StreamResponse {
   return new StreamResponse(method, sink, isCall);
 }
 
-const section = (...fields: string[]) => ({ fields, flaw: null });
+const section = (...fields: string[]) => ({ fields, flaw: null, neverIndexed: NO_NAMES });
 const head = (status: number, ...fields: string[]) => section(':status', String(status), ...fields);
 
 describe('a response on a stream', () => {
@@ -30,6 +31,12 @@ describe('a response on a stream', () => {
       fields: ['content-length', '5'],
     });
     expect(response.over).toBe(true);
+  });
+
+  it('names the fields that are never indexed before it is handed on', () => {
+    const neverIndexed = new Set(['x-secret']);
+    responseTo().readSection({ ...head(204, 'x-secret', 'a'), neverIndexed }, true);
+    expect(sink.events).toEqual(['never indexed: x-secret', 'whole 204']);
   });
 
   it('is handed on in pieces when the rest comes later', async () => {
@@ -170,7 +177,7 @@ describe('a response on a stream', () => {
     ['do not end it', section('a', 'b'), false],
     ['are another head', head(200), true],
     ['state a length', section('content-length', '0'), true],
-    ['are flawed', { fields: [], flaw: 'too large' }, true],
+    ['are flawed', { ...section(), flaw: 'too large' }, true],
   ])('is malformed by trailers that %s', (_, trailers, ends) => {
     const response = responseTo();
     response.readSection(head(200), false);
