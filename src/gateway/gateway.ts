@@ -6,7 +6,13 @@ import { type Downstream, Exchange } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { type Refused, recordOf, refusalRecord, settle } from './ledger.ts';
-import { internalFault, type RenderedResponse, renderError, unauthenticated } from './responses/index.ts';
+import {
+  internalFault,
+  RateLimitError,
+  type RenderedResponse,
+  renderError,
+  unauthenticated,
+} from './responses/index.ts';
 import { flawOf, restrictionOf, type TokenFlaw } from './review.ts';
 import { serve } from './terminals/index.ts';
 
@@ -75,7 +81,10 @@ export class Gateway {
     this.#noteLasting(exchange);
     const { token, destination, addressKey } = exchange;
     const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
-    if (restricted !== null) this.clientFault(exchange, restricted);
+    if (restricted !== null) {
+      this.#noteRestricted(exchange, restricted);
+      this.clientFault(exchange, restricted);
+    }
     if (restricted !== null || token === null || destination.kind !== 'forward') return;
     const { closeAtExpiry } = destination.route;
     const flaw = flawOf(token.caller, token.verifier, closeAtExpiry, this.#state.clock);
@@ -127,6 +136,12 @@ export class Gateway {
     this.clientFault(exchange, unauthenticated(exchange.refusedToken));
   }
 
+  /** A replay of the log has to know when it was refused before its limits were asked. */
+  #noteRestricted(exchange: Exchange, error: GatewayError): void {
+    if (exchange.ruling !== null || !(error instanceof RateLimitError) || error.restrictedBy === null) return;
+    exchange.restrictedAtMs = this.#state.limiting.memory.nowMs;
+  }
+
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
     for (let i = from; i < GATES.length; i++) {
       const result = GATES[i]?.(exchange, this.#state) ?? null;
@@ -152,6 +167,7 @@ export class Gateway {
     }
     // Return the permit now: a client that is slow to read its refusal must not keep others out.
     exchange.upstreamPermit?.giveBack();
+    this.#noteRestricted(exchange, refusal);
     exchange.answerError(refusal);
   }
 }

@@ -1,37 +1,38 @@
+import type { Caller } from '../auth/index.ts';
 import {
   type ErrorSide,
   type ExchangeRecord,
   firstValue,
   type GatewayError,
+  type OffenceRecord,
   type Outcome,
   type Protocol,
+  type RestrictionRecord,
   type TokenRefusal,
 } from '../core/index.ts';
-import type { Limiting } from '../runtime/index.ts';
-import { type Exchange, type ResourceUnit, webhookOf } from './exchange/index.ts';
+import { isInvalid, type Limiting } from '../runtime/index.ts';
+import { drawsAs, type Exchange, type ResourceUnit } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
+import { RateLimitError } from './responses/index.ts';
 
 /** Settles an exchange with the limits and offences: returns units and counts what it did wrong. */
-export function settle(exchange: Exchange, { limiting }: GatewayState): void {
-  const { destination, ruling, addressKey } = exchange;
-  const { meaning: status } = exchange.response;
+export function settle(exchange: Exchange, state: GatewayState): void {
+  const { limiting } = state;
+  const { destination, ruling, addressKey, webhook, response } = exchange;
+  const { meaning: status, limitedBy } = response;
   if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
     // Callers without access must not use up what those with access share.
     if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
       refund(ruling.resourceUnit, limiting);
       refund(ruling.shadowUnit, limiting);
     }
-    const { route, params, isPreflight } = destination;
-    if (
-      status === 404 &&
-      !isPreflight &&
-      route?.kind === 'forward' &&
-      route.webhook &&
-      !isSpared(exchange, limiting)
-    )
-      limiting.webhookNotFound.note(addressKey, webhookOf(route, params));
+    if (status === 404 && webhook !== '' && !destination.isPreflight) {
+      exchange.offence = offenceNow(state);
+      if (!isSpared(exchange, limiting)) limiting.webhookNotFound.note(addressKey, webhook);
+    }
   }
-  if (!isInvalid(exchange)) return;
+  if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
+  exchange.offence = offenceNow(state);
   limiting.listener.invalid(status);
   if (!isSpared(exchange, limiting)) limiting.invalidRequests.note(addressKey);
 }
@@ -45,17 +46,16 @@ function refund(unit: ResourceUnit | null, { store }: Limiting): void {
   if (unit !== null) store.refund(unit.limit, unit.main, unit.window);
 }
 
-/** Final status 401, 403 or 429, unless a restriction answered or others share the blame (docs/contract.md, 5.1). */
-function isInvalid({ response, destination }: Exchange): boolean {
-  const { meaning: status, limitedBy } = response;
-  if (destination.isPreflight) return false;
-  if (status === 401 || status === 403) return true;
-  return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
+function offenceNow({ limiting, sequence }: GatewayState): OffenceRecord {
+  return { atMs: limiting.memory.nowMs, after: sequence };
 }
 
 /** The record of an exchange at its end. */
 export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
-  const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, caller } = exchange;
+  const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
+  const restriction = exchange.restrictedAtMs === 0 ? null : restrictionRecord(exchange);
+  const caller = restriction === null ? exchange.caller : rememberedCaller(exchange);
+  const { callers: spared } = snapshot.limits.neverRestrict;
   return {
     requestId: exchange.requestId,
     arrivedAtMs: exchange.arrivedAtMs,
@@ -76,15 +76,48 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     caller: { class: caller?.kind ?? 'address', principal: caller?.principal ?? null },
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
+    restriction,
+    offence: exchange.offence,
+    scopeOf429: scopeOf429(exchange),
+    isPreflight: destination.isPreflight,
+    webhook: exchange.webhook,
+    isSpared: caller !== null && spared.size > 0 && spared.has(caller.principal),
     heldMs: exchange.heldMs,
     sentAfterMs: leg === null ? null : leg.sentAtMs - exchange.startedAtMs,
     trace: exchange.trace,
     shadowRefusals: exchange.shadowRefusals,
-    userAgent: exchange.snapshot.log.userAgent ? (firstValue(downstream.fields, 'user-agent') ?? null) : null,
+    userAgent: snapshot.log.userAgent ? (firstValue(downstream.fields, 'user-agent') ?? null) : null,
     lasted: exchange.lasted,
     retried: leg?.repeated ?? false,
     error: response.error === null ? null : describe(response.error),
   };
+}
+
+/** What refused the request before its limits were asked, and what they would have needed to know. */
+function restrictionRecord(exchange: Exchange): RestrictionRecord | null {
+  const { response, destination, head, restrictedAtMs: atMs } = exchange;
+  const by = response.error instanceof RateLimitError ? response.error.restrictedBy : null;
+  if (by === null) return null;
+  const caller = rememberedCaller(exchange);
+  const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
+  // An unknown caller is taken for a user, who draws on the bucket that was asked for.
+  const draws = drawsAs(caller?.kind ?? (mayHaveCaller ? 'user' : 'address'), destination);
+  return { by, atMs, draws, isCallerUnknown: caller === null && mayHaveCaller };
+}
+
+/** The caller, also of a request whose token was not looked at, if it came on this connection before. */
+function rememberedCaller({ token, head, destination, downstream: { memory } }: Exchange): Caller | null {
+  if (token !== null) return token.caller;
+  const known = memory.token;
+  if (known === null || known.authorization !== head.authorization) return null;
+  return destination.authentication !== 'none' && known.verifier.accepts(known.caller) ? known.caller : null;
+}
+
+/** Also of a gRPC call that its service ended with RESOURCE_EXHAUSTED. */
+function scopeOf429({ response, upstreamLeg }: Exchange): ExchangeRecord['scopeOf429'] {
+  const { limitedBy } = response;
+  const isService = response.error === null && upstreamLeg !== null && upstreamLeg.answeredAtMs !== null;
+  return isService && limitedBy !== 'restriction' ? limitedBy : null;
 }
 
 /** How a WebSocket ended. */
@@ -136,6 +169,14 @@ export function refusalRecord(
     caller: { class: 'address', principal: null },
     tokenRefused: null,
     decision: null,
+    ...{
+      restriction: null,
+      offence: null,
+      scopeOf429: null,
+      isPreflight: false,
+      webhook: '',
+      isSpared: false,
+    },
     heldMs: 0,
     sentAfterMs: null,
     trace: null,

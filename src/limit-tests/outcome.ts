@@ -7,7 +7,8 @@ import type { Asked } from './test-gateway.ts';
 export function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Outcome {
   const { error } = response;
   if (error instanceof RateLimitError) {
-    if (error.byRestriction) return error.isBlock ? 'blocked' : 'restricted';
+    if (error.restrictedBy !== null)
+      return error.restrictedBy.startsWith('blocked') ? 'blocked' : 'restricted';
     if (ruling === null || ruling.outcome === 'admitted') return 'refused';
     return ruling.outcome === 'caller' ? 'bucket' : ruling.outcome;
   }

@@ -11,5 +11,6 @@ export { Generations } from './generations.ts';
 export { Identity } from './identity.ts';
 export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
+export { isInvalid, type LimitedBy, noteRefusal } from './offences.ts';
 export { Overload } from './overload.ts';
 export type { SharedStore } from './shared-store.ts';

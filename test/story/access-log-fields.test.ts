@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { message, openSocket, startWsServer } from '../support/web-sockets.ts';
@@ -68,3 +69,56 @@ test('a stream of events has a line while it runs', async () => {
   await stream.end();
   await expect.poll(() => accessLines(gateway)).toMatchObject([{ lasted: true, status: 200 }]);
 });
+
+test('the log says what leads to restrictions, and what they refuse', async () => {
+  const front = await startLimited(
+    {
+      global: 'off',
+      invalid_requests: { limit: '2/60s', restrict_for: '60s' },
+      webhook_not_found: { limit: '1/60s', restrict_for: '60s' },
+      never_restrict: [{ client: 'app', subject: 'alice' }],
+    },
+    {
+      ...LOG,
+      routes: [{ path: '/hooks/{id}', authentication: 'none', webhook: true }],
+      upstream: exchange =>
+        exchange.answer(Number(exchange.request.target.split('?')[1]), ['X-RateLimit-Scope', 'shared']),
+    },
+  );
+  const alice = front.issuer.bearer();
+  const client = await front.gateway.connect();
+  const ask = (target: string, ...lines: string[]) => client.ask(head(target, ...lines));
+  for (const status of [429, 403]) await ask(`GET /a?${status}`, alice);
+  for (const status of [404, 404, 200]) await ask(`GET /hooks/7?${status}`);
+  for (let i = 0; i < 3; i++) await ask('GET /a?200');
+  await ask('GET /a?200', alice);
+  await ask('GET /a?200', 'Authorization: Bearer other');
+  await ask('GET /open/a?200', 'Authorization: Bearer other');
+  await expect.poll(() => accessLines(front.gateway).length).toBe(11);
+  const webhook = accessLines(front.gateway)[2]?.['webhook'];
+  expect(webhook).toMatch(/^[\w-]{22}$/);
+  const decidedAt = expect.any(Number);
+  const offence = (offenceAfter: number) => ({ offenceAt: expect.any(Number), offenceAfter });
+  const seen = accessLines(front.gateway).map(line =>
+    Object.fromEntries(FIELDS.flatMap(name => (line[name] === undefined ? [] : [[name, line[name]]]))),
+  );
+  expect(seen).toEqual([
+    { class: 'user', decidedAt, spared: true, scope: 'shared' },
+    { class: 'user', decidedAt, spared: true, ...offence(2) },
+    { class: 'address', decidedAt, webhook, ...offence(3) },
+    { class: 'address', decidedAt, webhook, ...offence(4) },
+    { class: 'address', decidedAt, webhook, restricted: 'webhook' },
+    { class: 'address', decidedAt, ...offence(6) },
+    { class: 'address', decidedAt, ...offence(7) },
+    { class: 'address', decidedAt, ...offence(8) },
+    // The connection had that token before.
+    { class: 'user', decidedAt, spared: true, restricted: 'address' },
+    { class: 'address', decidedAt, restricted: 'address', callerUnknown: true },
+    { class: 'address', decidedAt, restricted: 'address' },
+  ]);
+});
+
+const FIELDS = [
+  ...['class', 'decidedAt', 'restricted', 'callerUnknown', 'preflight', 'spared', 'webhook'],
+  ...['scope', 'offenceAt', 'offenceAfter'],
+];

@@ -40,6 +40,28 @@ export interface DecisionRecord {
   readonly decidedAtMs: number;
 }
 
+/** What refused a request before its limits were asked: a restriction, or `blocked` in limits.yaml. */
+export type RestrictedBy = 'address' | 'caller' | 'webhook' | 'blocked_address' | 'blocked_caller';
+
+/** A request that a restriction or a block refused. */
+export interface RestrictionRecord {
+  readonly by: RestrictedBy;
+  /** When, by the clock of `DecisionRecord.decidedAtMs`. */
+  readonly atMs: number;
+  /** What it could have drawn on. */
+  readonly draws: Draws;
+  /** It came with a token that was not looked at, so its caller is not known. */
+  readonly isCallerUnknown: boolean;
+}
+
+/** A request that counts towards a restriction: it ended invalid, or with a webhook's 404 (docs/contract.md, 5.1 and 5.3). */
+export interface OffenceRecord {
+  /** When it counted, by the clock of `DecisionRecord.decidedAtMs`. */
+  readonly atMs: number;
+  /** The number of the latest exchange by then: whatever has a higher one came after a restriction that began now. */
+  readonly after: number;
+}
+
 /** The place of an exchange in a trace. Ids are hexadecimal digits: 32 of a trace, 16 of a span. */
 export interface TraceRecord {
   readonly traceId: string;
@@ -88,6 +110,17 @@ export interface ExchangeRecord {
   readonly tokenRefused: TokenRefusal | null;
   /** What limits decided; null if none were asked. */
   readonly decision: DecisionRecord | null;
+  /** Null: no restriction refused it. */
+  readonly restriction: RestrictionRecord | null;
+  /** Null: it counts towards no restriction. */
+  readonly offence: OffenceRecord | null;
+  /** The scope of a service's 429; null: its service did not answer so. */
+  readonly scopeOf429: 'user' | 'shared' | 'global' | null;
+  readonly isPreflight: boolean;
+  /** The hash of the webhook that it called; '' if it called none. */
+  readonly webhook: string;
+  /** Its caller is under `never_restrict`. */
+  readonly isSpared: boolean;
   /** How long limits held it, for which it would have been refused otherwise; 0: not at all. */
   readonly heldMs: number;
   /** From the request's head until it was sent upstream; null: it was not. */

@@ -17,8 +17,11 @@ export type {
   Draws,
   ExchangeListener,
   ExchangeRecord,
+  OffenceRecord,
   Outcome,
   Protocol,
+  RestrictedBy,
+  RestrictionRecord,
   TokenRefusal,
   TraceRecord,
 } from './events.ts';

@@ -1,6 +1,13 @@
 import type { Caller, Invalid } from '../../auth/index.ts';
 import type { Snapshot } from '../../config/index.ts';
-import type { BodyLength, Clock, GatewayError, Protocol, ShadowRefuser } from '../../core/index.ts';
+import type {
+  BodyLength,
+  Clock,
+  GatewayError,
+  OffenceRecord,
+  Protocol,
+  ShadowRefuser,
+} from '../../core/index.ts';
 import type { RequestHead } from '../../http/index.ts';
 import type { RequestGeneration } from '../../runtime/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -52,6 +59,12 @@ export class Exchange {
   maxForwards: number | null = null;
   /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
+  /** Set by `restrictWebhook`: the hash of the webhook that it calls; '' if it calls none. */
+  webhook = '';
+  /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0: none did. */
+  restrictedAtMs = 0;
+  /** Set at its end: it counts towards a restriction. */
+  offence: OffenceRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: NodeJS.Timeout | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
@@ -155,7 +168,7 @@ export class Exchange {
     let via = true;
     if (error instanceof RateLimitError) {
       via = error.via;
-      response.limitedBy = error.byRestriction ? 'restriction' : error.scope;
+      response.limitedBy = error.restrictedBy === null ? error.scope : 'restriction';
     }
     response.error = error;
     if (response.status !== 0) {

@@ -12,6 +12,7 @@ export {
   webhookOf,
 } from './destination.ts';
 export type { Downstream, Successor } from './downstream.ts';
+export { drawsAs } from './draws-as.ts';
 export { Exchange } from './exchange.ts';
 export type { Response } from './response.ts';
 export type { ResourceUnit } from './ruling.ts';

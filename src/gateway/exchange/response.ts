@@ -1,10 +1,8 @@
 import type { Fields, GatewayError, Outcome, Release, RpcCode } from '../../core/index.ts';
+import type { LimitedBy } from '../../runtime/index.ts';
 import { httpStatusOf, type RenderedResponse } from '../responses/index.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { SERVED, type Served } from './served.ts';
-
-/** Whose limit caused a 429. `restriction`: the sender is restricted. */
-export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
 /**
  * The response of an exchange: what was sent, and how it ended. Each step updates the record before it writes, so the record is

@@ -1,7 +1,7 @@
 import type { BucketModel } from '../../config/index.ts';
-import { type Decision, type Limit, OTHER_PARTS, type ShadowDecision } from '../../limits/index.ts';
-import type { Claim } from '../../runtime/index.ts';
-import { type Exchange, type ResourceUnit, webhookOf } from '../exchange/index.ts';
+import type { Decision, Limit, ShadowDecision } from '../../limits/index.ts';
+import { type Claim, noteRefusal } from '../../runtime/index.ts';
+import type { Exchange, ResourceUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
   badRequest,
@@ -46,7 +46,12 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
-  if (!admitted) noteRefusal(exchange, claim, decision, state);
+  if (!admitted)
+    noteRefusal(state.limiting.ignoredRefusals, claim, decision, {
+      address: exchange.addressKey,
+      principal: exchange.token === null ? null : exchange.token.caller.principal,
+      isPreflight: exchange.destination.isPreflight,
+    });
   if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
     noteShadow(exchange, claim, decision.shadow, state);
   const resourceUnit = unitOf(claim.set.resource, main, decision.resourceWindow);
@@ -91,30 +96,10 @@ function noteShadow(
   { refused }: ShadowDecision,
   { limiting }: GatewayState,
 ): void {
-  const { route, params } = exchange.destination;
-  const webhook = route?.kind === 'forward' && route.webhook ? webhookOf(route, params) : '';
   const principal = exchange.caller === null ? null : exchange.caller.principal;
-  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.addressKey, principal, webhook);
+  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.addressKey, principal, exchange.webhook);
   exchange.shadowRefusals = [...refused, ...reasons];
   const name = bucket === null ? null : bucket.name;
   for (const by of exchange.shadowRefusals)
     limiting.listener.shadowRefused({ bucket: name, callerClass, by });
-}
-
-/** Notes refusals that the caller may ignore: not those that others caused, nor those of a browser's preflight. */
-function noteRefusal(
-  exchange: Exchange,
-  { set, main }: Claim,
-  decision: Decision,
-  state: GatewayState,
-): void {
-  const refused = decision.role === 'global' ? set.global : set.caller;
-  if (decision.sharedKey || refused === null || exchange.destination.isPreflight) return;
-  state.limiting.ignoredRefusals.note({
-    address: exchange.addressKey,
-    principal: exchange.token === null ? null : exchange.token.caller.principal,
-    limit: refused,
-    main: decision.otherParts ? OTHER_PARTS : main,
-    waitMs: decision.retryAfterMs,
-  });
 }

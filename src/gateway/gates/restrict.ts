@@ -23,9 +23,11 @@ export function restrictCaller({ token }: Exchange, state: GatewayState): GateRe
   return waitMs === 0 ? null : callerRestricted(waitMs);
 }
 
-export function restrictWebhook({ destination, addressKey }: Exchange, state: GatewayState): GateResult {
+export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
+  const { destination, addressKey } = exchange;
   const { route, params } = destination;
   if (route?.kind !== 'forward' || !route.webhook) return null;
-  const waitMs = state.limiting.restrictions.webhookWaitMs(addressKey, webhookOf(route, params));
+  exchange.webhook = webhookOf(route, params);
+  const waitMs = state.limiting.restrictions.webhookWaitMs(addressKey, exchange.webhook);
   return waitMs === 0 ? null : webhookRestricted(waitMs);
 }

@@ -1,4 +1,4 @@
-import { type Fields, GatewayError, RpcCode } from '../../core/index.ts';
+import { type Fields, GatewayError, type RestrictedBy, RpcCode } from '../../core/index.ts';
 
 export interface RateLimitErrorOptions {
   /** ASCII, without characters that JSON would escape. */
@@ -6,13 +6,11 @@ export interface RateLimitErrorOptions {
   readonly retryAfterMs: number;
   /** Everything from this sender is refused, not just one bucket. */
   readonly global: boolean;
-  /** The value of `X-RateLimit-Scope`. Decides, with `byRestriction`, whether the response counts as an invalid request. */
+  /** The value of `X-RateLimit-Scope`. Decides, with `restrictedBy`, whether the response counts as an invalid request. */
   readonly scope: 'user' | 'shared' | 'global';
-  /** The sender is restricted: these responses do not count against it. */
-  readonly byRestriction?: boolean;
-  /** The operator listed the sender. */
-  readonly isBlock?: boolean;
-  /** Whether the body carries the numeric code. */
+  /** The sender is restricted, or blocked by the operator: these responses do not count against it. */
+  readonly restrictedBy?: RestrictedBy;
+  /** Whether the body carries the numeric code, which sets a restriction apart from ordinary limits. */
   readonly code?: boolean;
   /** False: leaves `Via` out, so that clients know that the service never saw the request. */
   readonly via?: boolean;
@@ -30,8 +28,8 @@ export class RateLimitError extends GatewayError {
   readonly body: string;
   readonly retryAfterMs: number;
   readonly scope: 'user' | 'shared' | 'global';
-  readonly byRestriction: boolean;
-  readonly isBlock: boolean;
+  /** Null: a limit refused, not a restriction. */
+  readonly restrictedBy: RestrictedBy | null;
   readonly via: boolean;
   readonly #members: string;
 
@@ -54,8 +52,7 @@ export class RateLimitError extends GatewayError {
     });
     this.retryAfterMs = retryAfterMs;
     this.scope = scope;
-    this.byRestriction = options.byRestriction ?? false;
-    this.isBlock = options.isBlock ?? false;
+    this.restrictedBy = options.restrictedBy ?? null;
     this.via = options.via ?? true;
     this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
     this.body = `{${this.#members}${code ? CODE : ''}}`;
@@ -68,9 +65,9 @@ export class RateLimitError extends GatewayError {
 }
 
 /** Adds no scope to a bucket's refusal, which has it among its bucket headers. Clients only test if `X-RateLimit-Global` is there. */
-function scopeFields({ global, scope, byRestriction }: RateLimitErrorOptions): string[] {
+function scopeFields({ global, scope, restrictedBy }: RateLimitErrorOptions): string[] {
   if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
-  return byRestriction === true ? ['X-RateLimit-Scope', scope] : [];
+  return restrictedBy === undefined ? [] : ['X-RateLimit-Scope', scope];
 }
 
 /** Whole seconds, at least 1 and never less than the wait: clients of this header family wait exactly that long. */
@@ -93,16 +90,11 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** Responses to restricted senders do not count against them, and their code sets them apart from ordinary limits. */
-const RESTRICTED = { byRestriction: true, code: true } as const;
-
 /** For an address that sent too many invalid requests or ignored refusals. */
 export function addressRestricted(retryAfterMs: number): RateLimitError {
   const message = 'Your address is temporarily restricted: too many requests from it were refused.';
   return new RateLimitError({
-    ...RESTRICTED,
-    message,
-    retryAfterMs,
+    ...{ restrictedBy: 'address', code: true, message, retryAfterMs },
     global: true,
     scope: 'global',
     via: false,
@@ -112,13 +104,17 @@ export function addressRestricted(retryAfterMs: number): RateLimitError {
 /** For a caller that ignored the wait it was given. */
 export function callerRestricted(retryAfterMs: number): RateLimitError {
   const message = 'You are temporarily restricted: you kept on sending while you were told to wait.';
-  return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: true, scope: 'global' });
+  return new RateLimitError({
+    ...{ restrictedBy: 'caller', code: true, message, retryAfterMs },
+    global: true,
+    scope: 'global',
+  });
 }
 
 /** For those whom the operator lists under `blocked`: the longest wait that clients can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
-  ...RESTRICTED,
-  isBlock: true,
+  restrictedBy: 'blocked_address',
+  code: true,
   message: 'Your address is blocked.',
   retryAfterMs: MAX_WAIT_MS,
   global: true,
@@ -126,8 +122,8 @@ export const ADDRESS_BLOCKED = new RateLimitError({
   via: false,
 });
 export const CALLER_BLOCKED = new RateLimitError({
-  ...RESTRICTED,
-  isBlock: true,
+  restrictedBy: 'blocked_caller',
+  code: true,
   message: 'You are blocked.',
   retryAfterMs: MAX_WAIT_MS,
   global: true,
@@ -137,5 +133,9 @@ export const CALLER_BLOCKED = new RateLimitError({
 /** For an address that kept calling a webhook that does not exist. */
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';
-  return new RateLimitError({ ...RESTRICTED, message, retryAfterMs, global: false, scope: 'shared' });
+  return new RateLimitError({
+    ...{ restrictedBy: 'webhook', code: true, message, retryAfterMs },
+    global: false,
+    scope: 'shared',
+  });
 }

@@ -42,7 +42,7 @@ export function renderGrpcError(error: GatewayError): RenderedResponse {
  * request was admitted, no for other refusals, which drew on no bucket.
  */
 export function reportsRate(error: GatewayError): boolean {
-  if (error instanceof RateLimitError) return error.scope !== 'global' && !error.byRestriction;
+  if (error instanceof RateLimitError) return error.scope !== 'global' && error.restrictedBy === null;
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 

@@ -76,6 +76,12 @@ export class MemoryStore implements LimitStore {
     };
   }
 
+  /** Now, by the clock of `decidedAtMs`. */
+  get nowMs(): number {
+    this.#moment.read(this.#clock);
+    return this.#moment.steadyEpochMs;
+  }
+
   /** A reload may change this number; callers keep the keys they hold. */
   set keysPerCaller(max: number) {
     this.#keysPerCaller = max;

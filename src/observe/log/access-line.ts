@@ -1,4 +1,11 @@
-import { type Clock, type ExchangeRecord, Memo, randomKey, type TokenRefusal } from '../../core/index.ts';
+import {
+  type Clock,
+  type ExchangeRecord,
+  Memo,
+  type RestrictionRecord,
+  randomKey,
+  type TokenRefusal,
+} from '../../core/index.ts';
 import type { PathNaming } from './path-naming.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
@@ -63,6 +70,9 @@ export class AccessLine {
     line += `,"bytesReceived":${record.bytesReceived},"bytesSent":${record.bytesSent}`;
     line += `,"durationMs":${millis(record.durationMs)},"upstreamMs":`;
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
+    if (record.scopeOf429 !== null) line += `,"scope":"${record.scopeOf429}"`;
+    if (record.offence !== null)
+      line += `,"offenceAt":${record.offence.atMs},"offenceAfter":${record.offence.after}`;
     if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
     if (record.retried) line += ',"retried":true';
     if (record.tokenRefused !== null) line += refusalMembers(record.tokenRefused);
@@ -82,7 +92,10 @@ export class AccessLine {
     line += `,"client":${quoted(record.clientAddress)},"class":"${record.caller.class}"`;
     if (record.userAgent !== null)
       line += `,"userAgent":${quoted(record.userAgent.slice(0, MAX_USER_AGENT))}`;
-    return line + this.#names(record);
+    line += this.#names(record);
+    if (record.isPreflight) line += ',"preflight":true';
+    if (record.isSpared) line += ',"spared":true';
+    return record.webhook === '' ? line : `${line},"webhook":"${this.#pseudonyms.of(record.webhook)}"`;
   }
 
   /** The beginning of a line, made once a millisecond. */
@@ -108,9 +121,9 @@ export class AccessLine {
   }
 
   /** Callers and main values as pseudonyms; buckets and decisions as they are. */
-  #names({ caller, decision }: ExchangeRecord): string {
+  #names({ caller, decision, restriction }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `,"caller":"${this.#pseudonyms.of(caller.principal)}"`;
-    if (decision === null) return names;
+    if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
     names += `${this.#bucket(decision.bucket)},"decision":"${decision.outcome}","decidedAt":${decision.decidedAtMs}`;
     if (decision.draws !== 'all') names += `,"draws":"${decision.draws}"`;
     return decision.main === '' ? names : `${names},"main":"${this.#pseudonyms.of(decision.main)}"`;
@@ -122,6 +135,14 @@ function member(name: string): (value: string | null) => string {
   const absent = `,"${name}":null`;
   const memo = new Memo(value => `,"${name}":${JSON.stringify(value)}`, MAX_REMEMBERED);
   return value => (value === null ? absent : memo.of(value));
+}
+
+/** What refused before the limits were asked, when, and what they would have been asked about. */
+function restrictionMembers({ by, atMs, draws, isCallerUnknown }: RestrictionRecord): string {
+  let members = `,"decidedAt":${atMs}`;
+  if (draws !== 'all') members += `,"draws":"${draws}"`;
+  members += `,"restricted":"${by}"`;
+  return isCallerUnknown ? `${members},"callerUnknown":true` : members;
 }
 
 /** The reason, as in the metric, and the missing claim where that is the reason. */

@@ -52,8 +52,8 @@ describe('restrictions', () => {
   });
 
   test('are marked so that they do not count against their sender', () => {
-    expect(addressRestricted(1).byRestriction).toBe(true);
-    expect(globallyRefused(1).byRestriction).toBe(false);
+    expect(addressRestricted(1).restrictedBy).toBe('address');
+    expect(globallyRefused(1).restrictedBy).toBeNull();
   });
 });
 

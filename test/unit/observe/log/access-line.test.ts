@@ -18,6 +18,8 @@ function lineOf(record: ExchangeRecord, clock = new FrozenClock()): string {
 /** The same members by way of the logger. */
 function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string): string {
   const { caller, decision, error } = record;
+  const restriction = decision === null ? record.restriction : null;
+  const draws = decision?.draws ?? restriction?.draws;
   const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;
   let written = '';
   makeLogger('info', { write: line => (written += line) }).info({
@@ -42,9 +44,14 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     caller: caller.principal === null ? undefined : pseudonyms.of(caller.principal),
     bucket: decision?.bucket,
     decision: decision?.outcome,
-    decidedAt: decision?.decidedAtMs,
-    draws: decision === null || decision.draws === 'all' ? undefined : decision.draws,
+    decidedAt: decision?.decidedAtMs ?? restriction?.atMs,
+    draws: draws === 'all' ? undefined : draws,
     main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
+    restricted: restriction?.by,
+    callerUnknown: restriction?.isCallerUnknown || undefined,
+    preflight: record.isPreflight || undefined,
+    spared: record.isSpared || undefined,
+    webhook: record.webhook === '' ? undefined : pseudonyms.of(record.webhook),
     shadow: record.shadowRefusals.length === 0 ? undefined : record.shadowRefusals,
     lasted: record.lasted || undefined,
     status: record.status,
@@ -54,6 +61,9 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     bytesSent: record.bytesSent,
     durationMs: rounded(record.durationMs),
     upstreamMs: record.upstreamMs === null ? null : rounded(record.upstreamMs),
+    scope: record.scopeOf429 ?? undefined,
+    offenceAt: record.offence?.atMs,
+    offenceAfter: record.offence?.after,
     waitedMs: record.heldMs > 0 ? rounded(record.heldMs) : undefined,
     retried: record.retried || undefined,
     tokenRefused: record.tokenRefused?.reason,
@@ -110,6 +120,19 @@ const records = fc.record<ExchangeRecord>({
       decidedAtMs: fc.maxSafeNat(),
     }),
   ),
+  restriction: orNull(
+    fc.record({
+      by: fc.constantFrom('address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'),
+      atMs: fc.maxSafeNat(),
+      draws: fc.constantFrom('all', 'global', 'bucket', 'none'),
+      isCallerUnknown: fc.boolean(),
+    }),
+  ),
+  offence: orNull(fc.record({ atMs: fc.maxSafeNat(), after: fc.maxSafeNat() })),
+  scopeOf429: orNull(fc.constantFrom('user', 'shared', 'global')),
+  isPreflight: fc.boolean(),
+  webhook: fc.oneof(fc.constant(''), text),
+  isSpared: fc.boolean(),
   heldMs: ms,
   sentAfterMs: orNull(ms),
   trace: orNull(
