@@ -33,11 +33,17 @@ export class AddressSet {
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
+  readonly #keys = new Set<string>();
 
   /** Throws an Error for an entry that is neither an address nor a network; the message says what to write instead. */
   constructor(entries: readonly string[]) {
-    for (const entry of entries) this.#add(entry);
     this.#empty = entries.length === 0;
+    for (const entry of entries) this.#add(entry);
+  }
+
+  /** The keys (`addressKey`) that entries name one by one. A key within a larger network is not among them. */
+  get keys(): ReadonlySet<string> {
+    return this.#keys;
   }
 
   /** `address`: as returned by `normalizeAddress`. */
@@ -60,6 +66,13 @@ export class AddressSet {
     else if (mapped === null) this.#ipv6.addSubnet(address, prefix, 'ipv6');
     else if (prefix >= 96) this.#ipv4.addSubnet(mapped, prefix - 96, 'ipv4');
     else throw new Error(`"${entry}" is IPv4 written as IPv6: write it as IPv4, such as ${mapped}/32`);
+    if (prefix >= (bits === 32 || mapped !== null ? bits : 64)) this.#addKey(address);
+  }
+
+  /** One host of an IPv6 network is looked up by the network's first address, which the entry need not cover. */
+  #addKey(address: string): void {
+    const key = addressKey(normalizeAddress(address) ?? address);
+    if (this.has(addressOfKey(key))) this.#keys.add(key);
   }
 }
 

@@ -29,6 +29,7 @@ export {
 } from './counting/index.ts';
 export {
   type AnonymousRestriction,
+  type Client,
   DEFAULT_MAX_EVENT_KEYS,
   digestOfWhom,
   EventCounter,

@@ -3,6 +3,7 @@ import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
 import { addressOfKey } from '../http/index.ts';
 import {
+  type Client,
   DEFAULT_MAX_EVENT_KEYS,
   IgnoredRefusals,
   InvalidRequests,
@@ -91,7 +92,9 @@ export class Limiting {
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
-    this.restrictions.neverRestrict(key => isNeverRestricted(key, model));
+    const isSpared = (key: string) => isNeverRestricted(key, model);
+    this.restrictions.neverRestrict(isSpared, namedIn(model));
+    this.shadowRestrictions.spare(isSpared);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
     // Numbers may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
@@ -163,6 +166,7 @@ export class Limiting {
       health,
       clock,
       exceeded: (offence, { restrictForMs, shadow }) => {
+        if (this.restrictions.isExempt(offence.key)) return;
         if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
         // If it is restricted already, the first gateway has set the end.
         else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
@@ -174,4 +178,10 @@ export class Limiting {
 /** `key`: a principal, or that of an address. */
 function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } }: LimitsModel): boolean {
   return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
+}
+
+/** Whom the list names one by one. */
+function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<Client> {
+  for (const key of addresses.keys) yield { kind: 'address', key };
+  for (const key of callers) yield { kind: 'principal', key };
 }

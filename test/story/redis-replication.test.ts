@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { changeLimits, serves, statusOf } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
@@ -176,6 +177,36 @@ describe('a restriction', () => {
     expect((await askOnce(strict, 'GET /open/a')).status).toBe(429);
     await sleep(KNOWN_MS);
     expect((await askOnce(lenient, 'GET /open/a')).status).toBe(200);
+  });
+
+  test('of who is never restricted by now is counted nowhere, also at a gateway that starts later', async () => {
+    const limits = {
+      ...everything,
+      buckets: { one: { user: '1/60s' } },
+      routes: { '/one': 'one' },
+      ignored_refusals: { limit: '1/60s', restrict_for: '60s' },
+      invalid_requests: { limit: '3/60s', restrict_for: '60s' },
+    };
+    const [first, second] = [await startReplica(limits), await startReplica(limits)];
+    const alice = issuer.bearer({ sub: 'alice' });
+    await askTimes(first, 2, 'GET /one', alice);
+    await sleep(1_050);
+    await askTimes(first, 2, 'GET /one', alice);
+    for (let n = 0; n < 4; n++) await first.gateway.ask(head('GET /a'), { localAddress: '127.0.0.5' });
+    const counted = async ({ gateway }: LimitedGateway) => (await statusOf(gateway)).store.restrictions;
+    await waitFor('both know', async () => (await counted(first)) + (await counted(second)) === 4);
+    const spared = { ...limits, never_restrict: ['127.0.0.4/30', { client: 'app', subject: 'alice' }] };
+    await changeLimits(second.gateway, spared);
+    await serves(second.gateway, 2);
+    // It knows the address by its digest alone, which does not tell the network.
+    expect(await counted(second)).toBe(1);
+    expect((await second.gateway.metric('weir_restrictions_adopted')).get('')).toBe(1);
+    await changeLimits(first.gateway, spared);
+    await serves(first.gateway, 2);
+    expect(await counted(first)).toBe(0);
+    await waitFor('the other knows', async () => (await counted(second)) === 0, KNOWN_MS);
+    expect(await counted(await startReplica(spared))).toBe(0);
+    expect([...(await first.gateway.metric('weir_restricted')).values()]).toEqual([0, 0, 0]);
   });
 
   test('gets to the other without a message as well: messages are only faster', async () => {

@@ -52,7 +52,7 @@ export interface Status {
     readonly lastFailure: { readonly errors: readonly string[]; readonly mended: boolean } | null;
   };
   readonly provider: { readonly issuer: string; readonly keys: number } | null;
-  readonly store: { readonly kind: string; readonly keys: number };
+  readonly store: { readonly kind: string; readonly keys: number; readonly restrictions: number };
   readonly upstreams: readonly {
     readonly name: string;
     readonly address: string;

@@ -15,17 +15,31 @@ export interface Adopted {
   readonly lifts: number;
 }
 
-/** Restrictions of other gateways, known by a digest until the client they are about sends a request. */
+/**
+ * Restrictions of other gateways, known by a digest until the client they are about sends a request. Those of clients that are
+ * never restricted here are kept, because other gateways may have other lists and a reload may change this one.
+ */
 export class AdoptedRestrictions {
   readonly #kinds: Readonly<Record<RestrictedKind, Map<string, Adopted>>> = {
     address: new Map(),
     principal: new Map(),
     webhook: new Map(),
   };
+  /** Digests of clients that are never restricted here. */
+  #named: ReadonlySet<string> = new Set();
+  /** The same of clients that only a request could tell from others: of a network, or on a webhook. */
+  readonly #met = new Set<string>();
 
   get size(): number {
     const { address, principal, webhook } = this.#kinds;
     return address.size + principal.size + webhook.size;
+  }
+
+  /** Without those of clients that are never restricted here. */
+  get refusing(): number {
+    let spared = this.#met.size;
+    for (const digest of this.#named) if (this.find(digest) !== null && !this.#met.has(digest)) spared++;
+    return this.size - spared;
   }
 
   isEmpty(kind: RestrictedKind): boolean {
@@ -61,6 +75,22 @@ export class AdoptedRestrictions {
 
   delete(kind: RestrictedKind, digest: string): void {
     this.#kinds[kind].delete(digest);
+    this.#met.delete(digest);
+  }
+
+  /** Sets the clients that are never restricted here, as far as their digests are known. */
+  spareAll(named: ReadonlySet<string>): void {
+    this.#named = named;
+    this.#met.clear();
+  }
+
+  /** Notes that the client behind one of these restrictions has been met and is never restricted here. */
+  spare(digest: string): void {
+    this.#met.add(digest);
+  }
+
+  isSpared(digest: string): boolean {
+    return this.#named.has(digest) || this.#met.has(digest);
   }
 
   *running(nowMs: number): Generator<AnonymousRestriction> {
@@ -74,9 +104,9 @@ export class AdoptedRestrictions {
   /** Drops expired ones. Returns when the next one ends. */
   sweep(nowMs: number): number {
     let nextEndMs = Number.POSITIVE_INFINITY;
-    for (const kind of Object.values(this.#kinds)) {
-      for (const [digest, { untilMs, slackMs }] of kind) {
-        if (nowMs >= untilMs - slackMs) kind.delete(digest);
+    for (const kind of RESTRICTED_KINDS) {
+      for (const [digest, { untilMs, slackMs }] of this.#kinds[kind]) {
+        if (nowMs >= untilMs - slackMs) this.delete(kind, digest);
         else nextEndMs = Math.min(nextEndMs, untilMs - slackMs);
       }
     }

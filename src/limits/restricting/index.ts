@@ -5,6 +5,7 @@ export { InvalidRequests } from './invalid-requests.ts';
 export type { OffenceRule, OffenceTally } from './offence-counter.ts';
 export {
   type AnonymousRestriction,
+  type Client,
   type Lift,
   type ListedRestriction,
   RESTRICTED_KINDS,

@@ -31,7 +31,8 @@ export class RestrictionList {
     for (const held of this.#held.all())
       if (!isOver(held, nowMs)) yield { ...held.restriction, digest: held.digest };
     for (const { kind, digest, reason, forMs } of this.#adopted.running(nowMs))
-      yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
+      if (!this.#adopted.isSpared(digest))
+        yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
   }
 
   /** One of them, or null. */
@@ -39,7 +40,7 @@ export class RestrictionList {
     const held = this.#held.withDigest(digest);
     if (held !== undefined) return { ...held.restriction, digest };
     const found = this.#adopted.find(digest);
-    if (found === null) return null;
+    if (found === null || this.#adopted.isSpared(digest)) return null;
     const { reason, untilMs } = found.adopted;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
     return { kind: found.kind, digest, reason, untilEpochMs, key: null };

@@ -23,6 +23,9 @@ export interface Restricted {
   readonly reason: RestrictionReason;
 }
 
+/** An address or a principal. */
+export type Client = Pick<Restricted, 'key'> & { readonly kind: 'address' | 'principal' };
+
 /** A restriction as announced to other gateways, with a digest in place of the client. */
 export interface AnonymousRestriction {
   readonly kind: RestrictedKind;

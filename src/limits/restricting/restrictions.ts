@@ -10,6 +10,7 @@ import {
 import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
+  Client,
   Lift,
   Restricted,
   RestrictedKind,
@@ -53,22 +54,24 @@ export class Restrictions {
     this.#announceLift = announceLift;
   }
 
-  /** Restrictions held now. */
+  /** Restrictions that refuse a client here. */
   get size(): number {
-    return this.#held.size + this.#adopted.size;
+    return this.#held.size + this.#adopted.refusing;
   }
 
   /** Restrictions of other gateways whose clients have not been seen here. */
   get adopted(): number {
-    return this.#adopted.size;
+    return this.#adopted.refusing;
   }
 
-  /** Sets the addresses and principals that are never restricted, and releases those of them that are. */
-  neverRestrict(isOnList: (key: string) => boolean): void {
+  /**
+   * Sets who is never restricted; `named`: those that the list names one by one. Lifts restrictions of clients known by name,
+   * for the gateways that know, now or later, the digest alone.
+   */
+  neverRestrict(isOnList: (key: string) => boolean, named: Iterable<Client> = []): void {
     this.#isOnList = isOnList;
-    for (const held of this.#held.all()) {
-      if (isOnList(held.restriction.key)) this.#release(held);
-    }
+    this.#adopted.spareAll(new Set(Array.from(named, client => digestOfWhom({ ...client, webhook: '' }))));
+    for (const { restriction, digest } of this.#held.all()) if (isOnList(restriction.key)) this.lift(digest);
   }
 
   /** Whether nothing that comes from this address or principal may lead to a restriction. */
@@ -178,9 +181,15 @@ export class Restrictions {
       return null;
     }
     const digest = before?.digest ?? digestOfWhom(whom);
-    const held = { restriction, digest, untilMs, slackMs: slackOf(forMs), lifts: this.#lifts.of(digest) };
+    return this.#begin({
+      ...{ restriction, digest, untilMs },
+      ...{ slackMs: slackOf(forMs), lifts: this.#lifts.of(digest) },
+    });
+  }
+
+  #begin(held: HeldRestriction): HeldRestriction {
     this.#keep(held);
-    this.#listener.restricted(restriction);
+    this.#listener.restricted(held.restriction);
     return held;
   }
 
@@ -196,8 +205,9 @@ export class Restrictions {
   }
 
   #hasRoom(): boolean {
-    if (this.size >= this.#maxRestrictions) this.sweep();
-    return this.size < this.#maxRestrictions;
+    const hasRoom = () => this.#held.size + this.#adopted.size < this.#maxRestrictions;
+    if (!hasRoom()) this.sweep();
+    return hasRoom();
   }
 
   #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
@@ -216,15 +226,15 @@ export class Restrictions {
     const digest = digestOfWhom({ kind, key, webhook });
     const adopted = this.#adopted.get(kind, digest);
     if (adopted === undefined || isOver(adopted, this.#nowMs())) return null;
-    if (this.isExempt(key)) return null;
+    if (this.isExempt(key)) {
+      this.#adopted.spare(digest);
+      return null;
+    }
     this.#adopted.delete(kind, digest);
     const { reason, untilMs, slackMs, lifts } = adopted;
     const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
     const restriction = { kind, key, webhook, reason, untilEpochMs };
-    const held = { restriction, digest, untilMs, slackMs, lifts };
-    this.#keep(held);
-    this.#listener.restricted(restriction);
-    return held;
+    return this.#begin({ restriction, digest, untilMs, slackMs, lifts });
   }
 
   /** Ends what a lift is about, unless it began later. */

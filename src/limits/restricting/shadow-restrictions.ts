@@ -72,12 +72,18 @@ export class ShadowRestrictions {
       for (const [who, untilMs] of held) {
         if (found.length === max) return found;
         if (untilMs <= nowMs) continue;
-        // A webhook follows an address, which contains no space.
-        const key = reason === 'webhook_not_found' ? (who.split(' ', 1)[0] ?? who) : who;
-        found.push({ reason, key, untilEpochMs: Math.floor(epochMs + untilMs) });
+        found.push({ reason, key: clientOf(who, reason), untilEpochMs: Math.floor(epochMs + untilMs) });
       }
     }
     return found;
+  }
+
+  /** Forgets those of clients that are never restricted from now on. */
+  spare(isOnList: (key: string) => boolean): void {
+    for (const [reason, held] of this.#held) {
+      for (const who of held.keys()) if (isOnList(clientOf(who, reason))) held.delete(who);
+    }
+    this.#look();
   }
 
   /** Forgets those of a rule that is no longer in shadow. */
@@ -107,4 +113,9 @@ export class ShadowRestrictions {
 /** Unambiguous: no address contains a space, and no principal goes with a webhook. */
 function keyOf(key: string, webhook: string): string {
   return webhook === '' ? key : `${key} ${webhook}`;
+}
+
+/** A webhook follows an address, which contains no space. */
+function clientOf(who: string, reason: RestrictionReason): string {
+  return reason === 'webhook_not_found' ? (who.split(' ', 1)[0] ?? who) : who;
 }

@@ -157,6 +157,20 @@ describe('a set of addresses', () => {
     }
   });
 
+  test('lists the keys that its entries name one by one', () => {
+    const networks = ['10.1.0.0/16', '192.0.2.6/31', '2001:db8::/63', '::ffff:10.1.0.0/112'];
+    expect([...new AddressSet(networks).keys]).toEqual([]);
+    const single = ['192.0.2.7', '::ffff:192.0.2.8', '192.0.2.9/32', '2001:DB8:0:1::/64', '2001:db8:0:2::'];
+    expect([...new AddressSet(single).keys]).toEqual([
+      ...['192.0.2.7', '192.0.2.8', '192.0.2.9', '2001:db8:0:1::/64', '2001:db8:0:2::/64'],
+    ]);
+    for (const key of new AddressSet(single).keys) {
+      expect(new AddressSet(single).has(addressOfKey(key))).toBe(true);
+    }
+    // Another host of its network is not listed, so the network is not.
+    expect([...new AddressSet(['2001:db8::7']).keys]).toEqual([]);
+  });
+
   test('treats an IPv4 network written as IPv6 the same', () => {
     const set = new AddressSet(['::ffff:10.1.0.0/112', '::FFFF:c000:207']);
     expect(set.has('10.1.2.3')).toBe(true);
@@ -173,6 +187,7 @@ describe('a set of addresses', () => {
 
   test('contains nothing without entries, and nothing that is not an address', () => {
     expect(new AddressSet([]).has('10.1.2.3')).toBe(false);
+    expect([...new AddressSet([]).keys]).toEqual([]);
     expect(new AddressSet(['0.0.0.0/0', '::/0']).has('')).toBe(false);
     expect(new AddressSet(['0.0.0.0/0', '::/0']).has('unix:')).toBe(false);
   });

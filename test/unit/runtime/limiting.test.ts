@@ -14,16 +14,17 @@ const listener = {
 const storeListener = { decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, beat: quiet };
 const OFFENDER = '192.0.2.1';
 
-/** Whether the third invalid request restricts its address although another address came after its first. */
-async function remembersThrough(limitKeys: number): Promise<boolean> {
-  const limits = await tempText(
-    'limits.yaml',
-    'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n',
-  );
+async function limitsOf(text: string) {
+  const limits = await tempText('limits.yaml', text);
   const path = await writeGatewayConfig({ upstreamPort: 1, config: { limits } });
   const loaded = await loadConfig(path, { env: {}, generation: 1 });
   if (!loaded.ok) throw new Error('the configuration is wrong');
-  const { snapshot } = loaded;
+  return loaded.snapshot;
+}
+
+/** Whether the third invalid request restricts its address although another address came after its first. */
+async function remembersThrough(limitKeys: number): Promise<boolean> {
+  const snapshot = await limitsOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
   const dependencies = { clock: new FrozenClock(), listener, storeListener, limitKeys };
   const limiting = new Limiting(snapshot.limits, snapshot.store, dependencies);
   const note = (...addresses: string[]) => {
@@ -37,4 +38,15 @@ async function remembersThrough(limitKeys: number): Promise<boolean> {
 test('`caps.limit_keys` bounds the tables of offences, too', async () => {
   expect(await remembersThrough(100)).toBe(true);
   expect(await remembersThrough(1)).toBe(false);
+});
+
+test('a reload that never restricts a client any more ends what rules in shadow hold against it', async () => {
+  const rule = 'invalid_requests: { limit: 1/10m, restrict_for: 10m, shadow: true }\n';
+  const [before, after] = [await limitsOf(rule), await limitsOf(`${rule}never_restrict: [192.0.2.0/24]\n`)];
+  const dependencies = { clock: new FrozenClock(), listener, storeListener, limitKeys: 100 };
+  const limiting = new Limiting(before.limits, before.store, dependencies);
+  for (const address of [OFFENDER, OFFENDER, '198.51.100.1', '198.51.100.1'])
+    limiting.invalidRequests.note(address);
+  limiting.use(after.limits);
+  expect(limiting.shadowRestrictions.list(9).map(({ key }) => key)).toEqual(['198.51.100.1']);
 });

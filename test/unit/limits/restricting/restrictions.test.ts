@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   type AnonymousRestriction,
+  type Lift,
   type Restriction,
   type RestrictionListener,
   type RestrictionReason,
@@ -241,6 +242,65 @@ describe('a restriction shared between gateways', () => {
     expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 10_000]);
     second.neverRestrict(address => address === '192.0.2.2');
     expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+  });
+
+  describe('of a client that is never restricted here', () => {
+    const listed = (by: Restrictions) => [...by.listed.all()].map(each => each.key ?? each.kind);
+
+    test('is listed and counted nowhere, as soon as the list names the client', () => {
+      const { first, second, tell } = pair();
+      restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+      restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
+      tell();
+      expect(listed(second)).toEqual(['address', 'principal']);
+      const [{ digest } = { digest: '' }] = second.listed.all();
+      second.neverRestrict(key => key === 'user:a', [{ kind: 'principal', key: 'user:a' }]);
+      expect([listed(second), second.size, second.adopted]).toEqual([['address'], 1, 1]);
+      second.neverRestrict(key => key === '192.0.2.1', [{ kind: 'address', key: '192.0.2.1' }]);
+      expect([listed(second), second.size, second.adopted]).toEqual([['principal'], 1, 1]);
+      expect(second.listed.withDigest(digest)).toBe(null);
+      second.neverRestrict(() => false);
+      expect(second.listed.withDigest(digest)).toMatchObject({ kind: 'address' });
+    });
+
+    test('is told to others all the same: they have lists of their own', () => {
+      const { first, second, tell } = pair();
+      second.neverRestrict(() => true, [{ kind: 'address', key: '192.0.2.1' }]);
+      restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
+      tell();
+      expect([second.size, [...second.running()].length]).toEqual([0, 1]);
+    });
+
+    test('is no longer listed when a request has told its name, and makes room again when it ends', () => {
+      const { first, second, tell } = pair();
+      restrictWebhook(first, '192.0.2.1', 'abc', 'webhook_not_found', forTenSeconds);
+      tell();
+      second.neverRestrict(key => key.startsWith('192.0.2.'));
+      expect(listed(second)).toEqual(['webhook']);
+      expect(second.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
+      expect([listed(second), second.size, second.adopted]).toEqual([[], 0, 0]);
+      clock.advance(forTenSeconds);
+      second.sweep();
+      expect([[...second.running()], second.size]).toEqual([[], 0]);
+    });
+
+    test('is lifted at all gateways by one that knows the name, also at one that starts later', () => {
+      const { first, announced } = pair();
+      const lifts: Lift[] = [];
+      const named = new Restrictions({
+        clock,
+        listener: new Ears(),
+        announce: each => announced.push(each),
+        announceLift: lift => lifts.push(lift),
+      });
+      restrictAddress(named, '192.0.2.1', 'invalid_requests', forTenSeconds);
+      restrictWebhook(named, '192.0.2.2', 'abc', 'webhook_not_found', forTenSeconds);
+      named.neverRestrict(key => key.startsWith('192.0.2.'));
+      expect(lifts).toHaveLength(2);
+      for (const each of announced) first.adopt(each);
+      for (const each of lifts) first.adoptLift(each);
+      expect([listed(first), first.size]).toEqual([[], 0]);
+    });
   });
 
   test('changes nothing where it began; a longer one prolongs it silently', () => {

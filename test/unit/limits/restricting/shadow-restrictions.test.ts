@@ -49,6 +49,15 @@ describe('restrictions in shadow', () => {
     expect(shadow.list(9)).toEqual([ofWebhook]);
   });
 
+  test('end when their client is never restricted any more', () => {
+    shadow.restrict({ ...invalid, kind: 'webhook', webhook: 'h1', reason: 'webhook_not_found' }, 2_000);
+    shadow.restrict({ ...invalid, kind: 'principal', key: 'user:a b', reason: 'ignored_refusals' }, 1_000);
+    shadow.spare(key => key === A);
+    expect(shadow.list(9).map(each => each.key)).toEqual(['user:a b']);
+    shadow.spare(key => key === 'user:a b');
+    expect([shadow.list(9), shadow.isEmpty]).toEqual([[], true]);
+  });
+
   test('are bounded, and leave nothing behind', () => {
     for (const key of ['1', '2', '3']) shadow.restrict({ ...invalid, key }, 1_000);
     expect(begun).toHaveLength(2);
