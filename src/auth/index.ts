@@ -25,6 +25,7 @@ export {
 export {
   type AnonymousRevocation,
   type IssuerRevocations,
+  NO_SUBJECT,
   REVOCATION_KINDS,
   type RevocationFacts,
   Revocations,

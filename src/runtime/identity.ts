@@ -1,6 +1,7 @@
 import {
   type Caller,
   IssuerVerifiers,
+  NO_SUBJECT,
   Notices,
   type NoticesDependencies,
   type Revocations,
@@ -60,7 +61,7 @@ export class Identity {
   /** Refuses the tokens of the caller's session from now on. */
   endSession({ issuer, session, subject, issuedAtS }: Caller): void {
     const provider = this.#providers.find(each => each.issuer === issuer);
-    provider?.revocations.endSession(session, issuedAtS, subject);
+    provider?.revocations.endSession(session, issuedAtS, subject ?? NO_SUBJECT);
   }
 
   /** Whether the provider of this caller still holds its token valid: see `Introspection.ask`. */

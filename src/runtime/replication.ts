@@ -65,7 +65,10 @@ export function onReset(board: Board, forget: () => void): void {
 
 /** Shares revocations, so that a token refused by any gateway is refused by all of them. */
 export function shareRevocations(board: Board, revocations: Revocations): void {
-  revocations.announceTo(revocation => board.post(factOfRevocation(revocation)));
+  revocations.shareBy({
+    announce: revocation => board.post(factOfRevocation(revocation)),
+    withdraw: revocation => board.withdraw(nameOfRevocation(revocation), revocation.value),
+  });
   board.join(REVOCATION, {
     learn({ name, value, forMs }) {
       const [kindName, issuer = '', whom = ''] = name.split(':');
@@ -87,6 +90,10 @@ function factOfLift({ digest, count, forMs }: Lift): Fact {
   return { name: `${LIFT}:${digest}`, value: count, forMs };
 }
 
-function factOfRevocation({ kind, issuer, whom, value, forMs }: AnonymousRevocation): Fact {
-  return { name: `${REVOCATION}:${kind}:${issuer}:${whom}`, value, forMs };
+function factOfRevocation(revocation: AnonymousRevocation): Fact {
+  return { name: nameOfRevocation(revocation), value: revocation.value, forMs: revocation.forMs };
+}
+
+function nameOfRevocation({ kind, issuer, whom }: Omit<AnonymousRevocation, 'value' | 'forMs'>): string {
+  return `${REVOCATION}:${kind}:${issuer}:${whom}`;
 }

@@ -3,7 +3,7 @@ import type { RevocationOptions } from '../options.ts';
 import type { AnonymousRevocation } from './anonymous-revocation.ts';
 import { MarkTable } from './mark-table.ts';
 import { type Pushed, PushedMark } from './pushed-mark.ts';
-import type { Revocable } from './revocable.ts';
+import { NO_SUBJECT, type Revocable } from './revocable.ts';
 import type { RevocationFacts } from './revocation-facts.ts';
 import type { IssuerRevocationsDependencies, RevocationRules } from './revocation-rules.ts';
 import { SessionCounts } from './session-counts.ts';
@@ -39,9 +39,9 @@ export class IssuerRevocations {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#version = dependencies.nextVersion();
-    const evicted = (markS: number) => this.#evicted(markS);
-    const table = () => new MarkTable(options.maxEntries, evicted);
-    this.#tables = { subject: table(), policy: table(), session: table() };
+    const table = (kind: MarkKind) =>
+      new MarkTable(options.maxEntries, (digest, markS) => this.#evicted(kind, digest, markS));
+    this.#tables = { subject: table('subject'), policy: table('policy'), session: table('session') };
     this.#sessionCounts = new SessionCounts(options);
   }
 
@@ -67,7 +67,7 @@ export class IssuerRevocations {
   /** Why this token is refused; null: it is not revoked. */
   refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
-    if (subject !== null && issuedAtS < this.#markOf(subject)) return 'not_before';
+    if (issuedAtS < this.#markOf(subject ?? NO_SUBJECT)) return 'not_before';
     return issuedAtS < this.#tables.session.markOf(session) ? 'signed_out' : null;
   }
 
@@ -103,7 +103,8 @@ export class IssuerRevocations {
    * @param session as in `Revocable`
    * @param untilS a moment on the provider's clock, in seconds since the epoch, that is surely not later, for a provider whose
    *   clock is ahead: the `iat` of a valid token
-   * @param subject its digest; when it ends too many sessions, it loses all of them, lest it fill the table at the cost of everyone
+   * @param subject its digest, or `NO_SUBJECT`; when it ends too many sessions, it loses all of them, lest it fill the table at the
+   *   cost of everyone. Null: whose session it is does not count, since the provider says so
    */
   endSession(session: string, untilS = 0, subject: string | null = null): void {
     const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;
@@ -186,12 +187,14 @@ export class IssuerRevocations {
     return raised;
   }
 
-  /** A revocation is lost, so everything as old as it is refused. */
-  #evicted(markS: number): void {
-    this.#dependencies.onEvicted();
+  /** A revocation is lost, so everything as old as it is refused, here and at gateways that start later. */
+  #evicted(kind: MarkKind, digest: string, markS: number): void {
+    const { onEvicted, others } = this.#dependencies;
+    onEvicted();
     // What is issued from the next second on must pass, whatever moment the mark named.
     const floorS = Math.min(markS, Math.floor(this.#nowS) + 1);
     if (this.#raiseFloor(floorS)) this.#announceAll([this.#mark('everyone', '', floorS)]);
+    others.withdraw({ kind, issuer: this.#issuer, whom: digest, value: markS });
   }
 
   #raiseFloor(markS: number): boolean {
@@ -222,7 +225,7 @@ export class IssuerRevocations {
   }
 
   #announceAll(revocations: Iterable<AnonymousRevocation>): void {
-    for (const revocation of revocations) this.#dependencies.announce(revocation);
+    for (const revocation of revocations) this.#dependencies.others.announce(revocation);
   }
 
   #mark(kind: MarkKind | 'everyone', whom: string, markS: number): AnonymousRevocation {

@@ -5,10 +5,10 @@
 export class MarkTable {
   readonly #marks = new Map<string, number>();
   readonly #maxEntries: number;
-  readonly #onEvicted: (markS: number) => void;
+  readonly #onEvicted: (digest: string, markS: number) => void;
 
   /** @param onEvicted called with a mark that was dropped although it still mattered */
-  constructor(maxEntries: number, onEvicted: (markS: number) => void) {
+  constructor(maxEntries: number, onEvicted: (digest: string, markS: number) => void) {
     this.#maxEntries = maxEntries;
     this.#onEvicted = onEvicted;
   }
@@ -35,7 +35,7 @@ export class MarkTable {
       const isOver = mark <= overS;
       if (!isOver && this.#marks.size < this.#maxEntries) break;
       this.#marks.delete(oldest);
-      if (!isOver) this.#onEvicted(mark);
+      if (!isOver) this.#onEvicted(oldest, mark);
     }
     this.#marks.set(digest, markS);
     return true;

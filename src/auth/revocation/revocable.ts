@@ -11,6 +11,9 @@ export interface Revocable {
   readonly session: string;
 }
 
+/** The subject of all tokens that have none. */
+export const NO_SUBJECT = '';
+
 /** Reads claims that may be unverified. */
 export function revocableOf({ claims, signingInput }: Pick<Jwt, 'claims' | 'signingInput'>): Revocable {
   const subject = textClaim(claims, 'sub');

@@ -11,10 +11,17 @@ export interface RevocationRules {
   readonly maxLifetimeS: number | null;
 }
 
+/** Other gateways. */
+export interface RevocationSharing {
+  /** Hands them what is learnt here. */
+  announce(revocation: AnonymousRevocation): void;
+  /** Spares those that start later what was evicted here. They learn instead what refuses at least as much, announced before. */
+  withdraw(revocation: Pick<AnonymousRevocation, 'kind' | 'issuer' | 'whom' | 'value'>): void;
+}
+
 export interface IssuerRevocationsDependencies {
   readonly clock: Clock;
-  /** Hands what is learnt here to other gateways. */
-  readonly announce: (revocation: AnonymousRevocation) => void;
+  readonly others: RevocationSharing;
   /** A revocation was evicted because a table was full. */
   readonly onEvicted: () => void;
   /** Returns a number that no issuer has had before. */

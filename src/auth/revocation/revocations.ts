@@ -2,6 +2,7 @@ import { type Clock, digestOf } from '../../core/index.ts';
 import type { RevocationOptions } from '../options.ts';
 import type { AnonymousRevocation } from './anonymous-revocation.ts';
 import { IssuerRevocations } from './issuer-revocations.ts';
+import type { RevocationSharing } from './revocation-rules.ts';
 
 /** More than any configuration names: bounds what other gateways can make this one hold. */
 const MAX_ISSUERS = 1_000;
@@ -12,7 +13,7 @@ export class Revocations {
   readonly #clock: Clock;
   readonly #onEvicted: () => void;
   readonly #issuers = new Map<string, IssuerRevocations>();
-  #announce: ((revocation: AnonymousRevocation) => void) | null = null;
+  #sharing: RevocationSharing | null = null;
   #version = 0;
 
   /** @param onEvicted called for each revocation dropped for lack of room; everything as old as it is refused from then on */
@@ -28,8 +29,8 @@ export class Revocations {
   }
 
   /** Announces whatever is learnt from now on, for other gateways to adopt. */
-  announceTo(announce: (revocation: AnonymousRevocation) => void): void {
-    this.#announce = announce;
+  shareBy(sharing: RevocationSharing): void {
+    this.#sharing = sharing;
   }
 
   adopt(revocation: AnonymousRevocation): void {
@@ -47,7 +48,10 @@ export class Revocations {
     if (known !== undefined) return known;
     const made = new IssuerRevocations(digest, this.#options, {
       clock: this.#clock,
-      announce: revocation => this.#announce?.(revocation),
+      others: {
+        announce: revocation => this.#sharing?.announce(revocation),
+        withdraw: revocation => this.#sharing?.withdraw(revocation),
+      },
       onEvicted: this.#onEvicted,
       nextVersion: () => ++this.#version,
     });

@@ -14,21 +14,26 @@ local function whole(number) return string.format('%.0f', number) end
 
 /**
  * Posts facts and notifies everyone. ARGV: an id in case the board has to be created, the channel, then for each fact its name,
- * value and duration in milliseconds. Of two values of one name the larger wins; of equal ones, the one that lasts longer.
+ * value and duration in milliseconds. Of two values of one name the larger wins; of equal ones, the one that lasts longer. The
+ * duration 0 withdraws a fact that has this value or a smaller one.
  */
 export const POST = defineScript(`${STATE}
 id = id or ARGV[1]
 local over = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', whole(now), 'LIMIT', 0, 200)
-for _, name in ipairs(over) do
+local function drop(name)
   for i = 2, 4 do redis.call('ZREM', KEYS[i], name) end
 end
+for _, name in ipairs(over) do drop(name) end
 local before, ttl = posted, redis.call('PTTL', KEYS[1])
 for i = 3, #ARGV, 3 do
-  local name, value, ends = ARGV[i], tonumber(ARGV[i + 1]), now + tonumber(ARGV[i + 2])
+  local name, value, duration = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+  local ends = now + duration
   local oldEnds = tonumber(redis.call('ZSCORE', KEYS[3], name) or '0')
   local oldValue = -1
   if oldEnds > now then oldValue = tonumber(redis.call('ZSCORE', KEYS[2], name) or '-1') end
-  if value > oldValue or (value == oldValue and ends > oldEnds) then
+  if duration == 0 then
+    if oldValue <= value then drop(name) end
+  elseif value > oldValue or (value == oldValue and ends > oldEnds) then
     posted = posted + 1
     redis.call('ZADD', KEYS[2], whole(value), name)
     redis.call('ZADD', KEYS[3], whole(ends), name)

@@ -1,15 +1,9 @@
 import type { Clock } from '../../core/index.ts';
 import { RedisError, type RedisScript } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
+import { type Fact, Outgoing } from './outgoing.ts';
 
-/** Something that all gateways should know. */
-export interface Fact {
-  /** `topic:name`; holds no secret and identifies no client. */
-  readonly name: string;
-  /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
-  readonly value: number;
-  readonly forMs: number;
-}
+export type { Fact };
 
 /** Holds the facts of one topic. */
 export interface Topic {
@@ -46,16 +40,6 @@ const READ_MS = 750;
 const PORTION = 200;
 
 /**
- * A hundred years: cuts facts that hold longer, such as a mark for a token that never expires. Redis fails the whole command for
- * an end that its clock never reaches.
- */
-const MAX_MS = 100 * 365 * 86_400_000;
-
-interface Outgoing extends Fact {
-  readonly untilMs: number;
-}
-
-/**
  * Shares facts between gateways. Nothing waits for it: a fact is posted when Redis is available, and the others read it at
  * once, prompted by a message, or at the next regular read. What was posted during an outage is sent when Redis is back.
  */
@@ -63,7 +47,7 @@ export class Board {
   readonly #dependencies: BoardDependencies;
   readonly #keys: readonly string[];
   readonly #topics = new Map<string, Topic>();
-  readonly #outgoing = new Map<string, Outgoing>();
+  readonly #outgoing: Outgoing;
   #timer: NodeJS.Timeout | null = null;
   #soon = false;
   #syncing = false;
@@ -77,6 +61,7 @@ export class Board {
 
   constructor(dependencies: BoardDependencies) {
     this.#dependencies = dependencies;
+    this.#outgoing = new Outgoing(dependencies.clock);
     const { prefix } = dependencies.connection;
     // All in one cluster slot, as scripts require.
     this.#keys = ['state', 'values', 'ends', 'news'].map(part => `${prefix}{board}:${part}`);
@@ -87,7 +72,7 @@ export class Board {
     return this.#loaded;
   }
 
-  /** Facts not yet written to Redis. */
+  /** Facts and withdrawals not yet written to Redis. */
   get outgoing(): number {
     return this.#outgoing.size;
   }
@@ -98,14 +83,17 @@ export class Board {
 
   post(fact: Fact): void {
     if (fact.forMs <= 0) return;
-    this.#put(fact);
-    if (this.#soon || this.#stopped) return;
-    this.#soon = true;
-    // Sends everything from one turn of the event loop as one command.
-    setImmediate(() => {
-      this.#soon = false;
-      this.look();
-    });
+    this.#outgoing.put(fact);
+    this.#sendSoon();
+  }
+
+  /**
+   * Takes a fact off the board that another one has made superfluous, unless it has a larger value there. Post the other one
+   * first. Nobody forgets what they have learnt: this bounds what Redis holds.
+   */
+  withdraw(name: string, value: number): void {
+    this.#outgoing.withdraw(name, value);
+    this.#sendSoon();
   }
 
   start(): void {
@@ -129,12 +117,14 @@ export class Board {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
-  #put(fact: Fact): void {
-    const untilMs = this.#dependencies.clock.monotonicMs() + Math.min(fact.forMs, MAX_MS);
-    const before = this.#outgoing.get(fact.name);
-    if (before !== undefined && before.value > fact.value) return;
-    if (before?.value === fact.value && before.untilMs >= untilMs) return;
-    this.#outgoing.set(fact.name, { ...fact, untilMs });
+  #sendSoon(): void {
+    if (this.#soon || this.#stopped) return;
+    this.#soon = true;
+    // Sends everything from one turn of the event loop as one command.
+    setImmediate(() => {
+      this.#soon = false;
+      this.look();
+    });
   }
 
   async #sync(): Promise<void> {
@@ -174,7 +164,8 @@ export class Board {
   #follow(id: string, readTo: number): void {
     const lost = this.#id !== null && this.#id !== '' && (id !== this.#id || readTo < this.#readTo);
     if (lost) {
-      for (const topic of this.#topics.values()) for (const fact of topic.everything()) this.#put(fact);
+      for (const topic of this.#topics.values())
+        for (const fact of topic.everything()) this.#outgoing.put(fact);
     }
     this.#id = id;
     this.#readTo = readTo;
@@ -187,28 +178,13 @@ export class Board {
   }
 
   async #send(): Promise<void> {
-    const { connection, clock, newId } = this.#dependencies;
+    const { connection, newId } = this.#dependencies;
     while (this.#outgoing.size > 0) {
-      const nowMs = clock.monotonicMs();
-      const portion = [...firstOf(this.#outgoing.values(), PORTION)];
-      const args = portion
-        .filter(({ untilMs }) => untilMs - nowMs >= 1)
-        .flatMap(({ name, value, untilMs }) => [name, value, Math.floor(untilMs - nowMs)]);
+      const args = this.#outgoing.nextPortion(PORTION);
       if (args.length > 0) {
         await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
       }
-      for (const fact of portion) {
-        // Unless a newer version was posted in between.
-        if (this.#outgoing.get(fact.name) === fact) this.#outgoing.delete(fact.name);
-      }
+      this.#outgoing.sent();
     }
-  }
-}
-
-function* firstOf<T>(items: Iterable<T>, max: number): Generator<T> {
-  let count = 0;
-  for (const item of items) {
-    if (count++ >= max) return;
-    yield item;
   }
 }

@@ -11,9 +11,16 @@ import {
   VerificationBudget,
   Verifier,
 } from '../../../src/auth/index.ts';
+import type { RevocationSharing } from '../../../src/auth/revocation/revocation-rules.ts';
 import type { AuthListener, Clock } from '../../../src/core/index.ts';
 import { BUDGET_OPTIONS, CACHE_OPTIONS, KEY_SET_OPTIONS } from '../../support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson } from '../../support/token-issuer.ts';
+
+/** Other gateways that hear what one announces. */
+export const hearing = (announce: RevocationSharing['announce']): RevocationSharing => ({
+  announce,
+  withdraw() {},
+});
 
 /** The moment at which every test begins: 2026-11-21T12:00:00Z. */
 export const START_MS = 1_795_262_400_000;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AnonymousRevocation, REVOCATION_LIMITS, Revocations } from '../../../../src/auth/index.ts';
-import { sessionDigest } from '../../../../src/auth/revocation/revocable.ts';
+import { NO_SUBJECT, sessionDigest } from '../../../../src/auth/revocation/revocable.ts';
 import { digestOf } from '../../../../src/core/index.ts';
-import { START_S } from '../fixture.ts';
+import { hearing, START_S } from '../fixture.ts';
 
 const ISSUER = 'https://id.example.com/realms/main';
 const RULES = { notBeforeS: 0, leewayS: 0, maxLifetimeS: null };
@@ -74,8 +74,8 @@ describe('a pushed mark', () => {
   it('that lowers the mark is shared for longer than the one it replaces, which would else come back', () => {
     const [one, two, later] = [revocations(), revocations(), revocations()];
     const told: AnonymousRevocation[] = [];
-    one.announceTo(each => told.push(each));
-    two.announceTo(each => told.push(each));
+    one.shareBy(hearing(each => told.push(each)));
+    two.shareBy(hearing(each => told.push(each)));
     one.of(ISSUER).observeLife(10 * DAY_S);
     one.of(ISSUER).push({ markS: START_S, order: 1 });
     const high = told.find(each => each.kind === 'push');
@@ -93,10 +93,10 @@ describe('a pushed mark', () => {
   it('is told again by a gateway that knew an older one which would last longer', () => {
     const [one, two] = [revocations(), revocations()];
     const told: AnonymousRevocation[] = [];
-    two.announceTo(each => told.push(each));
+    two.shareBy(hearing(each => told.push(each)));
     two.of(ISSUER).use({ ...RULES, maxLifetimeS: 10 * DAY_S });
     two.of(ISSUER).push({ markS: START_S, order: 1 });
-    one.announceTo(each => two.adopt(each));
+    one.shareBy(hearing(each => two.adopt(each)));
     one.of(ISSUER).push({ markS: 0, order: 2 });
     expect(told.map(({ whom, value }) => [whom, value])).toEqual([
       [String(START_S), 1],
@@ -135,7 +135,7 @@ describe('the mark that came with a redeemed code', () => {
     const [one, later] = [revocations(), revocations()];
     one.of(ISSUER).learnPolicy('ada', START_S);
     const told: AnonymousRevocation[] = [...one.running()];
-    one.announceTo(each => told.push(each));
+    one.shareBy(hearing(each => told.push(each)));
     one.of(ISSUER).push({ markS: START_S, order: 1 });
     one.of(ISSUER).push({ markS: 0, order: 2 });
     // In whatever order Redis tells.
@@ -176,7 +176,7 @@ describe('the mark of a subject', () => {
 
   it('is kept as long as the longest-lived token that was seen, here or elsewhere', () => {
     const [one, two] = [revocations(), revocations()];
-    one.announceTo(each => two.adopt(each));
+    one.shareBy(hearing(each => two.adopt(each)));
     one.of(ISSUER).observeLife(10 * DAY_S);
     one.of(ISSUER).observeLife(300);
     for (const all of [one, two]) all.of(ISSUER).revokeSubject('ada', START_S);
@@ -192,7 +192,7 @@ describe('the mark of a subject', () => {
     const all = revocations();
     const told: AnonymousRevocation[] = [];
     all.of(ISSUER).revokeSubject('ada', START_S);
-    all.announceTo(each => told.push(each));
+    all.shareBy(hearing(each => told.push(each)));
     all.of(ISSUER).observeLife(10 * DAY_S - 1);
     expect(told.map(({ kind, value, forMs }) => [kind, value, forMs])).toEqual([
       ['lifetime', 10 * DAY_S, 20 * DAY_S * 1_000],
@@ -215,7 +215,7 @@ describe('the mark of a subject', () => {
 
   it('is not undone by a longer lifetime: what the shorter one refused, it refuses still', () => {
     const [one, later] = [revocations(), revocations()];
-    one.announceTo(each => later.adopt(each));
+    one.shareBy(hearing(each => later.adopt(each)));
     const bound = (maxLifetimeS: number | null) => one.of(ISSUER).use({ ...RULES, maxLifetimeS });
     bound(300);
     one.of(ISSUER).endSession(sessionDigest('s1'));
@@ -310,6 +310,37 @@ describe('a full table', () => {
     expect(evictions).toBe(0);
   });
 
+  it('is not for callers without a subject to fill either: they lose theirs together', () => {
+    const all = issuer({ maxEntries: 100, maxSessionsOfOne: 10 });
+    for (let i = 0; i < 200; i += 1) all.endSession(sessionDigest(`session ${i}`), 0, NO_SUBJECT);
+    expect(all.facts).toMatchObject({ sessions: 10, subjects: 1, notBeforeS: 0 });
+    expect(all.refusal(token(START_S, null, 'session 150'))).toBe('not_before');
+    expect(all.refusal(token(START_S + 1, null, 'session 150'))).toBeNull();
+    expect(all.refusal(token(START_S, 'bob', 'another'))).toBeNull();
+  });
+
+  it('holds the sessions that a provider ends without naming their subjects, each of them', () => {
+    const all = issuer({ maxEntries: 100, maxSessionsOfOne: 10 });
+    for (let i = 0; i < 50; i += 1) all.endSession(sessionDigest(`session ${i}`));
+    expect(all.facts).toMatchObject({ sessions: 50, subjects: 0, notBeforeS: 0 });
+    expect(all.refusal(token(START_S, 'ada', 'session 49'))).toBe('signed_out');
+  });
+
+  it('tells others to drop what it drops, after it has told them what refuses as much', () => {
+    const all = revocations({ maxEntries: 1 });
+    const told: string[] = [];
+    all.shareBy({
+      announce: ({ kind, value }) => told.push(`${kind} ${value - START_S}`),
+      withdraw: ({ kind, whom, value }) => {
+        expect(whom).toBe(digestOf('ada'));
+        told.push(`no ${kind} ${value - START_S}`);
+      },
+    });
+    all.of(ISSUER).revokeSubject('ada', START_S - 5);
+    all.of(ISSUER).revokeSubject('bob', START_S - 3);
+    expect(told).toEqual(['subject -5', 'everyone -5', 'no subject -5', 'subject -3']);
+  });
+
   it('never refuses less because another gateway dropped less', () => {
     const all = revocations();
     for (const value of [START_S, START_S - 9])
@@ -319,7 +350,7 @@ describe('a full table', () => {
 
   it('refuses the same at gateways that start later', () => {
     const [one, later] = [revocations({ maxEntries: 1 }), revocations({ maxEntries: 1 })];
-    one.announceTo(each => later.adopt(each));
+    one.shareBy(hearing(each => later.adopt(each)));
     for (const sid of ['s1', 's2']) one.of(ISSUER).endSession(sessionDigest(sid));
     for (const all of [one, later])
       expect(all.of(ISSUER).refusal(token(START_S, null, 's3'))).toBe('not_before');

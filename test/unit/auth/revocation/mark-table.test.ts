@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { MarkTable } from '../../../../src/auth/revocation/mark-table.ts';
 
 let evicted: number[] = [];
-const table = (maxEntries: number) => new MarkTable(maxEntries, markS => evicted.push(markS));
+const table = (maxEntries: number) => new MarkTable(maxEntries, (_digest, markS) => evicted.push(markS));
 
 beforeEach(() => {
   evicted = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AnonymousRevocation, REVOCATION_LIMITS, Revocations } from '../../../../src/auth/index.ts';
 import { revocableOf, sessionDigest } from '../../../../src/auth/revocation/revocable.ts';
-import { clock, START_S } from '../fixture.ts';
+import { clock, hearing, START_S } from '../fixture.ts';
 
 const make = () => new Revocations(REVOCATION_LIMITS, { ...clock, epochMs: () => START_S * 1_000 }, () => {});
 const old = revocableOf({ claims: { iat: START_S - 1, sub: 'ada', sid: 's1' }, signingInput: '' });
@@ -21,11 +21,13 @@ describe('the revocations of several issuers', () => {
   it('reach other gateways, also before those know the issuer, and name nobody', () => {
     const [one, two] = [make(), make()];
     const told: AnonymousRevocation[] = [];
-    one.announceTo(each => {
-      told.push(each);
-      two.adopt(each);
-    });
-    two.announceTo(() => expect.fail('what was adopted is not announced'));
+    one.shareBy(
+      hearing(each => {
+        told.push(each);
+        two.adopt(each);
+      }),
+    );
+    two.shareBy(hearing(() => expect.fail('what was adopted is not announced')));
     one.of('https://a').revokeSubject('ada', START_S);
     one.of('https://b').endSession(sessionDigest('s1'));
     one.of('https://c').push({ markS: START_S, order: 1 });
