@@ -7,38 +7,59 @@ import { formatPlace, type Row } from './row.ts';
 
 /** Lists what may restrict a caller of this route, and after which offences. */
 export function describeRestrictions(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): Row[] {
-  const listed = describeListed(route, caller, snapshot);
-  const rows = listed === null ? describeRules(route, snapshot) : [listed];
+  const rows = describeListed(route, caller, snapshot);
+  if (rows.length === 0) rows.push(['restrictions', 'none']);
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** Says that the client, as far as it is known, stands under `blocked` or `never_restrict`. Null: under neither. */
-function describeListed(
-  route: RouteModel,
-  caller: AskedCaller,
-  { limits: { blocked, neverRestrict }, outline: { places } }: Snapshot,
-): Row | null {
-  const key = caller.address === null ? null : addressKey(caller.address);
-  const address = key === null ? null : addressOfKey(key);
-  // Without a look at the token nobody knows the caller.
-  const principal = route.authentication === 'none' ? null : caller.principal;
-  const isSpared = {
-    address: address !== null && neverRestrict.addresses.has(address),
-    caller: principal !== null && neverRestrict.callers.has(principal),
-  };
-  const row = (list: string, text: string): Row => [
-    'restrictions',
-    `${text} (${formatPlace(places.of([list]))})`,
-  ];
-  if (address !== null && !isSpared.address && blocked?.addresses.has(address))
-    return row('blocked', `${key} is blocked: everything from it gets 429`);
-  if (principal !== null && !isSpared.caller && blocked?.callers.has(principal))
-    return row('blocked', 'the caller is blocked: everything from it gets 429');
-  if (isSpared.address) return row('never_restrict', `none: ${key} is among never_restrict`);
-  return isSpared.caller ? row('never_restrict', 'none: the caller is among never_restrict') : null;
+/** Who asks, as far as lists of limits.yaml may name it. Null: not known. */
+interface Client extends Pick<AskedCaller, 'as'> {
+  /** Key of the address. */
+  readonly key: string | null;
+  readonly address: string | null;
+  readonly principal: string | null;
 }
 
-function describeRules(route: RouteModel, { limits, outline: { places } }: Snapshot): Row[] {
+function clientOf(route: RouteModel, { as, address, principal }: AskedCaller): Client {
+  const key = address === null ? null : addressKey(address);
+  return {
+    as,
+    key,
+    address: key === null ? null : addressOfKey(key),
+    // Without a look at the token nobody knows the caller.
+    principal: route.authentication === 'none' ? null : principal,
+  };
+}
+
+/** Says that the client stands under `blocked` or `never_restrict`, and which rules are left. */
+function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): Row[] {
+  const { blocked, neverRestrict } = snapshot.limits;
+  const { as, key, address, principal } = clientOf(route, caller);
+  const row = (list: string, text: string): Row => [
+    'restrictions',
+    `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
+  ];
+  const isAddressSpared = address !== null && neverRestrict.addresses.has(address);
+  const isCallerSpared = principal !== null && neverRestrict.callers.has(principal);
+  if (address !== null && !isAddressSpared && blocked?.addresses.has(address))
+    return [row('blocked', `${key} is blocked: everything from it gets 429`)];
+  if (principal !== null && !isCallerSpared && blocked?.callers.has(principal))
+    return [row('blocked', 'the caller is blocked: everything from it gets 429')];
+  const rules = describeRules(route, { as, address: isAddressSpared, caller: isCallerSpared }, snapshot);
+  const none = rules.length === 0 ? 'none: ' : '';
+  if (isAddressSpared) rules.unshift(row('never_restrict', `${none}${key} is among never_restrict`));
+  if (isCallerSpared) rules.unshift(row('never_restrict', `${none}the caller is among never_restrict`));
+  return rules;
+}
+
+/** Which clients of those who may ask are under `never_restrict`. */
+interface Spared extends Pick<AskedCaller, 'as'> {
+  readonly address: boolean;
+  readonly caller: boolean;
+}
+
+/** Lists the rules by which a request of this client may be refused. */
+function describeRules(route: RouteModel, spared: Spared, { limits, outline: { places } }: Snapshot): Row[] {
   const { invalidRequests, webhookNotFound, ignoredRefusals } = limits;
   const rows: Row[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
@@ -49,13 +70,31 @@ function describeRules(route: RouteModel, { limits, outline: { places } }: Snaps
     const isTried = shadow ? ', in shadow: it restricts nobody' : '';
     rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once}${isTried} (${place})`]);
   };
-  add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');
-  if (route.kind === 'forward' && route.webhook)
-    add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
-  const whoIgnores = ignoredRefusals?.addresses ? 'the caller' : 'a bot or user';
-  if (ignoredRefusals?.addresses || route.authentication !== 'none')
-    add('ignored_refusals', ignoredRefusals, whoIgnores, 'came before the Retry-After of a 429 was over');
-  return rows.length === 0 ? [['restrictions', 'none']] : rows;
+  if (!spared.address) {
+    add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');
+    if (route.kind === 'forward' && route.webhook)
+      add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
+  }
+  const who = whoIgnores(route, spared, ignoredRefusals?.addresses ?? false);
+  // Nothing sent from a spared address counts, but a caller restricted for what it did elsewhere is refused there as well.
+  const elsewhere = spared.address ? 'from other addresses ' : '';
+  if (who !== null)
+    add(
+      'ignored_refusals',
+      ignoredRefusals,
+      who,
+      `${elsewhere}came before the Retry-After of a 429 was over`,
+    );
+  return rows;
+}
+
+/** Whom of those who may send this request the rule against ignored refusals can restrict. Null: nobody. */
+function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: boolean): string | null {
+  const isAddress = authentication === 'none' || spared.as === null || spared.as === 'address';
+  const mayBeAddress = isAddress && addresses && !spared.address;
+  const mayBeCaller = authentication !== 'none' && !spared.caller && spared.as !== 'address';
+  if (mayBeCaller) return mayBeAddress ? 'the caller' : 'a bot or user';
+  return mayBeAddress ? 'the address' : null;
 }
 
 function describeFailedVerifications(route: RouteModel, { identity, outline: { places } }: Snapshot): Row[] {

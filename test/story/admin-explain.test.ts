@@ -6,6 +6,7 @@ import { startLimited } from '../support/limits.ts';
 const LIMITS = {
   buckets: { things: { main: 'id', user: '5/5s', resource: '9/5s', enforce: '50%' } },
   routes: { 'GET /things/{id}': 'things' },
+  never_restrict: ['192.0.2.0/24'],
 };
 
 /** Words of the command line, and the query that asks the same. */
@@ -22,6 +23,11 @@ const ASKED: readonly (readonly [string, readonly string[], Readonly<Record<stri
     'an address',
     ['GET', '/open/7', '--as', 'address:2001:db8::7'],
     { method: 'GET', path: '/open/7', as: 'address', address: '2001:db8::7' },
+  ],
+  [
+    'an address that is never restricted',
+    ['GET', '/things/7', '--address', '192.0.2.7'],
+    { method: 'GET', path: '/things/7', address: '192.0.2.7' },
   ],
   ['a call', ['GRPC', 'demo.Echo/Say'], { method: 'GRPC', path: 'demo.Echo/Say' }],
 ];

@@ -200,6 +200,11 @@ describe('weir explain, of limits', () => {
     expect(facts.filter(fact => fact.startsWith('restrictions'))).toEqual([
       'restrictions: none: 192.0.2.7 is among never_restrict (limits.yaml:3)',
     ]);
+    const byToken = await explain(['GET', '/v1/feeds/7', '--address', '192.0.2.7']);
+    expect(byToken.filter(fact => fact.startsWith('restrictions'))).toEqual([
+      'restrictions: 192.0.2.7 is among never_restrict (limits.yaml:3)',
+      'restrictions: a bot or user for 90s, after more than 100 of its requests in 1m from other addresses came before the Retry-After of a 429 was over (limits.yaml:2)',
+    ]);
     const others = await explain(['GET', '/v1/feeds/7', '--address', '198.51.100.7']);
     expect(others.join('\n')).toContain('restrictions: the address for 10m');
   });
@@ -216,14 +221,40 @@ never_restrict: [192.0.2.0/24, { client: web, subject: eve }, { client: web, sub
     const blocked = 'restrictions: the caller is blocked: everything from it gets 429 (limits.yaml:1)';
     expect(await restrictions('/v1/a', ...by('mallory'))).toBe(blocked);
     expect(await restrictions('/v1/a', ...by('mallory'), '--address', '192.0.2.7')).toBe(blocked);
-    const spared = 'restrictions: none: the caller is among never_restrict (limits.yaml:2)';
+    const spared = 'restrictions: the caller is among never_restrict (limits.yaml:2)';
     expect(await restrictions('/v1/a', ...by('eve'))).toBe(spared);
     expect(await restrictions('/v1/a', ...by('alice'))).toBe(spared);
+    const both = await restrictions('/v1/a', ...by('alice'), '--address', '192.0.2.7');
+    expect(both).toBe('restrictions: none: the caller is among never_restrict (limits.yaml:2)');
     const address = 'restrictions: 203.0.113.7 is blocked: everything from it gets 429 (limits.yaml:1)';
     expect(await restrictions('/v1/a', ...by('alice'), '--address', '203.0.113.7')).toBe(address);
     const rule = /^restrictions: the address for 10m, after/;
     expect(await restrictions('/v1/a', ...by('bob'))).toMatch(rule);
     expect(await restrictions('/v1/hooks/1/2', ...by('mallory'))).toMatch(rule);
+  });
+
+  it('says which rules are left where the caller or the address is never restricted', async () => {
+    const restrictions = async (list: string, path: string, ...words: string[]) => {
+      const limits = `ignored_refusals: { limit: 100/1m, addresses: true }\nnever_restrict: [${list}]\n`;
+      const facts = await explain(['GET', path, ...words], GATEWAY, limits);
+      const found = facts.filter(fact => fact.startsWith('restrictions'));
+      return found.map(
+        fact => / none: /.exec(fact)?.[0] ?? / (.*?)(?: for|, after| is among|$)/.exec(fact)?.[1],
+      );
+    };
+    const caller = '{ client: web, subject: alice }';
+    const asAlice = ['--client', 'web', '--subject', 'alice'];
+    expect(await restrictions(caller, '/v1/feeds/7', ...asAlice)).toEqual(['the caller', 'the address']);
+    expect(await restrictions(caller, '/v1/feeds/7')).toEqual(['the address', 'the caller']);
+    expect(await restrictions(caller, '/v1/hooks/1/2', ...asAlice)).toEqual([
+      ...['the address', 'the address on this webhook', 'the address'],
+    ]);
+    const spared = ['192.0.2.0/24', '/v1/feeds/7', '--address', '192.0.2.7'] as const;
+    expect(await restrictions(...spared)).toEqual(['192.0.2.7', 'a bot or user']);
+    expect(await restrictions(...spared, '--as', 'address')).toEqual([' none: ']);
+    expect(await restrictions('192.0.2.0/24', '/v1/hooks/1/2', '--address', '192.0.2.7')).toEqual([
+      ' none: ',
+    ]);
   });
 
   it('shows the hash that clients see, and where the scope is written', async () => {
