@@ -23,5 +23,7 @@ export function gradeResponseField(name: string, value: string): FieldGrade {
   if (name.startsWith(':')) return name === ':status' ? 'status' : 'malformed';
   if (UPPER_CASE.test(name) || OF_A_CONNECTION.has(name)) return 'malformed';
   if (name === 'te' && value !== 'trailers') return 'malformed';
-  return NAME.test(name) && VALUE.test(value) ? 'field' : 'dropped';
+  if (NAME.test(name) && VALUE.test(value)) return 'field';
+  // Without it, a body of any length would be whole.
+  return name === 'content-length' ? 'malformed' : 'dropped';
 }

@@ -6,12 +6,13 @@ export interface UpstreamFailure {
   /**
    * - `connect`: no connection was made, so not a byte of the request was sent
    * - `refused`: the upstream said that it has not acted on the request
+   * - `oversized`: the upstream takes no header section of this size, so that nothing was sent
    * - `reset`: the connection broke before the response's head was complete
    * - `timeout`: the upstream was silent for too long
    * - `malformed`: the bytes are not a response to this request
    * - `truncated`: the connection broke or fell silent inside the response's body
    */
-  readonly kind: 'connect' | 'refused' | 'reset' | 'timeout' | 'malformed' | 'truncated';
+  readonly kind: 'connect' | 'refused' | 'oversized' | 'reset' | 'timeout' | 'malformed' | 'truncated';
   /** The connection had served other requests: a reset may only mean that it was closed while idle. */
   readonly onReusedConnection: boolean;
   /** A byte of a response had come, so the upstream has acted on the request. */

@@ -134,6 +134,15 @@ test('its responses pass with their version in Via, and with trailers beside a s
   expect((await ask(session, { ':path': '/' })).trailers).toEqual({});
 });
 
+test('a head that the upstream does not take is answered 431 and never sent', async () => {
+  const upstream = await startH2Upstream(undefined, { settings: { maxHeaderListSize: 8_192 } });
+  const gateway = await startGateway({ upstreamPort: upstream.port, api: { protocol: 'h2' } });
+  const ask = (bytes: number) => gateway.ask(head('POST /', `X-Large: ${'x'.repeat(bytes)}`));
+  expect(await ask(8_000)).toMatchObject({ status: 431 });
+  expect(await ask(6_000)).toMatchObject({ status: 200 });
+  expect(upstream.requests).toHaveLength(1);
+});
+
 /** The fields that came as never indexed. */
 const neverIndexed = (fields: IncomingHttpHeaders) => Reflect.get(fields, sensitiveHeaders);
 

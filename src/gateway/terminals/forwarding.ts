@@ -1,12 +1,19 @@
 import type { ForwardRoute } from '../../config/index.ts';
-import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
+import {
+  type ByteStream,
+  type FieldNames,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  type Release,
+} from '../../core/index.ts';
 import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { addOwnFields, contractHead, upstreamTooSlow } from '../responses/index.ts';
+import { addOwnFields, contractHead, headTooLarge, upstreamTooSlow } from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -124,9 +131,7 @@ export class Forwarding implements CallSink, UpstreamLeg {
       this.send();
       return;
     }
-    const exchange = this.#exchange;
-    const isLate = failure.kind === 'timeout';
-    exchange.answerError(isLate ? upstreamTooSlow(failure.cause) : exchange.dialect.upstreamFailed(failure));
+    this.#exchange.answerError(this.#errorOf(failure));
   }
 
   drained(): void {
@@ -138,6 +143,12 @@ export class Forwarding implements CallSink, UpstreamLeg {
   abandoned(): void {
     this.#refusal?.stop();
     this.#call?.abort();
+  }
+
+  #errorOf(failure: UpstreamFailure): GatewayError {
+    if (failure.kind === 'timeout') return upstreamTooSlow(failure.cause);
+    if (failure.kind === 'oversized') return headTooLarge();
+    return this.#exchange.dialect.upstreamFailed(failure);
   }
 
   /** The fields that go to the client with the upstream's response. */

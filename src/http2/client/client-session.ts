@@ -1,9 +1,10 @@
-import { type FieldNames, NO_NAMES } from '../../core/index.ts';
+import { NO_NAMES } from '../../core/index.ts';
 import { ErrorCode } from '../error-code.ts';
 import { gradeResponseField } from '../field-grade.ts';
 import { Flag, FrameReader, type FrameSink, FrameWriter, MAX_31_BITS, Setting } from '../frames/index.ts';
 import { HeaderDecoder, HeaderEncoder } from '../hpack/index.ts';
 import { Http2Fault } from '../http2-fault.ts';
+import { AwaitedAcknowledgements } from './awaited-acknowledgements.ts';
 import type { ClientSessionOptions, ClientSessionOwner } from './client-session-owner.ts';
 import { ClientStream, type StreamHost } from './client-stream.ts';
 import { FIRST_WINDOW } from './first-window.ts';
@@ -31,9 +32,7 @@ export class ClientSession implements FrameSink, StreamHost {
   readonly #settings = new ServerSettings();
   readonly #floods = new FloodCount();
   #nextId = 1;
-  /** SETTINGS and PINGs of ours that have not been acknowledged. */
-  #settingsAwaited = 1;
-  #pingsAwaited = 0;
+  readonly #awaited = new AwaitedAcknowledgements();
   /** Handlers have parts of the bytes that are being read. */
   #areKept = false;
   /** That the last GOAWAY named. */
@@ -58,6 +57,11 @@ export class ClientSession implements FrameSink, StreamHost {
   /** Streams that the server allows at once. */
   get maxStreams(): number {
     return this.#settings.maxStreams;
+  }
+
+  /** Whether the server takes a header section of this size: names and values in turn. */
+  takes(fields: readonly string[]): boolean {
+    return this.#settings.takes(fields);
   }
 
   /**
@@ -93,12 +97,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   /** Opens a stream with a header section: names and values in turn. */
-  request(
-    fields: readonly string[],
-    handler: StreamHandler,
-    endsAtOnce: boolean,
-    neverIndexed: FieldNames = NO_NAMES,
-  ): ClientStream {
+  request(fields: readonly string[], handler: StreamHandler, endsAtOnce: boolean, neverIndexed = NO_NAMES) {
     const { window: sendWindow } = this.#settings;
     const terms = { sendWindow, receiveWindow: this.#options.streamWindow, endsAtOnce };
     const stream = new ClientStream(this.#nextId, this, handler, terms);
@@ -109,7 +108,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   sendPing(): void {
-    this.#pingsAwaited++;
+    this.#awaited.pingSent();
     this.#writer.ping(PING_PAYLOAD, Flag.NONE);
   }
 
@@ -182,7 +181,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   settingsAcknowledged(): void {
-    if (this.#settingsAwaited-- === 0) throw unsolicited();
+    this.#awaited.ofSettings();
   }
 
   ping(payload: Buffer): void {
@@ -191,7 +190,7 @@ export class ClientSession implements FrameSink, StreamHost {
   }
 
   pingAcknowledged(): void {
-    if (this.#pingsAwaited-- === 0) throw unsolicited();
+    this.#awaited.ofPing();
   }
 
   goaway(lastStream: number, code: number): void {
@@ -248,8 +247,4 @@ export class ClientSession implements FrameSink, StreamHost {
     this.over(stream);
     stream.close(end);
   }
-}
-
-function unsolicited(): Http2Fault {
-  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'an acknowledgement of nothing');
 }

@@ -1,5 +1,6 @@
 import { ErrorCode } from '../error-code.ts';
 import { MAX_31_BITS, MAX_PAYLOAD, Setting } from '../frames/index.ts';
+import { sectionBytes } from '../hpack/index.ts';
 import { Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './first-window.ts';
 
@@ -16,7 +17,12 @@ export class ServerSettings {
   window = FIRST_WINDOW;
   /** Bytes of the table that it decodes headers with. */
   tableBytes = 4_096;
+  /** Bytes of a header section, with 32 more for each field. */
+  maxSectionBytes = Number.POSITIVE_INFINITY;
   #takesConnect = 0;
+  /** RFC 9218, 2.1: what the first frame says, or does not, holds. */
+  #ignoresPriorities = 0;
+  #isFirst = true;
 
   /** Reads the payload of a frame. Throws Http2Fault. */
   read(payload: Buffer): void {
@@ -24,6 +30,12 @@ export class ServerSettings {
       throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'SETTINGS of too many entries');
     for (let at = 0; at < payload.length; at += ENTRY_BYTES)
       this.#read(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    this.#isFirst = false;
+  }
+
+  /** Whether the server takes a header section of this size. */
+  takes(fields: readonly string[]): boolean {
+    return this.maxSectionBytes === Number.POSITIVE_INFINITY || sectionBytes(fields) <= this.maxSectionBytes;
   }
 
   #read(id: number, value: number): void {
@@ -46,14 +58,17 @@ export class ServerSettings {
         // Ours are no larger than the smallest that it may allow.
         allow(value >= MAX_PAYLOAD && value <= MAX_FRAME_SIZE);
         break;
+      case Setting.MAX_HEADER_LIST_SIZE:
+        this.maxSectionBytes = value;
+        break;
       case Setting.ENABLE_CONNECT_PROTOCOL:
         // RFC 8441, 3.
         allow(value <= 1 && value >= this.#takesConnect);
         this.#takesConnect = value;
         break;
       case Setting.NO_RFC7540_PRIORITIES:
-        // RFC 9218, 2.1.
-        allow(value <= 1);
+        allow(value <= 1 && (this.#isFirst || value === this.#ignoresPriorities));
+        this.#ignoresPriorities = value;
         break;
       default:
     }

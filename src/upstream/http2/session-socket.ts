@@ -67,6 +67,11 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#session.maxStreams;
   }
 
+  /** Whether the upstream takes a header section of this size. */
+  takes(fields: readonly string[]): boolean {
+    return this.#session.takes(fields);
+  }
+
   request(
     fields: readonly string[],
     handler: StreamHandler,

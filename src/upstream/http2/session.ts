@@ -105,11 +105,16 @@ export class Session implements CallSession, SessionSocketOwner {
 
   /** Opens a stream for the call. Call it only if there is room. */
   carry(call: StreamCall): void {
+    const { request } = call;
+    const headers = requestHeaders(request, this.#origin);
+    // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
+    if (!this.#socket.takes(headers)) {
+      call.fail('oversized', new Error('the upstream takes no header section of this size'));
+      return;
+    }
     this.#carried++;
     this.#calls.add(call);
-    const { request } = call;
     const { body, neverIndexed } = request;
-    const headers = requestHeaders(request, this.#origin);
     call.begin(this.#socket.request(headers, call, body === null, neverIndexed), this);
   }
 

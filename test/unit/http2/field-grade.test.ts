@@ -38,6 +38,7 @@ test.each([
   ['transfer-encoding', 'chunked'],
   ['upgrade', 'h2c'],
   ['te', 'gzip'],
+  ['content-length', '5\r\n'],
 ])('"%s: %s" makes its section malformed', (name, value) => {
   expect(gradeResponseField(name, value)).toBe('malformed');
 });

@@ -11,15 +11,23 @@ test('what a server does not say is as RFC 9113 has it', () => {
     maxStreams: Number.POSITIVE_INFINITY,
     window: 65_535,
     tableBytes: 4_096,
+    maxSectionBytes: Number.POSITIVE_INFINITY,
   });
 });
 
 test('what it says holds until it says otherwise, and the last entry of a frame counts', () => {
   const server = new ServerSettings();
   read(server, [1, 0], [3, 10], [3, 20], [4, 0x7fffffff], [5, 0xffffff], [6, 1], [0x77, 0xffffffff]);
-  expect(server).toMatchObject({ maxStreams: 20, window: 0x7fffffff, tableBytes: 0 });
-  read(server, [2, 0], [8, 1], [9, 1]);
+  expect(server).toMatchObject({ maxStreams: 20, window: 0x7fffffff, tableBytes: 0, maxSectionBytes: 1 });
+  read(server, [2, 0], [8, 1], [9, 0]);
   expect(server).toMatchObject({ maxStreams: 20 });
+});
+
+test('whether a server uses priorities, only its first frame says', () => {
+  const server = new ServerSettings();
+  read(server, [9, 1]);
+  read(server, [9, 1]);
+  expect(() => read(server, [9, 0])).toThrow(expect.objectContaining({ code: 1 }));
 });
 
 test.each<[string, number, readonly [number, number][]]>([

@@ -6,7 +6,7 @@ import { CollectingSink } from '../../../support/collecting-sink.ts';
 import { frameSockets } from '../../../support/frame-socket.ts';
 import { GET } from '../../../support/get-request.ts';
 import { HandBody } from '../../../support/hand-body.ts';
-import { frame, headers, TYPE } from '../../../support/http2-frames.ts';
+import { frame, headers, settings, TYPE } from '../../../support/http2-frames.ts';
 import { upstreamAt } from '../../../support/upstream-options.ts';
 
 const turn = () => new Promise(setImmediate);
@@ -64,6 +64,17 @@ test('a session takes calls when the SETTINGS of its upstream have come, as many
   expect([session.hasRoom, session.calls]).toEqual([true, 1]);
   carry();
   expect([session.hasRoom, session.calls]).toEqual([false, 2]);
+});
+
+test('a header section that the upstream does not take is never sent, and costs no stream', () => {
+  const { session, socket, carry } = open();
+  const bytes = 4 * 32 + ':method:scheme:authority:path'.length + 'GEThttpa.test'.length + '/'.length;
+  socket.bring(settings([6, bytes]));
+  socket.sent();
+  const { sink } = carry('/a');
+  expect([sink.events, session.calls]).toEqual([['fail oversized'], 0]);
+  carry('/');
+  expect(session.calls).toBe(1);
 });
 
 test('all requests of a turn leave in one write, behind those of other sockets', async () => {
