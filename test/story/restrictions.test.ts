@@ -11,8 +11,9 @@ import {
   statusesOf,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
 import type { Response, Script } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 
@@ -20,16 +21,29 @@ const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 const statusAsAsked: Script = exchange =>
   exchange.answer(Number(exchange.request.target.split('?')[1] ?? 200), ['X-RateLimit-Scope', 'shared']);
 
-async function released(front: LimitedGateway, target: string, ...lines: string[]): Promise<void> {
-  const refused = await askOnce(front, target, ...lines);
-  await sleep(Number(refusalOf(refused)['retry_after']) * 1_000);
+interface FrozenGateway extends LimitedGateway {
+  readonly clock: FrozenClock;
+}
+
+/** A gateway whose time goes by only when the test says so: however busy the machine, a second has the requests it should have. */
+async function startFrozen(...[limits, settings]: Parameters<typeof startLimited>): Promise<FrozenGateway> {
+  const clock = new FrozenClock(Date.now());
+  return { ...(await startLimited(limits, { ...settings, clock })), clock };
+}
+
+/** Lets the announced wait go by. Most of it is not enough; its very end is slack. */
+async function released(front: FrozenGateway, target: string): Promise<void> {
+  const waitMs = Number(refusalOf(await askOnce(front, target))['retry_after']) * 1_000;
+  front.clock.advance(waitMs * 0.9);
+  expect((await askOnce(front, target)).status).toBe(429);
+  front.clock.advance(waitMs * 0.1);
 }
 
 describe('an address that sends too many invalid requests', () => {
   const limits = { global, invalid_requests: { limit: '4/60s', restrict_for: '2s' } };
 
   test('is refused before anything else, with a body and headers that say so, and without Via', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     expect(statusesOf(await askTimes(front, 5, 'GET /a'))).toEqual([401, 401, 401, 401, 401]);
     const refused = await askOnce(front, 'GET /a', front.issuer.bearer());
     expect(refusalOf(refused)).toEqual({
@@ -45,21 +59,21 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test('is released on time, after the announced wait', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     await askTimes(front, 5, 'GET /a');
     await released(front, 'GET /a');
     expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
   });
 
   test('leaves other addresses alone', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     await askTimes(front, 5, 'GET /a');
     const bytes = head('GET /a', front.issuer.bearer());
     expect((await front.gateway.ask(bytes, { localAddress: '127.0.0.9' })).status).toBe(200);
   });
 
   test.each([401, 403, 429])("is counted by its upstream's %i as well", async status => {
-    const front = await startLimited(limits, {
+    const front = await startFrozen(limits, {
       upstream: exchange => exchange.answer(status, ['X-RateLimit-Scope', 'user']),
     });
     const bearer = front.issuer.bearer();
@@ -71,13 +85,13 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test.each([400, 404, 500, 503, 200])('is not counted by a %i', async status => {
-    const front = await startLimited(limits, { upstream: exchange => exchange.answer(status) });
+    const front = await startFrozen(limits, { upstream: exchange => exchange.answer(status) });
     const responses = await askTimes(front, 8, 'GET /a', front.issuer.bearer());
     expect(new Set(statusesOf(responses))).toEqual(new Set([status]));
   });
 
   test("is not counted by an upstream's 429 with scope shared", async () => {
-    const front = await startLimited(limits, {
+    const front = await startFrozen(limits, {
       upstream: exchange => exchange.answer(429, ['X-RateLimit-Scope', 'shared', 'Retry-After', '1']),
     });
     await askTimes(front, 8, 'GET /a', front.issuer.bearer());
@@ -85,7 +99,7 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test('is counted by its own refusals, but not by those of a shared bucket', async () => {
-    const front = await startLimited({
+    const front = await startFrozen({
       ...limits,
       buckets: { own: { user: '1/60s' }, shared: { user: '1/60s' } },
       routes: { 'GET /own': 'own', 'GET /s': 'shared', 'POST /s': 'shared' },
@@ -100,22 +114,22 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test('is not restricted for longer by what it sends during the restriction', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     await askTimes(front, 5, 'GET /a');
     const first = Number(refusalOf(await askOnce(front, 'GET /a'))['retry_after']);
-    const since = performance.now();
+    front.clock.advance(1_000);
     await askTimes(front, 50, 'GET /a');
-    await sleep(Math.max(0, first * 1_000 - (performance.now() - since)));
+    front.clock.advance(first * 1_000 - 1_000);
     expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
   });
 
   test('is never restricted where it is on the list', async () => {
-    const front = await startLimited({ ...limits, never_restrict: ['127.0.0.0/8'] });
+    const front = await startFrozen({ ...limits, never_restrict: ['127.0.0.0/8'] });
     expect(new Set(statusesOf(await askTimes(front, 20, 'GET /a')))).toEqual(new Set([401]));
   });
 
   test('shows in the metrics', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     await askTimes(front, 5, 'GET /a');
     await askOnce(front, 'GET /a');
     const { text } = await front.gateway.admin('/metrics');
@@ -124,7 +138,7 @@ describe('an address that sends too many invalid requests', () => {
   });
 
   test('has its long-lived streams closed', async () => {
-    const front = await startLimited(limits, {
+    const front = await startFrozen(limits, {
       upstream: async exchange => {
         await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
         await exchange.gone;
@@ -139,7 +153,7 @@ describe('an address that sends too many invalid requests', () => {
 });
 
 test('the forged address of a victim restricts only who sends it', async () => {
-  const front = await startLimited({ global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } });
+  const front = await startFrozen({ global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } });
   const forged = 'X-Forwarded-For: 127.0.0.9';
   await askTimes(front, 5, 'GET /a', forged);
   expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(429);
@@ -150,7 +164,7 @@ test('the forged address of a victim restricts only who sends it', async () => {
 });
 
 test('10,000 invalid requests of one address are allowed by default, and one more is too many', async () => {
-  const front = await startLimited({ global: 'off', failed_verifications: 'off' });
+  const front = await startFrozen({ global: 'off', failed_verifications: 'off' });
   const clients = await Promise.all(Array.from({ length: 10 }, () => front.gateway.connect()));
   const seen: (number | boolean)[] = [];
   await Promise.all(
@@ -177,7 +191,7 @@ describe('a webhook that answers 404', () => {
   ];
 
   test('is refused to the address that keeps calling it, and to no other', async () => {
-    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    const front = await startFrozen(limits, { routes, upstream: statusAsAsked });
     expect(statusesOf(await askTimes(front, 3, 'GET /hooks/1/secret?404'))).toEqual([404, 404, 404]);
     const refused = await askOnce(front, 'GET /hooks/1/secret');
     expect(refusalOf(refused)).toEqual({
@@ -196,19 +210,19 @@ describe('a webhook that answers 404', () => {
   });
 
   test('is open again when its time is over', async () => {
-    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    const front = await startFrozen(limits, { routes, upstream: statusAsAsked });
     await askTimes(front, 3, 'GET /hooks/1/secret?404');
     await released(front, 'GET /hooks/1/secret');
     expect((await askOnce(front, 'GET /hooks/1/secret')).status).toBe(200);
   });
 
   test('is counted only where the route says that it is one', async () => {
-    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    const front = await startFrozen(limits, { routes, upstream: statusAsAsked });
     expect(new Set(statusesOf(await askTimes(front, 9, 'GET /plain/1?404')))).toEqual(new Set([404]));
   });
 
   test('does not count as an invalid request', async () => {
-    const front = await startLimited(
+    const front = await startFrozen(
       { ...limits, invalid_requests: { limit: '4/60s', restrict_for: '60s' } },
       { routes, upstream: statusAsAsked },
     );
@@ -218,7 +232,7 @@ describe('a webhook that answers 404', () => {
   });
 
   test('keeps its parameters out of the log and the metrics', async () => {
-    const front = await startLimited(limits, { routes, upstream: statusAsAsked });
+    const front = await startFrozen(limits, { routes, upstream: statusAsAsked });
     await askTimes(front, 4, 'GET /hooks/marker-id/marker-token?404');
     const { text } = await front.gateway.admin('/metrics');
     expect(`${text}${front.gateway.logLines.join('\n')}`).not.toContain('marker');
@@ -233,10 +247,10 @@ describe('a caller who ignores refusals', () => {
   };
 
   test('is restricted on every address, with a response that has Via', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     const bearer = front.issuer.bearer();
     expect(statusesOf(await askTimes(front, 2, 'GET /a', bearer))).toEqual([200, 429]);
-    await sleep(1_100);
+    front.clock.advance(1_001);
     await askTimes(front, 3, 'GET /a', bearer);
     const refused = await front.gateway.ask(head('GET /a', bearer), { localAddress: '127.0.0.9' });
     expect(refusalOf(refused)).toMatchObject({ global: true, code: 8 });
@@ -246,17 +260,19 @@ describe('a caller who ignores refusals', () => {
   });
 
   test('is not counted in the first second, in which requests may have been under way', async () => {
-    const front = await startLimited(limits);
+    const front = await startFrozen(limits);
     const bearer = front.issuer.bearer();
-    const responses = await askTimes(front, 20, 'GET /a', bearer);
+    const first = await askTimes(front, 10, 'GET /a', bearer);
+    front.clock.advance(1_000);
+    const responses = [...first, ...(await askTimes(front, 10, 'GET /a', bearer))];
     expect(responses.slice(1).every(response => refusalOf(response)['code'] === undefined)).toBe(true);
   });
 
   test('is restricted by default for ten minutes after a thousand of them', async () => {
-    const front = await startLimited({ global: limits.global, invalid_requests: 'off' });
+    const front = await startFrozen({ global: limits.global, invalid_requests: 'off' });
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /a', bearer);
-    await sleep(1_100);
+    front.clock.advance(1_001);
     const responses = await askTimes(front, 1_002, 'GET /a', bearer);
     expect(refusalOf(responses[1_000])['code']).toBeUndefined();
     expect(refusalOf(responses[1_001])['code']).toBe(8);
@@ -270,10 +286,10 @@ describe('a caller who ignores refusals', () => {
 
   test('is restricted for the flood of a bucket of several routes, which counts as no invalid request', async () => {
     const rule = { ignored_refusals: { limit: '3/60s' }, invalid_requests: { limit: '2/60s' } };
-    const front = await startLimited({ global, ...shared, ...rule });
+    const front = await startFrozen({ global, ...shared, ...rule });
     const bearer = front.issuer.bearer();
     await askTimes(front, 3, 'GET /s', bearer);
-    await sleep(1_100);
+    front.clock.advance(1_001);
     const responses = await askTimes(front, 5, 'POST /s', bearer);
     expect(responses.slice(0, 4).map(response => fieldOf(response, 'x-ratelimit-scope'))).toEqual(
       Array.from({ length: 4 }, () => 'shared'),
@@ -283,7 +299,7 @@ describe('a caller who ignores refusals', () => {
   });
 
   test('is restricted for the flood of main values past those that it may hold', async () => {
-    const front = await startLimited({
+    const front = await startFrozen({
       global: 'off',
       keys_per_caller: 2,
       buckets: { things: { main: 'id', user: '1/60s' } },
@@ -295,7 +311,7 @@ describe('a caller who ignores refusals', () => {
     const asked: Response[] = [];
     for (let id = 0; id < 9; id++) {
       asked.push(await askOnce(front, `GET /things/${id}`, bearer));
-      if (id === 3) await sleep(1_100);
+      if (id === 3) front.clock.advance(1_001);
     }
     expect(statusesOf(asked)).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429]);
     expect(asked.slice(3).map(response => refusalOf(response)['code'])).toEqual([
@@ -308,18 +324,18 @@ describe('a caller who ignores refusals', () => {
     [true, 8],
   ])('that is an address is restricted only where the file says so: %s', async (addresses, code) => {
     const rule = { ignored_refusals: { limit: '3/60s', addresses }, invalid_requests: 'off' };
-    const front = await startLimited({ global, ...shared, ...rule });
+    const front = await startFrozen({ global, ...shared, ...rule });
     await askTimes(front, 2, 'GET /open/s');
-    await sleep(1_100);
+    front.clock.advance(1_001);
     const responses = await askTimes(front, 9, 'GET /open/s');
     expect(refusalOf(responses.at(-1))['code']).toBe(code);
   });
 
   test('is never restricted where the rule is off', async () => {
-    const front = await startLimited({ global, ...shared, ignored_refusals: 'off' });
+    const front = await startFrozen({ global, ...shared, ignored_refusals: 'off' });
     const bearer = front.issuer.bearer();
     await askTimes(front, 2, 'GET /s', bearer);
-    await sleep(1_100);
+    front.clock.advance(1_001);
     const responses = await askTimes(front, 1_100, 'GET /s', bearer);
     expect(refusalOf(responses.at(-1))['code']).toBeUndefined();
   });

@@ -3,7 +3,12 @@ import type { Clock } from '../../../src/core/index.ts';
 /** A clock that only tests move. Its two hands have odd fractions, as real ones have. */
 export class FrozenClock implements Clock {
   #monotonicMs = 5_000.4;
-  #epochMs = 1_700_000_000_000.7;
+  #epochMs: number;
+
+  /** @param epochMs what the wall clock says first; tokens of a test issuer are valid now, at `Date.now()` */
+  constructor(epochMs = 1_700_000_000_000) {
+    this.#epochMs = epochMs + 0.7;
+  }
 
   epochMs(): number {
     return this.#epochMs;
