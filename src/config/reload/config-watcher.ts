@@ -54,6 +54,8 @@ export class ConfigWatcher {
   #firstNoticeMs = 0;
   #poll: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
+  /** Enqueued, and not done. */
+  #steps = 0;
   #stopped = false;
 
   constructor({ loaded, ...options }: ConfigWatcherOptions) {
@@ -79,7 +81,8 @@ export class ConfigWatcher {
     if (!this.#known.repeatable) return Promise.resolve();
     this.#enqueue(() => this.#look());
     this.#poll = setInterval(() => {
-      if (this.#timer === null) this.#enqueue(() => this.#look());
+      // Not while a look takes longer than that: the next would follow it at once, and see a half-written file the same.
+      if (this.#timer === null && this.#steps === 0) this.#enqueue(() => this.#look());
     }, this.#options.pollMs ?? 5_000);
     this.#poll.unref();
     return this.#turn;
@@ -116,8 +119,10 @@ export class ConfigWatcher {
 
   /** Runs steps one after the other. */
   #enqueue(step: () => Promise<void>): void {
+    this.#steps++;
     this.#turn = this.#turn.then(async () => {
       if (!this.#stopped) await step();
+      this.#steps--;
     });
   }
 
