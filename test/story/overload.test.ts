@@ -5,7 +5,7 @@ import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-async function front(config = {}) {
+async function front(caps = { event_loop_delay: '250ms' }) {
   const told = Promise.withResolvers<void>();
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
@@ -15,7 +15,7 @@ async function front(config = {}) {
     await exchange.send('again');
   });
   const log = { level: 'info', access: false };
-  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { log, ...config } });
+  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { log, caps } });
   return { gateway, finish: told.resolve };
 }
 
@@ -61,7 +61,7 @@ test('a process that falls behind says so once, stays healthy, serves what is un
 });
 
 test('with event_loop_delay off no delay counts', async () => {
-  const { gateway } = await front({ caps: { event_loop_delay: 'off' } });
+  const { gateway } = await front({ event_loop_delay: 'off' });
   const feed = starve(gateway);
   await sleep(4_000);
   await feed();

@@ -40,8 +40,9 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
     log: { level: 'silent', access: false },
     shutdown: { delay: '0s', drain: '5s' },
     ...settings.config,
-    // Their tables are reserved at the start: 150 MB and several garbage collections for the default of a million.
-    caps: Object.assign({ limit_keys: 10_000 }, settings.config?.['caps']),
+    // Tables of keys are reserved at the start: 150 MB and several garbage collections for the default of a million. A machine that
+    // is busy with other tests makes the loop late, for which the default would refuse requests.
+    caps: Object.assign({ limit_keys: 10_000, event_loop_delay: 'off' }, settings.config?.['caps']),
   };
   const path = join(folder, 'gateway.yaml');
   await writeFile(path, stringify(config));
