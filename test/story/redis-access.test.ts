@@ -46,6 +46,7 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   const gateway = await startRedisGateway({
     store: {
       redis: `rediss://gate@127.0.0.1:${tlsPort}`,
+      timeout: '1s',
       password_file: join(folder, 'password'),
       tls: {
         ca_file: join(folder, 'ca.pem'),

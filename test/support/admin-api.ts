@@ -72,7 +72,10 @@ export class ApiClient {
 
   /** The same of a server that the document describes too. */
   async callAt(base: string, method: string, target: string, init: RequestInit): Promise<ApiAnswer> {
-    const response = await fetch(base + target, { method, ...init });
+    // A connection that is kept may be closed by the server just as it is used again.
+    const headers = new Headers(init.headers);
+    headers.set('Connection', 'close');
+    const response = await fetch(base + target, { method, ...init, headers });
     const text = await response.text();
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     this.#check(method, target.split('?')[0] ?? '', response.status, body);

@@ -35,7 +35,9 @@ export class TestGateway {
 
   /** Body of a GET on the admin listener. */
   async admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
-    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
+    // A connection that is kept may be closed by the gateway just as it is used again.
+    const headers = { Connection: 'close' };
+    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`, { headers });
     return { status: response.status, text: await response.text() };
   }
 
