@@ -1,3 +1,4 @@
+import { BLUE, GREY, GRID, lineThrough, ORANGE, round, svgOf } from './svg.ts';
 import type { Point, Tally } from './tally.ts';
 
 const WIDTH = 800;
@@ -9,10 +10,10 @@ const RIGHT = 20;
 const WITHIN = WIDTH - LEFT - RIGHT;
 
 const SERIES = [
-  { name: 'requests', colour: '#9aa5b1', fill: 0, dash: '', of: ({ requests }: Point) => requests },
-  { name: 'refused after', colour: '#d9480f', fill: 0.15, dash: '', of: ({ after }: Point) => after },
+  { name: 'requests', colour: GREY, fill: 0, dash: '', of: ({ requests }: Point) => requests },
+  { name: 'refused after', colour: ORANGE, fill: 0.15, dash: '', of: ({ after }: Point) => after },
   // On top, and with gaps, so that neither hides the other where both are equal.
-  { name: 'refused before', colour: '#2f6fde', fill: 0, dash: '6 3', of: ({ before }: Point) => before },
+  { name: 'refused before', colour: BLUE, fill: 0, dash: '6 3', of: ({ before }: Point) => before },
 ] as const;
 
 /** Draws requests and refusals over time as SVG, per second. Holds no text from the log. */
@@ -32,7 +33,7 @@ export function drawReplay({
   const lines = SERIES.map(({ colour, fill, dash, of }) => {
     const path = shown.map((point, i) => `${round(x(i))},${y(perSecond(of(point), i))}`).join(' ');
     const area = `<polygon points="${round(x(0))},${y(0)} ${path} ${round(x(shown.length - 1))},${y(0)}" fill="${colour}" fill-opacity="${fill}"/>`;
-    const line = `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.5"${dash && ` stroke-dasharray="${dash}"`}/>`;
+    const line = lineThrough(path, colour, dash);
     return fill === 0 ? line : `${area}${line}`;
   });
   const legend = SERIES.map(
@@ -41,18 +42,15 @@ export function drawReplay({
   );
   const grid = Array.from({ length: steps + 1 }, (_, i) => {
     const at = y(i * step);
-    return `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="#d0d7de"/><text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${(i * step).toLocaleString('en')}</text>`;
+    return `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="${GRID}"/><text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${(i * step).toLocaleString('en')}</text>`;
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#1f2933" role="img" aria-label="Requests and refusals per second">`,
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
+  return svgOf(WIDTH, HEIGHT, 'Requests and refusals per second', [
     '<text x="8" y="14">per second</text>',
     ...legend,
     ...grid,
     ...lines,
     ...times(startMs, endMs),
-    '</svg>\n',
-  ].join('\n');
+  ]);
 }
 
 /** Leaves out the last point if it covers so little time that its rate says nothing. */
@@ -78,8 +76,4 @@ function niceStep(top: number): number {
   const power = 10 ** Math.floor(Math.log10(top / 4));
   const factor = [1, 2, 2.5, 5].find(candidate => candidate * power >= top / 4) ?? 10;
   return Math.max(1, Math.ceil(factor * power));
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -1,3 +1,4 @@
+export { drawNeeds } from './draw-needs.ts';
 export { drawReplay } from './draw-replay.ts';
 export { LimitEngine } from './limit-engine.ts';
 export type { ReadCounts } from './log/index.ts';
@@ -9,6 +10,7 @@ export { type Report, reportOf } from './report.ts';
 export {
   PERCENTILES,
   type Percentile,
+  panelsOf,
   type SuggestedLimit,
   type Suggestion,
   suggestLimits,

@@ -1,5 +1,7 @@
 import type { CallerClass, LimitsModel } from '../config/index.ts';
+import { formatDuration } from '../core/index.ts';
 import type { RoutePattern } from '../routing/index.ts';
+import type { NeedPanel } from './draw-needs.ts';
 import { type LogReport, logReportOf } from './log-report.ts';
 import type { Measured, MeasuredLogs } from './measure-logs.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
@@ -74,6 +76,15 @@ export function suggestLimits(
     log: logReportOf(measured, store),
     unanswered: findUnanswered(patterns, measured.shapes),
   };
+}
+
+/** What the picture of a suggestion shows. */
+export function panelsOf({ rows }: MeasuredLogs, { limits }: Suggestion): NeedPanel[] {
+  return limits.flatMap(({ bucket, class: callerClass, periodMs, suggested, now }) => {
+    const row = rows.find(each => each.bucket === bucket && each.callerClass === callerClass);
+    const title = `${bucket ?? 'global limit'}, ${callerClass}, in ${formatDuration(periodMs)}`;
+    return row === undefined ? [] : [{ title, needs: row.demand.needs, suggested, now }];
+  });
 }
 
 function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {

@@ -1,5 +1,13 @@
+import { writeFile } from 'node:fs/promises';
 import { formatDiagnostic, loadLimits } from '../../config/index.ts';
-import { measureLogs, PERCENTILES, type Percentile, suggestLimits } from '../../simulation/index.ts';
+import {
+  drawNeeds,
+  measureLogs,
+  PERCENTILES,
+  type Percentile,
+  panelsOf,
+  suggestLimits,
+} from '../../simulation/index.ts';
 import { readArguments } from '../arguments.ts';
 import { type Command, type CommandOutput, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -22,13 +30,14 @@ weir suggest --limits FILE LOG... [OPTIONS]
   --store STORE   memory: each gateway counts alone; redis: all count together (memory)
   --format FORMAT text, json, or yaml: the limits.yaml with the numbers suggested (text)
   --write FILE    also writes that limits.yaml; for a folder of limits, names the folder to write to
+  --svg FILE      also draws which share of callers needs more than a number, for each limit
   --help          show this text
 
 Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limits have errors.
 `,
   async run(args, terminal) {
     const asked = read(args);
-    const { limitsFile, logs, store, format, write } = asked;
+    const { limitsFile, logs, store, format, write, svg } = asked;
     const loaded = await loadLimits(limitsFile, terminal.env);
     const shown = loaded.ok ? [] : loaded.diagnostics;
     for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
@@ -40,6 +49,7 @@ Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limi
       progress.clear();
       const suggestion = suggestLimits(measured, loaded.limits, loaded.patterns, asked);
       const files = await suggestedFiles(limitsFile, suggestion);
+      if (svg !== undefined) await writeFile(svg, drawNeeds(panelsOf(measured, suggestion)));
       if (write !== undefined) await writeFiles(write, files);
       if (format === 'yaml') return printYaml(files, terminal);
       const text =
@@ -69,6 +79,7 @@ interface Asked {
   readonly headroomPercent: number;
   readonly format: 'text' | 'json' | 'yaml';
   readonly write: string | undefined;
+  readonly svg: string | undefined;
 }
 
 function read(args: readonly string[]): Asked {
@@ -79,9 +90,10 @@ function read(args: readonly string[]): Asked {
     store: { type: 'string', default: 'memory' },
     format: { type: 'string', default: 'text' },
     write: { type: 'string' },
+    svg: { type: 'string' },
   } as const;
   const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
-  const { limits: limitsFile, percentile, headroom, store, format, write } = values;
+  const { limits: limitsFile, percentile, headroom, store, format, write, svg } = values;
   if (limitsFile === undefined)
     throw new UsageError('missing --limits: name the limits.yaml to find numbers for');
   const wanted = PERCENTILES.find(each => each === percentile.replace(/ ?%$/, ''));
@@ -94,5 +106,5 @@ function read(args: readonly string[]): Asked {
   if (format !== 'text' && format !== 'json' && format !== 'yaml')
     throw new UsageError(`--format takes text, json or yaml, not "${format}"`);
   const headroomPercent = Number.parseInt(headroom, 10);
-  return { limitsFile, logs, percentile: wanted, headroomPercent, store, format, write };
+  return { limitsFile, logs, percentile: wanted, headroomPercent, store, format, write, svg };
 }

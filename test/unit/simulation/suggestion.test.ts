@@ -52,6 +52,19 @@ test('so many percent of callers stay within the number that is told', async () 
   expect(suggestion.unused).toEqual(['unused']);
 });
 
+test('the picture shows each limit with the numbers suggested and written', async () => {
+  const svg = join(await tempFolder(), 'needs.svg');
+  await suggestFor(HUNDRED, LIMITS, '--svg', svg);
+  const picture = await readFile(svg, 'utf8');
+  const titles = Array.from(picture.matchAll(/font-weight="bold">([^<]*)</g), ([, title]) => title);
+  expect(titles).toEqual([
+    'global limit, user, in 1s',
+    'messages, user, in 5s',
+    'messages, resource, in 10s',
+  ]);
+  expect(picture).toContain('fill="#d9480f" text-anchor="middle">119<');
+});
+
 test('a caller is measured by its busiest window, and each main value apart', async () => {
   const at = (ms: number, channel: string) => line(ms, { path: `/v1/channels/{${channel}}/messages` });
   const lines = [at(0, 'a'), at(10, 'b'), at(4_990, 'a'), at(5_010, 'a'), at(5_020, 'a'), at(10_020, 'a')];
