@@ -56,6 +56,8 @@ function common({ credentials, tls }: RedisOptions) {
     connectionName: 'weir',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+    // `RedisConnection` does, and expects a refusal: ioredis leaves that rejection unhandled, which ends the process.
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // The probes find out whether the server is usable, and need no permission for INFO.
     enableReadyCheck: false,

@@ -226,7 +226,7 @@ export class RedisConnection {
   #enlist(subscriber: Redis | Cluster, channel: string): void {
     subscriber.subscribe(channel).then(
       () => this.#subscribers.get(channel)?.ready(),
-      // The connection was lost again; the next one subscribes.
+      // The connection was lost again, and the next one subscribes; or the right to subscribe is missing, and polls have to do.
       () => {},
     );
   }
