@@ -92,6 +92,7 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
     keys,
     evictions,
     restrictions: restrictions.size,
+    behind: shared?.isBehind ?? false,
   };
 }
 

@@ -57,6 +57,8 @@ export interface GatewayStatus {
     readonly keys: number;
     readonly evictions: number;
     readonly restrictions: number;
+    /** Whether this gateway serves without having read, since its start, what other gateways have revoked and restricted. */
+    readonly behind: boolean;
   };
   /** By bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];

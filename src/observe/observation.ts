@@ -212,7 +212,15 @@ const LIMITS: Methods<LimitListener> = {
   noRoom: true,
 };
 
-const STORE: Methods<StoreListener> = { decidedBy: true, failed: true, lost: true, found: true, beat: true };
+const STORE: Methods<StoreListener> = {
+  decidedBy: true,
+  failed: true,
+  lost: true,
+  found: true,
+  behind: true,
+  caughtUp: true,
+  beat: true,
+};
 
 const ADMIN: Methods<AdminApiListener> = { refused: true, changed: true };
 

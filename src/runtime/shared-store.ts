@@ -36,6 +36,7 @@ export class SharedStore {
   readonly claims: Claims;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
+  readonly #listener: StoreListener;
   #waited = false;
   #timer: NodeJS.Timeout | null = null;
 
@@ -43,6 +44,7 @@ export class SharedStore {
     const { clock, listener, local, keysPerCaller } = dependencies;
     const { options, policy, replicas: hint } = model;
     this.#isStrict = policy === 'closed';
+    this.#listener = listener;
     const connection = new RedisConnection(options, { clock });
     const replicas = new Replicas(connection, { clock, id: randomKey().toString('base64url'), hint });
     const health = new Health({ connection, replicas, policy, clock, listener });
@@ -50,7 +52,15 @@ export class SharedStore {
     this.policy = policy;
     this.health = health;
     this.#replicas = replicas;
-    this.board = new Board({ connection, health, clock, newId: () => randomKey().toString('base64url') });
+    this.board = new Board({
+      connection,
+      health,
+      clock,
+      newId: () => randomKey().toString('base64url'),
+      onLoaded: () => {
+        if (this.#waited && !this.#isStrict) listener.caughtUp();
+      },
+    });
     this.claims = new Claims({ connection, health });
     health.onFound(() => this.board.look());
     this.limits = new RedisStore({
@@ -67,7 +77,12 @@ export class SharedStore {
 
   /** The other gateways' facts have been read, or the wait for Redis is over. Stays true from then on. */
   get isReady(): boolean {
-    return this.board.isLoaded || (this.#waited && !this.#isStrict);
+    return this.board.isLoaded || this.isBehind;
+  }
+
+  /** This gateway serves, and could not read yet what the others know. */
+  get isBehind(): boolean {
+    return this.#waited && !this.#isStrict && !this.board.isLoaded;
   }
 
   start(): void {
@@ -77,6 +92,7 @@ export class SharedStore {
     this.#timer = setTimeout(() => {
       this.#waited = true;
       this.health.giveUpWaiting();
+      if (this.isBehind) this.#listener.behind();
     }, START_MS);
     this.#timer.unref();
   }

@@ -8,6 +8,8 @@ export const deafListener: StoreListener = {
   failed() {},
   lost() {},
   found() {},
+  behind() {},
+  caughtUp() {},
   beat() {},
 };
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { changeLimits, serves, statusOf } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
-import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
@@ -298,24 +298,6 @@ test('two gateways on a Redis Cluster add up what they see of many offenders and
     );
   }
   expect((await fronts[0]?.gateway.ask(head('GET /open/a')))?.status).toBe(200);
-});
-
-test('with on_failure: closed a gateway is ready only once it has read from Redis what the others know', async () => {
-  const first = await startReplica(invalidRequests);
-  await askTimes(first, 9, 'GET /a');
-  await waitFor('it is told', async () => (await first.gateway.metric('weir_store_untold')).get('') === 0);
-  redis.freeze();
-  const { gateway } = await startIdentityGateway({
-    issuer: issuer.url,
-    limits: invalidRequests,
-    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, on_failure: 'closed' } },
-  });
-  // Any other policy would have decided after five.
-  await sleep(5_500);
-  expect(await gateway.admin('/readyz')).toMatchObject({ status: 503, text: 'waiting for Redis\n' });
-  redis.thaw();
-  await gateway.ready();
-  expect(refusalOf(await gateway.ask(head('GET /a')))).toMatchObject({ code: 8 });
 });
 
 test('20,000 requests with 401 cost a few hundred commands at most', async () => {

@@ -51,7 +51,7 @@ async function startWithEverything(): Promise<LocalGateway> {
       },
       routes: [
         { path: '/**', upstream: 'api', authentication: 'none', websocket: true },
-        { path: '/mine', upstream: 'api' },
+        { path: '/mine', upstream: 'api', introspection: true },
         { path: '/dead', upstream: 'dead', authentication: 'none' },
         { grpc: 'a.B/*', upstream: 'calls' },
       ],

@@ -119,7 +119,9 @@ function revocationFacts(
   ];
 }
 
-export function storeSection({ store: { kind, state, keys, evictions, restrictions } }: GatewayStatus): Html {
+export function storeSection({
+  store: { kind, state, keys, evictions, restrictions, behind },
+}: GatewayStatus): Html {
   return section(
     'Limits',
     factTable([
@@ -127,6 +129,9 @@ export function storeSection({ store: { kind, state, keys, evictions, restrictio
       ['Counters', keys],
       ['Counters evicted for lack of room', evictions],
       ['Restrictions', restrictions],
+      ...(behind
+        ? [['Not known here yet', 'what other gateways have revoked and restricted'] satisfies Fact]
+        : []),
     ]),
   );
 }

@@ -13,6 +13,10 @@ export interface StoreListener {
   lost(policy: 'local' | 'open' | 'closed', cause: string): void;
   /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at the start. */
   found(lostForMs: number): void;
+  /** The gateway serves from now on although it could not read what the others know: restrictions and revocations. */
+  behind(): void;
+  /** It has read that after all. */
+  caughtUp(): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;
 }

@@ -30,6 +30,17 @@ export class StoreLog implements Partial<StoreListener> {
       );
   }
 
+  behind(): void {
+    this.#log.error(
+      { type: 'store' },
+      'serving without Redis since the start: tokens that other gateways have revoked pass here until Redis is back (on_failure: closed would wait)',
+    );
+  }
+
+  caughtUp(): void {
+    this.#log.info({ type: 'store' }, 'knows what other gateways have revoked and restricted');
+  }
+
   beat(_roundTripMs: number, clockAheadMs: number): void {
     const farApart = Math.abs(clockAheadMs) > FAR_APART_MS;
     if (farApart === this.#farApart) return;

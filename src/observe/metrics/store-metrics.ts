@@ -35,6 +35,11 @@ const LOST = {
   help: 'How often the on_failure policy took over from Redis.',
 } as const;
 
+const BEHIND = {
+  name: 'weir_store_behind',
+  help: '1 while this gateway serves without having read from Redis, since its start, what other gateways have revoked and restricted. Alert on 1.',
+} as const;
+
 const CLOCK_AHEAD = {
   name: 'weir_store_clock_ahead_seconds',
   help: "How far the clock of Redis is ahead of this gateway's. Limits follow the clock of Redis; beyond 0.5, one of the two is wrong.",
@@ -58,6 +63,7 @@ export class StoreMetrics implements StoreListener {
   readonly #failures: Counter<'reason'>;
   readonly #up: Gauge;
   readonly #lost: Counter;
+  readonly #behind: Gauge;
   readonly #clockAhead: Gauge;
   readonly #replicas: Gauge;
   readonly #roundTrip: Histogram;
@@ -69,6 +75,7 @@ export class StoreMetrics implements StoreListener {
     this.#failures = new Counter({ ...FAILURES, registers });
     this.#up = new Gauge({ ...UP, registers });
     this.#lost = new Counter({ ...LOST, registers });
+    this.#behind = new Gauge({ ...BEHIND, registers });
     this.#clockAhead = new Gauge({ ...CLOCK_AHEAD, registers });
     this.#replicas = new Gauge({ ...REPLICAS, registers });
     this.#roundTrip = new Histogram({ ...ROUND_TRIP, registers });
@@ -121,6 +128,14 @@ export class StoreMetrics implements StoreListener {
 
   found(): void {
     this.#up.set(1);
+  }
+
+  behind(): void {
+    this.#behind.set(1);
+  }
+
+  caughtUp(): void {
+    this.#behind.set(0);
   }
 
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void {

@@ -30,6 +30,8 @@ export interface BoardDependencies {
   readonly clock: Clock;
   /** Returns an id that no board has had before. */
   readonly newId: () => string;
+  /** Everything on the board has been read for the first time. */
+  readonly onLoaded?: () => void;
 }
 
 const CHANNEL = 'board';
@@ -157,7 +159,9 @@ export class Board {
       more = rest === 1;
     }
     this.#readAtMs = clock.monotonicMs();
+    if (this.#loaded) return;
     this.#loaded = true;
+    this.#dependencies.onLoaded?.();
   }
 
   /** Posts everything again if Redis has lost the board; every gateway that knows a fact does so. */

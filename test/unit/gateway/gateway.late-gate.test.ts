@@ -18,7 +18,15 @@ const silentLimits = {
   ...{ shadowRestricted: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
 };
-const silentStore = { decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent };
+const silentStore = {
+  decidedBy: silent,
+  failed: silent,
+  lost: silent,
+  found: silent,
+  behind: silent,
+  caughtUp: silent,
+  beat: silent,
+};
 
 /** A gateway whose limits are decided when `decide` is called, and what it sends to its upstream. */
 async function slowlyLimited() {

@@ -15,7 +15,15 @@ const listener = {
   ...{ decided: silent, held: silent, shadowRefused: silent },
   ...{ shadowRestricted: silent, invalid: silent },
   ...{ restricted: silent, released: silent, noRoom: silent },
-  ...{ decidedBy: silent, failed: silent, lost: silent, found: silent, beat: silent },
+  ...{
+    decidedBy: silent,
+    failed: silent,
+    lost: silent,
+    found: silent,
+    behind: silent,
+    caughtUp: silent,
+    beat: silent,
+  },
   ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },
   ...{ began: silent, ended: silent, unlistedProxy: silent },
 };

@@ -11,7 +11,15 @@ const listener = {
   ...{ shadowRestricted: quiet, invalid: quiet },
   ...{ restricted: quiet, released: quiet, noRoom: quiet },
 };
-const storeListener = { decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, beat: quiet };
+const storeListener = {
+  decidedBy: quiet,
+  failed: quiet,
+  lost: quiet,
+  found: quiet,
+  behind: quiet,
+  caughtUp: quiet,
+  beat: quiet,
+};
 const OFFENDER = '192.0.2.1';
 
 async function limitsOf(text: string) {

@@ -61,7 +61,7 @@ describe('the page', () => {
         providers: [
           { ...PROVIDER, name: nasty, issuer: nasty, endpointsKnown: false, keys: 0, keysAsOfMs: null },
         ],
-        store: { kind: nasty, state: nasty, keys: 0, evictions: 0, restrictions: 0 },
+        store: { kind: nasty, state: nasty, keys: 0, evictions: 0, restrictions: 0, behind: true },
         buckets: [
           {
             ...bucket(nasty, 1),

@@ -14,6 +14,8 @@ const listener: StoreListener = {
   failed: (failure, cause) => said.push(`failed: ${failure}, ${cause}`),
   lost: (policy, cause) => said.push(`lost to ${policy}: ${cause}`),
   found: lostForMs => said.push(`found after ${lostForMs}`),
+  behind: () => {},
+  caughtUp: () => {},
   beat: () => {},
 };
 

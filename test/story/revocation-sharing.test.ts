@@ -1,6 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/core/index.ts';
-import { startGatewayOf } from '../support/identity-gateway.ts';
+import type { ConfigPart } from '../support/gateway.ts';
+import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, type LimitedGateway } from '../support/limits.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
@@ -21,11 +22,14 @@ beforeEach(async () => {
   onTestFinished(() => redis.close());
 });
 
+const store = (more: ConfigPart = {}) => ({
+  redis: `redis://127.0.0.1:${redis.port}`,
+  timeout: '1s',
+  ...more,
+});
+
 async function startReplica(clock: Clock = systemClock): Promise<LimitedGateway> {
-  const started = await startGatewayOf(issuer, {
-    clock,
-    config: { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' } },
-  });
+  const started = await startGatewayOf(issuer, { clock, config: { store: store() } });
   await redisDecides(started.gateway);
   return { ...started, issuer };
 }
@@ -43,6 +47,12 @@ async function tokenRevokedAt({ gateway }: LimitedGateway, sub: string): Promise
 
 const statusOf = async (front: LimitedGateway, token: string) =>
   (await askOnce(front, 'GET /a', token)).status;
+
+/** Starts one, with this policy for when Redis is away. It may never become ready. */
+async function startBy(on_failure: string): Promise<LimitedGateway> {
+  const config = { store: store({ on_failure }) };
+  return { ...(await startIdentityGateway({ issuer: issuer.url, config })), issuer };
+}
 
 const subscribers = async () => Number((await redis.client.pubsub('NUMSUB', CHANNEL))[1]);
 
@@ -67,3 +77,42 @@ test('a gateway that gets no messages polls, without which it would know nothing
   await waitFor('the poll tells', async () => (await statusOf(polling, token)) === 401);
   expect(await statusOf(deaf, token)).toBe(200);
 });
+
+test('a gateway that starts without Redis says that it misses revocations until it has them, or waits with on_failure: closed', async () => {
+  const first = await startReplica();
+  const token = await tokenRevokedAt(first, 'ada');
+  await waitFor('it is told', async () => (await first.gateway.metric('weir_store_untold')).get('') === 0);
+  redis.freeze();
+  const [local, closed] = await Promise.all([startBy('local'), startBy('closed')]);
+  // It waits for five seconds.
+  await local.gateway.ready().catch(() => local.gateway.ready());
+  expect(await statusOf(local, token)).toBe(200);
+  expect(await misses(local)).toEqual({ status: true, page: true, metric: 1 });
+  expect(storeLines(local)).toContainEqual(
+    expect.stringMatching(/tokens .* revoked pass here .*on_failure: closed/),
+  );
+  expect(await closed.gateway.admin('/readyz')).toMatchObject({ status: 503, text: 'waiting for Redis\n' });
+  expect(await misses(closed)).toEqual({ status: false, page: false, metric: 0 });
+
+  redis.thaw();
+  await waitFor('it is refused', async () => (await statusOf(local, token)) === 401);
+  expect(await misses(local)).toEqual({ status: false, page: false, metric: 0 });
+  expect(storeLines(local)).toContainEqual(expect.stringMatching(/^knows what other gateways have revoked/));
+  await closed.gateway.ready();
+  expect(await statusOf(closed, token)).toBe(401);
+  expect(storeLines(closed)).not.toContainEqual(expect.stringMatching(/revoked/));
+});
+
+/** Where a gateway shows that it does not know what the others do. */
+async function misses({ gateway }: LimitedGateway): Promise<object> {
+  return {
+    status: JSON.parse((await gateway.admin('/status.json')).text).store.behind,
+    page: (await gateway.admin('/status')).text.includes('what other gateways have revoked and restricted'),
+    metric: (await gateway.metric('weir_store_behind')).get(''),
+  };
+}
+
+function storeLines({ gateway }: LimitedGateway): string[] {
+  const lines = gateway.logLines.map(line => JSON.parse(line));
+  return lines.filter(({ type }) => type === 'store').map(({ msg }) => msg);
+}
