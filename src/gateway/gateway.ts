@@ -82,7 +82,7 @@ export class Gateway {
     const { token, destination, addressKey } = exchange;
     const restricted = restrictionOf(addressKey, exchange.caller, this.#state.limiting);
     if (restricted !== null) {
-      this.#noteRestricted(exchange, restricted);
+      this.#noteRestricted(exchange, restricted, this.#state.limiting.memory.tell());
       this.clientFault(exchange, restricted);
     }
     if (restricted !== null || token === null || destination.kind !== 'forward') return;
@@ -137,9 +137,15 @@ export class Gateway {
   }
 
   /** A replay of the log has to know when it was refused before its limits were asked. */
-  #noteRestricted(exchange: Exchange, error: GatewayError): void {
+  #noteRestricted(exchange: Exchange, error: GatewayError, atMs: number): void {
     if (exchange.ruling !== null || !(error instanceof RateLimitError) || error.restrictedBy === null) return;
-    exchange.restrictedAtMs = this.#state.limiting.memory.nowMs;
+    exchange.restrictedAtMs = atMs;
+  }
+
+  /** When a gate refused it. Before its token is looked at, no gate waits: then its arrival, at which a restriction had not ended. */
+  #momentOf({ token, startedAtMs }: Exchange): number {
+    const { memory } = this.#state.limiting;
+    return token === null ? memory.tellOf(startedAtMs) : memory.tell();
   }
 
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
@@ -167,7 +173,7 @@ export class Gateway {
     }
     // Return the permit now: a client that is slow to read its refusal must not keep others out.
     exchange.upstreamPermit?.giveBack();
-    this.#noteRestricted(exchange, refusal);
+    if (refusal.status === 429) this.#noteRestricted(exchange, refusal, this.#momentOf(exchange));
     exchange.answerError(refusal);
   }
 }

@@ -4,7 +4,6 @@ import {
   type ExchangeRecord,
   firstValue,
   type GatewayError,
-  type OffenceRecord,
   type Outcome,
   type Protocol,
   type RestrictionRecord,
@@ -27,14 +26,12 @@ export function settle(exchange: Exchange, state: GatewayState): void {
       refund(ruling.shadowUnit, limiting);
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
-      exchange.offence = offenceNow(state);
-      if (!isSpared(exchange, limiting)) limiting.webhookNotFound.note(addressKey, webhook);
+      noteOffence(exchange, state, () => limiting.webhookNotFound.note(addressKey, webhook));
     }
   }
   if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
-  exchange.offence = offenceNow(state);
   limiting.listener.invalid(status);
-  if (!isSpared(exchange, limiting)) limiting.invalidRequests.note(addressKey);
+  noteOffence(exchange, state, () => limiting.invalidRequests.note(addressKey));
 }
 
 /** Nothing that a caller under `never_restrict` sends counts against its address. */
@@ -46,8 +43,9 @@ function refund(unit: ResourceUnit | null, { store }: Limiting): void {
   if (unit !== null) store.refund(unit.limit, unit.main, unit.window);
 }
 
-function offenceNow({ limiting, sequence }: GatewayState): OffenceRecord {
-  return { atMs: limiting.memory.nowMs, after: sequence };
+function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {
+  const atMs = isSpared(exchange, limiting) ? limiting.memory.tell() : limiting.offend(count);
+  exchange.offence = { atMs, after: sequence };
 }
 
 /** The record of an exchange at its end. */

@@ -13,4 +13,5 @@ export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim
 export { Limiting } from './limiting.ts';
 export { isInvalid, type LimitedBy, noteRefusal } from './offences.ts';
 export { Overload } from './overload.ts';
+export { Restricting } from './restricting.ts';
 export type { SharedStore } from './shared-store.ts';

@@ -1,24 +1,27 @@
-import { isPrincipal, type Revocations } from '../auth/index.ts';
+import type { Revocations } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
-import { addressOfKey } from '../http/index.ts';
 import {
-  type Client,
   DEFAULT_MAX_EVENT_KEYS,
-  IgnoredRefusals,
-  InvalidRequests,
+  type Decision,
+  type IgnoredRefusals,
+  type InvalidRequests,
   type LimitStore,
   MemoryStore,
   Restrictions,
-  ShadowRestrictions,
+  type ShadowRestrictions,
   type StoreCounts,
-  WebhookNotFound,
+  type WebhookNotFound,
 } from '../limits/index.ts';
 import { OffenceFeed } from '../redis/index.ts';
 import { Allowances } from './allowances.ts';
 import { Blocked } from './blocked.ts';
+import type { Claim } from './limit-claim.ts';
+import { noteRefusal, type RefusedSender } from './offences.ts';
 import { announceLift, announceRestriction, shareRestrictions, shareRevocations } from './replication.ts';
+import { Restricting } from './restricting.ts';
 import { SharedStore } from './shared-store.ts';
+import { StoppableClock } from './stoppable-clock.ts';
 
 /** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
@@ -44,6 +47,8 @@ export class Limiting {
   readonly listener: LimitListener;
   /** Adds up offences across all gateways. */
   readonly #feed: OffenceFeed | null;
+  readonly #restricting: Restricting;
+  readonly #restrictingClock: StoppableClock;
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor(
@@ -66,18 +71,18 @@ export class Limiting {
         ? null
         : new SharedStore(store, { clock, listener: storeListener, local: this.memory, keysPerCaller });
     this.store = this.shared?.limits ?? this.memory;
-    this.restrictions = this.#makeRestrictions(clock, listener);
+    this.#restrictingClock = new StoppableClock(clock);
+    this.restrictions = this.#makeRestrictions(this.#restrictingClock, listener);
     this.#feed = this.#makeFeed(clock);
     const maxKeys = Math.min(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
-    this.shadowRestrictions = new ShadowRestrictions({
-      clock,
-      began: ({ kind, reason, key }, forMs) =>
-        listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
+    const { restrictions } = this;
+    this.#restricting = new Restricting({
+      ...{ clock: this.#restrictingClock, listener, restrictions, tally: this.#feed, maxKeys },
     });
-    const counting = { clock, tally: this.#feed, maxKeys, shadow: this.shadowRestrictions };
-    this.invalidRequests = new InvalidRequests(this.restrictions, counting);
-    this.webhookNotFound = new WebhookNotFound(this.restrictions, counting);
-    this.ignoredRefusals = new IgnoredRefusals(this.restrictions, counting);
+    this.shadowRestrictions = this.#restricting.shadowRestrictions;
+    this.invalidRequests = this.#restricting.invalidRequests;
+    this.webhookNotFound = this.#restricting.webhookNotFound;
+    this.ignoredRefusals = this.#restricting.ignoredRefusals;
     this.allowances = new Allowances({
       store: (this.shared?.limits ?? this.memory).allowances,
       shared: this.shared,
@@ -89,15 +94,24 @@ export class Limiting {
   use(model: LimitsModel): void {
     this.memory.keysPerCaller = model.keysPerCaller;
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
-    this.invalidRequests.use(model.invalidRequests);
-    this.webhookNotFound.use(model.webhookNotFound);
-    this.ignoredRefusals.use(model.ignoredRefusals);
-    const isSpared = (key: string) => isNeverRestricted(key, model);
-    this.restrictions.neverRestrict(isSpared, namedIn(model));
-    this.shadowRestrictions.spare(isSpared);
+    this.#restricting.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
     // Numbers may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
+  }
+
+  /** Counts an offence now. Returns when that is, by the clock of `decidedAtMs`. */
+  offend(count: () => void): number {
+    const atMs = this.memory.tell();
+    this.#restrictingClock.stopAt(this.memory.momentMs, count);
+    return atMs;
+  }
+
+  /** Notes a refusal that was just decided, at the moment of that decision where this process made it. */
+  noteRefusal(claim: Claim, decision: Decision, sender: RefusedSender): void {
+    const note = () => noteRefusal(this.ignoredRefusals, claim, decision, sender);
+    if (this.shared === null) this.#restrictingClock.stopAt(this.memory.momentMs, note);
+    else note();
   }
 
   /** Shares these revocations with the other gateways, if there are any. */
@@ -133,8 +147,7 @@ export class Limiting {
     this.#feed?.start();
     this.#sweeper = setInterval(() => {
       this.memory.sweep();
-      this.restrictions.sweep();
-      this.shadowRestrictions.sweep();
+      this.#restricting.sweep();
     }, SWEEP_MS);
     this.#sweeper.unref();
   }
@@ -173,15 +186,4 @@ export class Limiting {
       },
     });
   }
-}
-
-/** `key`: a principal, or that of an address. */
-function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } }: LimitsModel): boolean {
-  return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
-}
-
-/** Whom the list names one by one. */
-function* namedIn({ neverRestrict: { addresses, callers } }: LimitsModel): Generator<Client> {
-  for (const key of addresses.keys) yield { kind: 'address', key };
-  for (const key of callers) yield { kind: 'principal', key };
 }

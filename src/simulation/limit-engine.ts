@@ -1,10 +1,12 @@
 import type { LimitsModel } from '../config/index.ts';
 import { type Decision, type Limit, MemoryStore } from '../limits/index.ts';
 import { type Claim, claimOn, type LimitedRequest } from '../runtime/index.ts';
+import { RestrictionReplay } from './restriction-replay.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** How often the store cleans up, in virtual time. A gateway does so more often, but each decision cleans a little, too. */
 const SWEEP_MS = 5_000;
+const MAX_KEYS = 1_000_000;
 
 /** What was decided about one request. */
 export interface Verdict {
@@ -18,19 +20,29 @@ export class LimitEngine {
   readonly clock: VirtualClock;
   readonly #limits: LimitsModel;
   readonly #store: MemoryStore;
+  readonly #shadowed: () => void;
+  #restricting: RestrictionReplay | null = null;
   #sweptAtMs: number;
 
-  /** @param nowMs where its time begins, since the epoch */
-  constructor(limits: LimitsModel, nowMs: number, maxKeys = 1_000_000) {
+  /**
+   * @param nowMs where its time begins, since the epoch
+   * @param shadowed called for each restriction that would begin if its rule were not in shadow
+   */
+  constructor(limits: LimitsModel, nowMs: number, shadowed = () => {}) {
     this.clock = new VirtualClock(nowMs);
     this.#limits = limits;
-    this.#store = new MemoryStore({ clock: this.clock, maxKeys, keysPerCaller: limits.keysPerCaller });
+    this.#shadowed = shadowed;
+    this.#store = new MemoryStore({
+      clock: this.clock,
+      maxKeys: MAX_KEYS,
+      keysPerCaller: limits.keysPerCaller,
+    });
     this.#sweptAtMs = nowMs;
   }
 
   /** Draws on all limits of a request, or on none. Null: the value of its main parameter is ambiguous, so it gets 400. */
   decide(atMs: number, request: LimitedRequest): Verdict | null {
-    this.#reach(atMs);
+    this.reach(atMs);
     const claim = claimOn(this.#limits, request);
     if (claim === null) return null;
     return { claim, decision: this.#store.decide(claim.set, claim.caller, claim.main) };
@@ -41,7 +53,7 @@ export class LimitEngine {
     atMs: number,
     unit: { readonly limit: Limit; readonly main: string; readonly window: number },
   ): void {
-    this.#reach(atMs);
+    this.reach(atMs);
     this.#store.refund(unit.limit, unit.main, unit.window);
   }
 
@@ -50,11 +62,23 @@ export class LimitEngine {
     return this.#store.counts.keys;
   }
 
-  #reach(atMs: number): void {
+  /** Restricts senders. Nobody is before the first of them is refused or offends. */
+  get restricting(): RestrictionReplay {
+    this.#restricting ??= new RestrictionReplay(this.#limits, this.clock, this.#shadowed);
+    return this.#restricting;
+  }
+
+  get isRestricting(): boolean {
+    return this.#restricting !== null;
+  }
+
+  /** Lets time pass. */
+  reach(atMs: number): void {
     this.clock.reach(atMs);
     const nowMs = this.clock.monotonicMs();
     if (nowMs - this.#sweptAtMs < SWEEP_MS) return;
     this.#sweptAtMs = nowMs;
     this.#store.sweep();
+    this.#restricting?.sweep();
   }
 }

@@ -18,12 +18,14 @@ export interface FoundInLogs {
   readonly counts: ReadCounts;
   readonly instances: number;
   readonly ambiguous: number;
+  /** Requests left out besides those of `counts`. */
+  readonly early: number;
 }
 
 export function logReportOf(
-  { counts, instances, ambiguous }: FoundInLogs,
+  { counts, instances, ambiguous, early }: FoundInLogs,
   store: 'memory' | 'redis',
 ): LogReport {
-  const { lines, other: others, broken, early, torn } = counts;
-  return { lines, others, broken, early, ambiguous, gateways: instances, store, torn };
+  const { lines, other: others, broken, torn } = counts;
+  return { lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn };
 }

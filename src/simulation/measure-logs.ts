@@ -35,6 +35,8 @@ export interface MeasuredLogs {
   readonly instances: number;
   readonly shapes: ReadonlyMap<string, number>;
   readonly ambiguous: number;
+  /** Requests that a restriction or a block refused. They do not count. */
+  readonly early: number;
   /** Draws that had no room to be measured. */
   readonly unmeasured: number;
   readonly requests: number;
@@ -64,6 +66,7 @@ class Measuring {
   readonly #key = new CommonKey();
   readonly #shapes = new Shapes();
   #ambiguous = 0;
+  #early = 0;
   #requests = 0;
   #startMs = 0;
   #endMs = 0;
@@ -76,19 +79,28 @@ class Measuring {
   get result(): Omit<MeasuredLogs, 'counts'> {
     return {
       ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#shapes.counts },
-      ...{ ambiguous: this.#ambiguous, unmeasured: this.#room.unmeasured, requests: this.#requests },
+      ...{
+        early: this.#early,
+        ambiguous: this.#ambiguous,
+        unmeasured: this.#room.unmeasured,
+        requests: this.#requests,
+      },
       ...{ startMs: this.#startMs, endMs: this.#endMs },
     };
   }
 
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
-    else this.#decide(event.decidedAtMs, event);
+    else if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
     if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
+    if (request.outcome === 'restricted' || request.outcome === 'blocked') {
+      this.#early++;
+      return;
+    }
     const claim = claimOn(this.#options.limits, request);
     this.#begin(atMs, request, claim === null);
     if (claim === null) return;

@@ -6,6 +6,8 @@ import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { LimitEngine } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
 import { RememberedRoutes } from './remembered-routes.ts';
+import { RestrictionLedger } from './restriction-ledger.ts';
+import type { RestrictionReport } from './restriction-report.ts';
 import { Shapes } from './shapes.ts';
 import { type Outcome, Tally } from './tally.ts';
 
@@ -30,6 +32,8 @@ export interface Replayed {
   readonly shapes: ReadonlyMap<string, number>;
   /** Requests that would get 400, since the value of the main parameter is ambiguous. */
   readonly ambiguous: number;
+  readonly early: number;
+  readonly restrictions: RestrictionReport;
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   readonly blocksCallers: boolean;
@@ -68,6 +72,7 @@ class Replay {
   readonly #key = new CommonKey();
   readonly #shapes = new Shapes();
   readonly #units = new Map<string, Unit>();
+  readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   #ambiguous = 0;
   #patient = 0;
@@ -75,13 +80,16 @@ class Replay {
   constructor(options: ReplayOptions) {
     const { limits } = options;
     this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
+    this.#restrictions = new RestrictionLedger(limits);
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
 
   get result(): Omit<Replayed, 'counts'> {
     const instances = this.#instances.size;
     const { blocked, patienceMs } = this.#options.limits;
+    const restrictions = this.#restrictions.report;
     return {
+      ...{ restrictions, early: restrictions.unknown.callers },
       ...{ tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous },
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: (blocked?.callers.size ?? 0) > 0,
@@ -90,33 +98,53 @@ class Replay {
 
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else if (event.kind === 'offence') this.#offend(event.decidedAtMs, event.request);
     else this.#decide(event.decidedAtMs, event);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
     this.#shapes.note(request);
-    const isBlocked = this.#blocked?.hasAddress(addressKey(request.client)) === true;
-    const outcome = isBlocked ? this.#block(request) : this.#decideByLimits(atMs, request);
-    if (outcome === null) {
-      this.#ambiguous++;
-      return;
-    }
+    this.#restrictions.ran(request);
+    const outcome = this.#outcomeOf(atMs, request);
+    if (outcome === null) return;
     this.#tally.note(atMs, request, outcome);
     this.#options.onDecision?.(request, outcome);
   }
 
-  /** What is blocked draws on nothing, but shows in the bucket that it asked for. Null: its main value is ambiguous. */
-  #block(request: LoggedRequest): Outcome | null {
-    const claim = claimOn(this.#options.limits, request);
-    return claim === null ? null : { bucket: claim.bucket?.name ?? null, refusedBy: 'blocked' };
+  /** Null: it is left out. */
+  #outcomeOf(atMs: number, request: LoggedRequest): Outcome | null {
+    const engine = this.#engineOf(request, atMs);
+    if (this.#isBlocked(request)) {
+      this.#restrictions.passedOver(request);
+      return this.#refuse(request, 'blocked');
+    }
+    engine.reach(atMs);
+    const isRestricted = this.#restrictions.refuses(request, engine);
+    if (isRestricted === null) return null;
+    return isRestricted ? this.#refuse(request, 'restriction') : this.#decideByLimits(atMs, request, engine);
   }
 
-  #decideByLimits(atMs: number, request: LoggedRequest): Outcome | null {
-    const engine = this.#engineOf(request, atMs);
+  #isBlocked({ client }: LoggedRequest): boolean {
+    return this.#blocked?.hasAddress(addressKey(client)) === true;
+  }
+
+  /** What is refused before the limits draws on nothing, but shows in the bucket that it asked for. */
+  #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): Outcome | null {
+    const claim = claimOn(this.#options.limits, request);
+    if (claim === null) this.#ambiguous++;
+    return claim === null ? null : { bucket: claim.bucket?.name ?? null, refusedBy };
+  }
+
+  #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): Outcome | null {
     const verdict = engine.decide(atMs, request);
-    if (verdict === null) return null;
+    if (verdict === null) {
+      this.#ambiguous++;
+      return null;
+    }
     const { claim, decision } = verdict;
+    if (decision.admitted) this.#restrictions.admitted(request);
+    else this.#restrictions.refusedByLimits(request, engine, claim, decision);
     const limit = claim.set.resource;
     if (decision.admitted && limit !== null && decision.resourceWindow !== 0)
       this.#keepUnit(request, { engine, limit, main: claim.main, window: decision.resourceWindow });
@@ -124,6 +152,14 @@ class Replay {
     if (!decision.admitted && patienceMs !== null && decision.retryAfterMs <= patienceMs) this.#patient++;
     const bucket = claim.bucket?.name ?? null;
     return { bucket, refusedBy: decision.admitted ? 'nothing' : (decision.role ?? 'global') };
+  }
+
+  #offend(atMs: number, request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    if (request.outcome === 'undecided' && this.#isBlocked(request)) return;
+    const engine = this.#engineOf(request, atMs);
+    engine.reach(atMs);
+    this.#restrictions.offended(request, engine);
   }
 
   /** Only those whose service denies access are asked for again. */
@@ -147,7 +183,7 @@ class Replay {
     let engine = this.#engines.get(name);
     if (engine === undefined) {
       if (this.#engines.size >= MAX_ENGINES) dropOldest(this.#engines);
-      engine = new LimitEngine(this.#options.limits, atMs - LEAD_MS);
+      engine = new LimitEngine(this.#options.limits, atMs - LEAD_MS, () => this.#restrictions.noteShadowed());
       this.#engines.set(name, engine);
     }
     return engine;

@@ -1,6 +1,7 @@
 import type { RoutePattern } from '../routing/index.ts';
 import { type LogReport, logReportOf } from './log-report.ts';
 import type { Replayed } from './replay.ts';
+import type { RestrictionReport } from './restriction-report.ts';
 import type { CallerCount, Row } from './tally.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
 
@@ -15,6 +16,7 @@ export interface Report {
     /** Requests of callers beyond those told apart. */
     readonly unnamed: number;
   };
+  readonly restrictions: RestrictionReport;
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only. */
@@ -33,6 +35,8 @@ export interface BucketReport {
     readonly after: number;
     readonly afterByGlobal: number;
     readonly afterByBlocked: number;
+    readonly beforeByRestriction: number;
+    readonly afterByRestriction: number;
   };
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
   /** Null: none was refused. */
@@ -58,6 +62,7 @@ export function reportOf(
       .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
     log: { ...logReportOf(replayed, store), unnamed: tally.unnamed },
+    restrictions: replayed.restrictions,
     patience: replayed.patience,
     blocksCallers: replayed.blocksCallers,
     unanswered: findUnanswered(patterns, shapes),
@@ -79,6 +84,8 @@ function bucketReport(row: Row, top: number): BucketReport {
       after: row.after,
       afterByGlobal: row.afterByGlobal,
       afterByBlocked: row.afterByBlocked,
+      beforeByRestriction: row.beforeByRestriction,
+      afterByRestriction: row.afterByRestriction,
     },
     callers: {
       all: callers.length,

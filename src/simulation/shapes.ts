@@ -17,6 +17,7 @@ export class Shapes {
   }
 
   note({ method, path }: LoggedRequest): void {
+    if (path === '') return;
     this.#known.of(method, path).requests++;
   }
 

@@ -29,6 +29,9 @@ export interface Row {
   afterByGlobal: number;
   /** Of those, since their address is blocked. */
   afterByBlocked: number;
+  /** Of those before and after, by a restriction. */
+  beforeByRestriction: number;
+  afterByRestriction: number;
   readonly callers: Map<string, CallerCount>;
   /** The minute with the most refusals by the limits that are tried. */
   worst: { startMs: number; refused: number };
@@ -45,7 +48,7 @@ export interface Point {
 /** What became of a request under the limits that are tried. */
 export interface Outcome {
   readonly bucket: string | null;
-  readonly refusedBy: 'nothing' | 'blocked' | 'global' | 'caller' | 'resource';
+  readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'global' | 'caller' | 'resource';
 }
 
 /** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
@@ -73,6 +76,8 @@ export class Tally {
     row.after += after;
     if (refusedBy === 'global') row.afterByGlobal++;
     if (refusedBy === 'blocked') row.afterByBlocked++;
+    if (refusedBy === 'restriction') row.afterByRestriction++;
+    if (outcome === 'restricted') row.beforeByRestriction++;
     noteMinute(row, atMs, after);
     add(this.#callerOf(row, caller), before, after);
     add(this.#pointOf(atMs), before, after);
@@ -96,6 +101,8 @@ export class Tally {
           after: 0,
           afterByGlobal: 0,
           afterByBlocked: 0,
+          beforeByRestriction: 0,
+          afterByRestriction: 0,
           callers: new Map(),
         },
         worst: { startMs: 0, refused: 0 },

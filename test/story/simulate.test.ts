@@ -6,6 +6,8 @@ import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
 import { replayLogs } from '../../src/simulation/index.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
+import { accessLines } from '../support/identity-gateway.ts';
+import { startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { sleep } from '../support/wait.ts';
@@ -65,17 +67,20 @@ async function replayed(log: string, limits: object) {
   const again = new Map<number, string>();
   const loaded = await loadLimits(await tempText('limits.yaml', JSON.stringify(limits)), {});
   if (!loaded.ok) throw new Error('the limits have errors');
-  const { counts } = await replayLogs({
+  const { counts, restrictions } = await replayLogs({
     limits: loaded.limits,
     logs: [log],
     store: 'memory',
     onDecision: ({ sequence, bucket, outcome }, after) => {
-      lived.set(sequence, `${bucket} ${outcome}`);
-      again.set(sequence, `${after.bucket} ${after.refusedBy === 'nothing' ? 'admitted' : after.refusedBy}`);
+      // What a restriction refused has no bucket in the log.
+      lived.set(sequence, outcome === 'restricted' ? outcome : `${bucket} ${outcome}`);
+      const { refusedBy } = after;
+      const what = refusedBy === 'nothing' ? 'admitted' : refusedBy;
+      again.set(sequence, what === 'restriction' ? 'restricted' : `${after.bucket} ${what}`);
     },
   });
   expect(counts).toMatchObject({ broken: 0, torn: [] });
-  return { lived, again, early: counts.early };
+  return { lived, again, early: counts.early, restrictions };
 }
 
 test('limits that ran are found to decide as they did, line for line; others are not', async () => {
@@ -139,12 +144,66 @@ test('so are limits with patience: the log has the moment at which a held reques
   expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
 });
 
-test('so are limits beside a restriction: what it refused was not decided, and drew on nothing', async () => {
-  const limits = { ...LIMITS, invalid_requests: { limit: '20/1m', restrict_for: '1s' } };
-  const gateway = await servedGateway({ limits, callers: 3, requests: 100 });
-  const log = await tempText('weir.log', gateway.logLines.join(''));
-  const { lived, again, early } = await replayed(log, limits);
-  expect(early).toBeGreaterThan(5);
-  expect(lived.size).toBe(300 - early);
+const RESTRICTING = {
+  global: { user: '40/1s', address: '60/1s' },
+  buckets: { messages: { main: 'channel', user: '3/3s', address: '5/1s' } },
+  routes: { 'GET /v1/channels/{channel}/messages': 'messages' },
+  invalid_requests: { limit: '12/2s', restrict_for: '1s' },
+  webhook_not_found: { limit: '3/3s', restrict_for: '1s' },
+  ignored_refusals: { limit: '3/2s', restrict_for: '1s', addresses: true },
+  never_restrict: ['203.0.113.4', { client: 'app', subject: 'spared' }],
+};
+const CLIENTS = 12;
+/** Of each client, in some three seconds. */
+const REQUESTS = 130;
+const STATUSES = [200, 200, 401, 403, 429, 404];
+
+/** A gateway whose callers are restricted in each way, over and over again, and its log. */
+async function restrictingGateway(): Promise<string> {
+  const front = await startLimited(RESTRICTING, {
+    routes: [
+      { path: '/v1/**', authentication: 'optional' },
+      { path: '/hooks/{id}', authentication: 'none', webhook: true },
+    ],
+    config: { trusted_proxies: ['127.0.0.0/8'] },
+    upstream: exchange => {
+      const status = Number(exchange.request.target.split('?')[1]);
+      return exchange.answer(status, ['X-RateLimit-Scope', status % 2 === 0 ? 'shared' : 'user']);
+    },
+  });
+  const { gateway, issuer } = front;
+  const subjects = ['alice', 'bob', 'spared', null, null, null];
+  const send = async (number: number): Promise<void> => {
+    const client = await gateway.connect();
+    const from = `X-Forwarded-For: 203.0.113.${(number % 6) + 1}`;
+    const subject = subjects[number % 6] ?? null;
+    const token = subject === null ? [] : [issuer.bearer({ sub: subject })];
+    for (let sent = 0; sent < REQUESTS; sent++) {
+      const isHook = number % 6 === 5 || sent % 5 === 0;
+      const status = isHook ? 404 : STATUSES[(sent * 7 + number) % STATUSES.length];
+      const target = isHook ? `/hooks/${number % 2}` : `/v1/channels/${sent % 3}/messages`;
+      await client.ask(head(`GET ${target}?${status}`, from, ...token));
+      await sleep(15 + number);
+    }
+    client.destroy();
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_, number) => send(number)));
+  await expect.poll(() => accessLines(gateway).length).toBe(CLIENTS * REQUESTS);
+  return tempText('weir.log', gateway.logLines.join(''));
+}
+
+test('so are restrictions: they begin and end in the replay as they did, line for line', async () => {
+  const log = await restrictingGateway();
+  const { lived, again, early, restrictions } = await replayed(log, RESTRICTING);
+  expect(early).toBe(0);
+  expect(lived.size).toBe(CLIENTS * REQUESTS);
   expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
+  expect(restrictions.after).toEqual(restrictions.before);
+  expect(restrictions.before).toEqual({
+    requests: expect.any(Number),
+    addresses: expect.toSatisfy(count => count > 1),
+    callers: 2,
+    webhooks: expect.toSatisfy(count => count > 0),
+  });
+  expect(restrictions.unknown).toEqual({ callers: 0, outcomes: 0, moments: 0 });
 });

@@ -1,13 +1,14 @@
 import { formatDuration } from '../../core/index.ts';
 import type { Report } from '../../simulation/index.ts';
 import { count, logNotes, sentences, share, table } from '../logs/index.ts';
+import { restrictionNotes } from './restriction-notes.ts';
 
 /** The report as a table, and what has to be known about it below. */
 export function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
   const head = `${count(requests)} requests from ${from} to ${to}: ${count(refused.before)} refused before, ${count(refused.after)} after.`;
   if (requests === 0) return `No line of the log tells of a decision.\n${notes(report)}`;
-  return `${head}\n\n${buckets(report)}${callers(report)}${notes(report)}`;
+  return `${head}\n\n${buckets(report)}${restrictions(report)}${callers(report)}${notes(report)}`;
 }
 
 const COLUMNS = ['BUCKET', 'CLASS', 'REQUESTS', 'BEFORE', 'AFTER', 'CALLERS', 'HIT', 'WORST MINUTE'].map(
@@ -28,6 +29,21 @@ function buckets(report: Report): string {
   return table(COLUMNS, rows);
 }
 
+const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOKS'].map((title, at) => ({
+  title,
+  isNumber: at > 0,
+}));
+
+/** How many requests restrictions refused, and whose. Nothing if there were none. */
+function restrictions({ restrictions: { before, after } }: Report): string {
+  if (before.requests + after.requests === 0) return '';
+  const row = (title: string, { requests, addresses, callers: names, webhooks }: typeof before) => [
+    title,
+    ...[requests, addresses, names, webhooks].map(count),
+  ];
+  return `\n${table(RESTRICTED, [row('before', before), row('after', after)])}`;
+}
+
 function callers(report: Report): string {
   const lines = report.buckets.flatMap(({ bucket, most }) =>
     most.map(
@@ -43,7 +59,7 @@ function visible(caller: string): string {
   return caller.replaceAll(/\p{C}/gu, '\ufffd');
 }
 
-function notes({ log, unanswered, patience, blocksCallers, buckets }: Report): string {
+function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions: found }: Report): string {
   const { unnamed } = log;
   const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
@@ -55,6 +71,7 @@ function notes({ log, unanswered, patience, blocksCallers, buckets }: Report): s
           `${count(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,
         ]
       : []),
+    ...restrictionNotes(found),
     ...beyond,
     ...logNotes(log, unanswered),
   ]);

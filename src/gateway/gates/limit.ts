@@ -1,6 +1,6 @@
 import type { BucketModel } from '../../config/index.ts';
 import type { Decision, Limit, ShadowDecision } from '../../limits/index.ts';
-import { type Claim, noteRefusal } from '../../runtime/index.ts';
+import type { Claim } from '../../runtime/index.ts';
 import type { Exchange, ResourceUnit } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {
@@ -47,7 +47,7 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted)
-    noteRefusal(state.limiting.ignoredRefusals, claim, decision, {
+    state.limiting.noteRefusal(claim, decision, {
       address: exchange.addressKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,

@@ -76,10 +76,21 @@ export class MemoryStore implements LimitStore {
     };
   }
 
-  /** Now, by the clock of `decidedAtMs`. */
-  get nowMs(): number {
+  /** Reads the clock. Returns now, by the clock of `decidedAtMs`. */
+  tell(): number {
     this.#moment.read(this.#clock);
     return this.#moment.steadyEpochMs;
+  }
+
+  /** A moment of the monotonic clock, by the clock of `decidedAtMs`. */
+  tellOf(monotonicMs: number): number {
+    this.#moment.read(this.#clock);
+    return this.#moment.steadyEpochOf(monotonicMs);
+  }
+
+  /** When it last read the clock, such as to decide: on the monotonic clock. */
+  get momentMs(): number {
+    return this.#moment.nowMs;
   }
 
   /** A reload may change this number; callers keep the keys they hold. */

@@ -22,7 +22,12 @@ export class Moment {
 
   /** Now, since the epoch; two of them differ as two `nowMs` do. */
   get steadyEpochMs(): number {
-    return this.nowMs + this.#fixedOffsetMs;
+    return this.steadyEpochOf(this.nowMs);
+  }
+
+  /** The same of another moment of the monotonic clock. */
+  steadyEpochOf(ms: number): number {
+    return Math.floor(ms) + this.#fixedOffsetMs;
   }
 
   read(clock: Clock): void {

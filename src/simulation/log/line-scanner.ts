@@ -2,6 +2,7 @@ import { isText } from './is-text.ts';
 import { Kind, LineLayout, placeOf } from './line-layout.ts';
 import { type LineMembers, type LogLine, requestOf, undecided } from './logged-request.ts';
 import { MomentText } from './moment-text.ts';
+import type { RareMembers } from './restriction-facts.ts';
 
 const TIME = placeOf('time');
 const TYPE = placeOf('type');
@@ -22,6 +23,17 @@ const DRAWS = placeOf('draws');
 const LASTED = placeOf('lasted');
 const STATUS = placeOf('status');
 const UPSTREAM_MS = placeOf('upstreamMs');
+const RESTRICTED = placeOf('restricted');
+const CALLER_UNKNOWN = placeOf('callerUnknown');
+const PREFLIGHT = placeOf('preflight');
+const SPARED = placeOf('spared');
+const WEBHOOK = placeOf('webhook');
+const OFFENCE_AT = placeOf('offenceAt');
+const OFFENCE_AFTER = placeOf('offenceAfter');
+const GRPC_STATUS = placeOf('grpcStatus');
+/** Each line that has one of the other rare members has one of these. */
+const RARE = [RESTRICTED, PREFLIGHT, SPARED, WEBHOOK, OFFENCE_AT];
+const NOTHING: RareMembers = {};
 
 /**
  * Reads lines as this gateway writes them from their bytes, without a string or an object for what is not needed: a log then
@@ -39,9 +51,10 @@ export class LineScanner {
   read(bytes: Buffer, start: number, end: number): LogLine | 'unusual' {
     const layout = this.#layout;
     if (!layout.read(bytes, start, end)) return 'unusual';
-    if (layout.kinds[DECISION] === Kind.absent) return this.#undecided(bytes);
+    const rare = this.#isRare ? this.#rareMembers(bytes) : NOTHING;
+    if (layout.kinds[DECISION] === Kind.absent && rare === NOTHING) return this.#undecided(bytes);
     // A member that is no text there is no decision to the other reader.
-    if (layout.kinds[DECISION] !== Kind.text) return 'unusual';
+    if ((layout.kinds[DECISION] ?? 0) > Kind.text) return 'unusual';
     const members = this.#members;
     members.type = this.#steady(bytes, TYPE);
     members.instance = this.#steady(bytes, INSTANCE);
@@ -61,7 +74,27 @@ export class LineScanner {
     members.lasted = layout.kinds[LASTED] === Kind.true;
     members.status = this.#whole(bytes, STATUS);
     members.upstreamMs = this.#isNumber(UPSTREAM_MS) ? 0 : null;
-    return requestOf(members, this.#moment(bytes));
+    return requestOf(members, rare, this.#moment(bytes));
+  }
+
+  get #isRare(): boolean {
+    const { kinds } = this.#layout;
+    for (const place of RARE) if (kinds[place] !== Kind.absent) return true;
+    return false;
+  }
+
+  #rareMembers(bytes: Buffer): RareMembers {
+    const { kinds } = this.#layout;
+    return {
+      restricted: this.#steady(bytes, RESTRICTED),
+      callerUnknown: kinds[CALLER_UNKNOWN] === Kind.true,
+      preflight: kinds[PREFLIGHT] === Kind.true,
+      spared: kinds[SPARED] === Kind.true,
+      webhook: this.#text(bytes, WEBHOOK),
+      offenceAt: this.#whole(bytes, OFFENCE_AT),
+      offenceAfter: this.#whole(bytes, OFFENCE_AFTER),
+      grpcStatus: this.#whole(bytes, GRPC_STATUS),
+    };
   }
 
   #undecided(bytes: Buffer): LogLine | 'unusual' {

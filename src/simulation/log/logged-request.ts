@@ -2,8 +2,18 @@ import type { CallerClass } from '../../config/index.ts';
 import type { DecisionRecord, Draws } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC } from '../../routing/index.ts';
+import { isMoment } from './is-moment.ts';
+import {
+  outcomeBefore,
+  type RareMembers,
+  type RestrictionFacts,
+  restrictionFacts,
+} from './restriction-facts.ts';
 
-/** A line of the access log about a request that the limits decided on. */
+/** `undecided`: it never came to the limits, and no restriction refused it; it is the `end` of something that counts. */
+export type LoggedOutcome = DecisionRecord['outcome'] | 'restricted' | 'blocked' | 'undecided';
+
+/** A line of the access log about a request that the limits decided on, or that counts for restrictions. */
 export interface LoggedRequest {
   readonly kind: 'decide';
   /** It began, and its end is told by another line. Or this is that line. */
@@ -26,7 +36,9 @@ export interface LoggedRequest {
   readonly caller: string;
   readonly draws: Draws;
   readonly bucket: string | null;
-  readonly outcome: DecisionRecord['outcome'];
+  readonly outcome: LoggedOutcome;
+  /** Null for most. */
+  readonly facts: RestrictionFacts | null;
   /** Its service denied access, so that a unit of a resource limit was returned. */
   readonly denied: boolean;
 }
@@ -44,10 +56,6 @@ const OUTCOMES: ReadonlySet<unknown> = new Set<DecisionRecord['outcome']>([
 const DRAWS: ReadonlySet<unknown> = new Set<Draws>(['all', 'global', 'bucket', 'none']);
 const PARTS: Readonly<Record<string, 'whole' | 'begin'>> = { access: 'whole', admission: 'begin' };
 
-/** A decision comes before its line, by no more than this; the clocks of a shared store may differ a little. */
-const MAX_BEHIND_MS = 86_400_000;
-const MAX_AHEAD_MS = 60_000;
-
 /**
  * Reads a line. `other`: it tells of no decision. `broken`: it is no line of this gateway's log, or lacks what a replay needs,
  * such as those of earlier versions.
@@ -55,12 +63,12 @@ const MAX_AHEAD_MS = 60_000;
 export function readLogLine(line: string): LogLine {
   const isObject = line.startsWith('{"') && line.endsWith('}');
   if (!isObject) return 'broken';
-  if (!line.includes(',"decision":"'))
+  if (!line.includes(',"decision":"') && !line.includes(',"restricted":"') && !line.includes(',"offenceAt":'))
     return line.includes('"status":429') ? undecided(membersOf(line)) : 'other';
   const members = membersOf(line);
   if (members === null) return 'broken';
   const { time } = members;
-  return requestOf(members, typeof time === 'string' ? Date.parse(time) : Number.NaN);
+  return requestOf(members, members, typeof time === 'string' ? Date.parse(time) : Number.NaN);
 }
 
 /** What a line without a decision is; null: it is broken. */
@@ -91,7 +99,7 @@ export interface LineMembers {
   upstreamMs?: unknown;
 }
 
-function membersOf(line: string): (LineMembers & { readonly time?: unknown }) | null {
+function membersOf(line: string): (LineMembers & RareMembers & { readonly time?: unknown }) | null {
   try {
     const value: unknown = JSON.parse(line);
     return value !== null && typeof value === 'object' ? value : null;
@@ -100,21 +108,38 @@ function membersOf(line: string): (LineMembers & { readonly time?: unknown }) | 
   }
 }
 
-/** Makes a request of the members of a line with a decision. */
-export function requestOf(members: LineMembers, writtenAtMs: number): LogLine {
+/** Makes a request of the members of a line. `rare`: those of them that few lines have. */
+export function requestOf(members: LineMembers, rare: RareMembers, writtenAtMs: number): LogLine {
+  const { decision } = members;
+  if (decision !== undefined) return built(members, isOutcome(decision) ? decision : null, rare, writtenAtMs);
+  const outcome = outcomeBefore(rare);
+  if (outcome === null) return undecided(members);
+  // Of a path that no route takes, the line tells nothing.
+  const place = isText(members.path) ? {} : { path: '', draws: 'none' };
+  const decidedAt = members.decidedAt ?? rare.offenceAt;
+  return built({ ...members, ...place, decidedAt, bucket: null }, outcome, rare, writtenAtMs);
+}
+
+/** `outcome`: null if the line has none that is known. */
+function built(
+  members: LineMembers,
+  outcome: LoggedOutcome | null,
+  rare: RareMembers,
+  writtenAtMs: number,
+): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket } = members;
-  const { decision, draws = 'all', status, upstreamMs, protocol, caller, class: callerClass } = members;
+  const { draws = 'all', status, upstreamMs, protocol, caller, class: callerClass } = members;
   const part = typeof type === 'string' && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
   if (part === undefined) return 'other';
   if (!isText(method) || !isText(path) || !isText(client) || !isText(instance) || !isText(keyId))
     return 'broken';
   if (!isText(members.requestId) || !isMoment(decidedAt, writtenAtMs)) return 'broken';
   if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence)) return 'broken';
-  if (!isClass(callerClass) || !isOutcome(decision) || !isDraws(draws)) return 'broken';
+  if (!isClass(callerClass) || outcome === null || !isDraws(draws)) return 'broken';
   if (bucket !== null && !isText(bucket)) return 'broken';
   return {
     kind: 'decide',
-    part: members.lasted === true ? 'end' : part,
+    part: members.lasted === true || outcome === 'undecided' ? 'end' : part,
     writtenAtMs,
     decidedAtMs: decidedAt,
     sequence,
@@ -127,7 +152,8 @@ export function requestOf(members: LineMembers, writtenAtMs: number): LogLine {
     caller: isText(caller) ? caller : addressKey(client),
     draws,
     bucket,
-    outcome: decision,
+    outcome,
+    facts: restrictionFacts(rare, { status, method, sequence, writtenAtMs }),
     denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
   };
 }
@@ -136,16 +162,11 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isMoment(value: unknown, writtenAtMs: number): value is number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return false;
-  return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
-}
-
 function isClass(value: unknown): value is CallerClass {
   return CLASSES.has(value);
 }
 
-function isOutcome(value: unknown): value is DecisionRecord['outcome'] {
+function isOutcome(value: unknown): value is LoggedOutcome {
   return OUTCOMES.has(value);
 }
 

@@ -10,8 +10,17 @@ export interface Refund {
   readonly request: LoggedRequest;
 }
 
-/** What happens at the moment `decidedAtMs`: the limits decide about a request, or a unit is returned. */
-export type LogEvent = LoggedRequest | Refund;
+/** A request counts towards a restriction. */
+export interface OffenceEvent {
+  readonly kind: 'offence';
+  readonly decidedAtMs: number;
+  /** Between that of the latest request by then and the next one's. */
+  readonly sequence: number;
+  readonly request: LoggedRequest;
+}
+
+/** What happens at the moment `decidedAtMs`: the limits decide about a request, a unit is returned, or an offence counts. */
+export type LogEvent = LoggedRequest | Refund | OffenceEvent;
 
 /** A request that lasts longer than a second has a line within two, so no decision comes later than this before its line. */
 const WINDOW_MS = 4_000;
@@ -54,10 +63,13 @@ export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): 
 }
 
 function hold(held: LogEvent[], request: LoggedRequest): void {
-  const { part, denied, decidedAtMs, writtenAtMs, sequence } = request;
+  const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
   if (part !== 'end') held.push(request);
   if (denied)
     held.push({ kind: 'refund', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
+  const offence = facts?.offence ?? null;
+  if (offence !== null)
+    held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence: offence.after + 0.5, request });
 }
 
 function inOrder(one: LogEvent, other: LogEvent): number {

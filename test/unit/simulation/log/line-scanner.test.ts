@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ExchangeRecord } from '../../../../src/core/index.ts';
+import type { ExchangeRecord, RestrictedBy, RestrictionRecord } from '../../../../src/core/index.ts';
 import { AccessLine } from '../../../../src/observe/log/access-line.ts';
 import { Pseudonyms } from '../../../../src/observe/log/pseudonyms.ts';
 import { LineScanner } from '../../../../src/simulation/log/line-scanner.ts';
@@ -12,6 +12,10 @@ import { exchangeRecord } from '../../observe/exchange-record.ts';
 const decision = { bucket: 'b', main: '7', outcome: 'admitted', draws: 'all', decidedAtMs: 0 } as const;
 const user = { class: 'user', principal: '["user","web","alice"]' } as const;
 
+function restrictedBy(by: RestrictedBy, atMs: number): RestrictionRecord {
+  return { by, atMs, draws: 'global', isCallerUnknown: by === 'address' };
+}
+
 function recordsOf(clock: FrozenClock): ExchangeRecord[] {
   const decided = { ...decision, decidedAtMs: Math.floor(clock.epochMs()) };
   const changes: Partial<ExchangeRecord>[] = [
@@ -22,6 +26,12 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { route: null, upstream: null, upstreamMs: null, heldMs: 1.5, retried: true, userAgent: 'curl/8' },
     { tokenRefused: { reason: 'expired', claim: null } },
     { decision: null, status: 429 },
+    { status: 403, offence: { atMs: decided.decidedAtMs, after: 7 }, isSpared: true, webhook: 'hash' },
+    { status: 429, scopeOf429: 'user', offence: { atMs: decided.decidedAtMs, after: 1 } },
+    { isPreflight: true, method: 'OPTIONS' },
+    { decision: null, status: 403, offence: { atMs: decided.decidedAtMs, after: 7 } },
+    { decision: null, status: 429, restriction: restrictedBy('address', decided.decidedAtMs), path: null },
+    { decision: null, status: 429, restriction: restrictedBy('blocked_caller', decided.decidedAtMs) },
     { clientAddress: '2001:db8::7', durationMs: 0.5, bytesSent: 12_345_678_901 },
   ];
   return changes.map(change => exchangeRecord({ path: '/v1/x', decision: decided, ...change }));
@@ -47,7 +57,7 @@ test('lines of a gateway are read from their bytes, as JSON.parse reads them', (
   const scanner = new LineScanner();
   const lines = gatewayLines();
   expect(lines.map(line => scan(scanner, line))).toEqual(lines.map(readLogLine));
-  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(14);
+  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(25);
   expect(lines.map(readLogLine)).not.toContain('broken');
 });
 

@@ -1,0 +1,120 @@
+import type { LimitsModel } from '../config/index.ts';
+import type { Clock } from '../core/index.ts';
+import { addressKey } from '../http/index.ts';
+import { type Decision, type Restriction, Restrictions } from '../limits/index.ts';
+import { type Claim, isInvalid, noteRefusal, Restricting } from '../runtime/index.ts';
+import type { LoggedRequest } from './log/index.ts';
+
+export type RestrictedKind = Restriction['kind'];
+
+/** The last request that had come when a restriction began. */
+interface Cause {
+  readonly instance: string;
+  readonly after: number;
+}
+
+/** Offenders told apart. A gateway has as many. */
+const MAX_KEYS = 200_000;
+
+/** Restricts senders as a gateway does, at the moments of its clock. */
+export class RestrictionReplay {
+  readonly #restricting: Restricting;
+  readonly #restrictions: Restrictions;
+  readonly #sparesCallers: boolean;
+  /** By whom they are about: what was on its way when a restriction began has passed it. */
+  readonly #began = new Map<string, Cause>();
+  #cause: Cause = { instance: '', after: 0 };
+
+  /** @param shadowed called for each restriction that would begin if its rule were not in shadow */
+  constructor(limits: LimitsModel, clock: Clock, shadowed: () => void) {
+    const restricted = (restriction: Restriction) => {
+      const name = nameOf(restriction.kind, restriction.key, restriction.webhook);
+      if (!this.#began.has(name)) this.#began.set(name, this.#cause);
+    };
+    const released = ({ kind, key, webhook }: Restriction) => this.#began.delete(nameOf(kind, key, webhook));
+    const listener = { restricted, released, noRoom: () => {}, shadowRestricted: shadowed };
+    this.#restrictions = new Restrictions({ clock, listener });
+    this.#sparesCallers = limits.neverRestrict.callers.size > 0;
+    const restrictions = this.#restrictions;
+    this.#restricting = new Restricting({ clock, listener, restrictions, tally: null, maxKeys: MAX_KEYS });
+    this.#restricting.use(limits);
+  }
+
+  /** The restriction that refuses the request now; null: none does. */
+  refusing(request: LoggedRequest): RestrictedKind | null {
+    const { client, facts } = request;
+    if (this.#restrictions.size === 0) return null;
+    const address = addressKey(client);
+    const webhook = facts?.webhook ?? '';
+    if (this.#refuses(request, 'address', address, '')) return 'address';
+    if (webhook !== '' && this.#refuses(request, 'webhook', address, webhook)) return 'webhook';
+    const principal = facts?.isCallerUnknown === true ? null : principalOf(request);
+    return principal !== null && this.#refuses(request, 'principal', principal, '') ? 'principal' : null;
+  }
+
+  /** Limits refused the request. Notes that its caller may have ignored an earlier refusal. */
+  refused(request: LoggedRequest, claim: Claim, decision: Decision): void {
+    if (this.#isSpared(request)) return;
+    this.#cause = { instance: request.instance, after: request.sequence };
+    noteRefusal(this.#restricting.ignoredRefusals, claim, decision, {
+      address: addressKey(request.client),
+      principal: principalOf(request),
+      isPreflight: isPreflight(request),
+    });
+  }
+
+  /** The request ended so that it counts. `after`: the last request that had come by then. */
+  offended(
+    request: LoggedRequest,
+    reason: 'invalid_requests' | 'webhook_not_found',
+    after = request.sequence,
+  ): void {
+    if (this.#isSpared(request)) return;
+    this.#cause = { instance: request.instance, after };
+    const address = addressKey(request.client);
+    if (reason === 'invalid_requests') this.#restricting.invalidRequests.note(address);
+    else this.#restricting.webhookNotFound.note(address, request.facts?.webhook ?? '');
+  }
+
+  sweep(): void {
+    this.#restricting.sweep();
+  }
+
+  #refuses(
+    { instance, sequence, outcome }: LoggedRequest,
+    kind: RestrictedKind,
+    key: string,
+    webhook: string,
+  ): boolean {
+    const isHeld = this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
+    if (!isHeld) return false;
+    const began = this.#began.get(nameOf(kind, key, webhook));
+    const isLater = began === undefined || began.instance !== instance || sequence > began.after;
+    // A request that was held may have been restricted meanwhile.
+    return isLater || outcome === 'restricted';
+  }
+
+  /** The log does not name callers: those under `never_restrict` are taken to be the ones that were so when it was written. */
+  #isSpared({ facts }: LoggedRequest): boolean {
+    return this.#sparesCallers && facts?.isSpared === true;
+  }
+}
+
+/** Whether a refusal by limits counts as invalid: not one of those in which others share the blame. */
+export function isInvalidRefusal(request: LoggedRequest, { bucket }: Claim, { role }: Decision): boolean {
+  const ofBucket = role === 'resource' ? 'shared' : (bucket?.scope ?? 'user');
+  return isInvalid(429, role === 'global' ? 'global' : ofBucket, isPreflight(request));
+}
+
+function isPreflight({ facts }: LoggedRequest): boolean {
+  return facts?.isPreflight === true;
+}
+
+/** Unlike the key of any address. Null: the caller counts as its address. */
+function principalOf({ callerClass, caller }: LoggedRequest): string | null {
+  return callerClass === 'address' ? null : `${callerClass}:${caller}`;
+}
+
+function nameOf(kind: RestrictedKind, key: string, webhook: string): string {
+  return `${kind} ${key} ${webhook}`;
+}
