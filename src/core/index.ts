@@ -84,5 +84,6 @@ export { requestIdSource } from './request-id.ts';
 export { type Listed, Roster } from './roster.ts';
 export { RpcCode, rpcCodeName } from './rpc-code.ts';
 export { StallTimer } from './stall-timer.ts';
+export { atTurnEnd, type TurnTask } from './turn-end.ts';
 export { TwoGenerations } from './two-generations.ts';
 export { readVersion } from './version.ts';

@@ -145,7 +145,6 @@ export class Connection implements ClientConnection, ConnectionSide, RequestRead
 
   #onBytes(bytes: Buffer): void {
     if (this.#reader.over) return;
-    this.#responseEnd.bytesCame();
     this.#reader.add(bytes);
     this.#read();
   }

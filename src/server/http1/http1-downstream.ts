@@ -1,6 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type BodySource, type Fields, firstValue, NO_NAMES, type Release } from '../../core/index.ts';
+import {
+  atTurnEnd,
+  type BodySource,
+  type Fields,
+  firstValue,
+  NO_NAMES,
+  type Release,
+  type TurnTask,
+} from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import {
   type BodyTerms,
@@ -35,7 +43,7 @@ export interface ConnectionSide {
 }
 
 /** One request of HTTP/1.1 or HTTP/1.0 and its response. */
-export class Http1Downstream implements Downstream {
+export class Http1Downstream implements Downstream, TurnTask {
   readonly method: string;
   readonly target: string;
   readonly version: '1.0' | '1.1';
@@ -119,6 +127,7 @@ export class Http1Downstream implements Downstream {
     this.lingers = close;
     this.#decide(close, this.#lacksLength(fields));
     const head = this.#head(status, reason, fields, false);
+    this.#gather();
     socket.write(this.method === 'HEAD' ? head : head + body, 'latin1');
     this.#connection.answered();
   }
@@ -152,7 +161,7 @@ export class Http1Downstream implements Downstream {
       this.#gather();
       writeChunk(socket, chunk, taken);
     }
-    if (socket.writableLength >= socket.writableHighWaterMark) this.letGo();
+    if (socket.writableLength >= socket.writableHighWaterMark) this.turnEnded();
     return socket.writableLength < socket.writableHighWaterMark;
   }
 
@@ -160,7 +169,6 @@ export class Http1Downstream implements Downstream {
     const { socket } = this.#connection;
     if (socket.destroyed) return;
     if (this.#chunked) socket.write(lastChunk(trailers), 'latin1');
-    this.letGo();
     this.#connection.answered();
   }
 
@@ -179,18 +187,18 @@ export class Http1Downstream implements Downstream {
   }
 
   /**
-   * Lets everything written until the end of this turn of the event loop leave in one system call. Measured with a head and a
-   * body of 4 kB: 9.8 µs of CPU a response, with two writes 14.0.
+   * Lets everything written until the end of this turn of the event loop leave then, in one system call. Measured with a head
+   * and a body of 4 kB: 9.8 µs of CPU a response, with two writes 14.0.
    */
   #gather(): void {
     if (this.#gathers) return;
     this.#gathers = true;
     this.#connection.socket.cork();
-    process.nextTick(letGoLater, this);
+    atTurnEnd(this);
   }
 
   /** Writes what was gathered. */
-  letGo(): void {
+  turnEnded(): void {
     if (!this.#gathers) return;
     this.#gathers = false;
     this.#connection.socket.uncork();
@@ -222,10 +230,6 @@ export class Http1Downstream implements Downstream {
   #lacksLength(fields: Fields): boolean {
     return this.version === '1.0' && firstValue(fields, 'content-length') === undefined;
   }
-}
-
-function letGoLater(downstream: Http1Downstream): void {
-  downstream.letGo();
 }
 
 /** RFC 9112, 6.3, rule 1: these responses end with their head, whatever its fields say. */

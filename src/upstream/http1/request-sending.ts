@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { atTurnEnd, type TurnTask } from '../../core/index.ts';
 import {
   type OutgoingRequest,
   RequestWriter,
@@ -7,7 +8,7 @@ import {
 } from '../../http1/index.ts';
 
 /** Sends the requests of one connection, and follows each on its way. */
-export class RequestSending implements RequestWriterOwner {
+export class RequestSending implements RequestWriterOwner, TurnTask {
   readonly #socket: Socket;
   readonly #owner: RequestWriterOwner;
   /** Writes the present request; null for one without a body, which went in one write. */
@@ -29,18 +30,25 @@ export class RequestSending implements RequestWriterOwner {
   }
 
   begin(request: OutgoingRequest): void {
+    this.#socket.cork();
+    atTurnEnd(this);
     if (request.body === null) {
       this.#socket.write(requestHead(request), 'latin1');
       this.requestSent();
       return;
     }
     this.#isSent = false;
-    const writer = new RequestWriter(this.#socket, request, request.body, this);
-    this.#writer = writer;
-    writer.start();
-    // The part of the body that the client sent with its head comes within this turn of the event loop and takes the head
-    // along: one write, which saves about 4 µs of CPU. Does not wait for a body that comes later.
-    process.nextTick(() => writer.writeHead());
+    this.#writer = new RequestWriter(this.#socket, request, request.body, this);
+    this.#writer.start();
+  }
+
+  /**
+   * What was begun in this turn of the event loop leaves. The part of the body that the client sent with its head has taken the
+   * head along: one write, which saves about 4 µs of CPU. A body that comes later is not waited for.
+   */
+  turnEnded(): void {
+    this.#writer?.writeHead();
+    this.#socket.uncork();
   }
 
   drained(): void {

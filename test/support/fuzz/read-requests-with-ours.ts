@@ -43,8 +43,8 @@ export async function readRequestsWithOurs(
   let before = -1;
   do {
     before = wire.written.length;
-    await turn();
-    await turn();
+    // A response leaves a turn after it was given, and its exchange ends then.
+    for (let turns = 0; turns < 8; turns++) await turn();
   } while (gateway.busy > 0 || wire.written.length > before);
   const { refusal, requests } = gateway;
   const closed = wire.writableEnded && !endsAtOnce;

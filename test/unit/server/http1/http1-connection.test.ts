@@ -51,7 +51,8 @@ class Conversation {
     let before = -1;
     do {
       before = this.wire.written.length;
-      for (let turn = 0; turn < 2; turn++) await new Promise(resolve => setImmediate(resolve));
+      // A response leaves a turn after it was given, and its exchange ends then.
+      for (let turn = 0; turn < 4; turn++) await new Promise(resolve => setImmediate(resolve));
     } while (this.gateway.busy > 0 || this.wire.written.length > before);
   }
 

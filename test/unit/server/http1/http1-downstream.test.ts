@@ -40,12 +40,15 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
   return { downstream: new Http1Downstream(connection, head, body), wire, side, body };
 }
 
+const turn = () => new Promise<void>(resolve => setImmediate(resolve));
+
 const SINK = { chunk: () => true, end() {}, fail() {} };
 
 describe('behind a whole response', () => {
-  const kept = (asked: Asked, { fields = LENGTH(0), close = false } = {}) => {
+  const kept = async (asked: Asked, { fields = LENGTH(0), close = false } = {}) => {
     const { downstream, wire } = request(asked);
     downstream.answer(200, 'OK', fields, '', close);
+    await turn();
     expect(wire.written.includes('Connection: close')).toBe(!downstream.keepsConnection);
     return { keeps: downstream.keepsConnection, lingers: downstream.lingers };
   };
@@ -54,8 +57,8 @@ describe('behind a whole response', () => {
     ['without a body', {}],
     ['with a short body that is still to come, by length', { fields: LENGTH(65_536) }],
     ['of HTTP/1.0 that asks for it', { httpMinor: 0, fields: ['Connection', 'keep-alive'] }],
-  ])('the connection of a request is kept: %s', (_, asked) => {
-    expect(kept(asked)).toEqual({ keeps: true, lingers: false });
+  ])('the connection of a request is kept: %s', async (_, asked) => {
+    expect(await kept(asked)).toEqual({ keeps: true, lingers: false });
   });
 
   test.each<[string, Asked]>([
@@ -65,26 +68,26 @@ describe('behind a whole response', () => {
     ['with a length with a leading zero', { fields: ['Content-Length', '05'] }],
     ['with a length twice', { fields: [...LENGTH(0), ...LENGTH(0)] }],
     ['with a length and chunks', { fields: [...LENGTH(5), ...CHUNKED] }],
-  ])('the connection of a request closes, with a moment for what is under way: %s', (_, asked) => {
-    expect(kept(asked)).toEqual({ keeps: false, lingers: true });
+  ])('the connection of a request closes, with a moment for what is under way: %s', async (_, asked) => {
+    expect(await kept(asked)).toEqual({ keeps: false, lingers: true });
   });
 
   test.each<[string, Asked]>([
     ['that wants no other behind it', { fields: ['Connection', 'close'] }],
     ['of HTTP/1.0', { httpMinor: 0 }],
     ['while the gateway drains', { draining: true }],
-  ])('the connection of a request closes at once: %s', (_, asked) => {
-    expect(kept(asked)).toEqual({ keeps: false, lingers: false });
+  ])('the connection of a request closes at once: %s', async (_, asked) => {
+    expect(await kept(asked)).toEqual({ keeps: false, lingers: false });
   });
 
-  test('the connection of a refused request lingers, since more may have been sent', () => {
-    expect(kept({}, { close: true })).toEqual({ keeps: false, lingers: true });
+  test('the connection of a refused request lingers, since more may have been sent', async () => {
+    expect(await kept({}, { close: true })).toEqual({ keeps: false, lingers: true });
   });
 
-  test('the connection closes where only that ends the response (HTTP/1.0 without a length)', () => {
+  test('the connection closes where only that ends the response (HTTP/1.0 without a length)', async () => {
     const asked = { httpMinor: 0, fields: ['Connection', 'keep-alive'] };
-    expect(kept(asked, { fields: [] }).keeps).toBe(false);
-    expect(kept({}, { fields: [] }).keeps).toBe(true);
+    expect((await kept(asked, { fields: [] })).keeps).toBe(false);
+    expect((await kept({}, { fields: [] })).keeps).toBe(true);
   });
 
   test('the connection is kept once the body has come, whatever its framing', () => {
@@ -105,8 +108,16 @@ describe('behind a whole response', () => {
   });
 });
 
+test('a whole response leaves at the end of the turn, together with others', async () => {
+  const both = [request(), request()];
+  for (const { downstream } of both) downstream.answer(200, '', LENGTH(5), 'hello', false);
+  expect(both.map(({ wire }) => wire.written)).toEqual(['', '']);
+  await turn();
+  for (const { wire } of both) expect(wire.written.endsWith('\r\n\r\nhello')).toBe(true);
+});
+
 describe('the body of a response', () => {
-  const stream = (
+  const stream = async (
     asked: Asked,
     status: number,
     fields: string[],
@@ -117,7 +128,7 @@ describe('the body of a response', () => {
     downstream.head(status, '', fields);
     for (const piece of pieces) downstream.write(Buffer.from(piece, 'latin1'), null);
     downstream.end(trailers);
-    wire.uncork();
+    await turn();
     expect(side.answered).toBe(1);
     const at = wire.written.indexOf('\r\n\r\n');
     return {
@@ -127,30 +138,35 @@ describe('the body of a response', () => {
     };
   };
 
-  test('goes out as it is where its length is known', () => {
+  test('goes out as it is where its length is known', async () => {
     const expected = { chunked: false, sent: 'he\xffllo', keeps: true };
-    expect(stream({}, 200, LENGTH(6), ['he\xff', 'llo'])).toEqual(expected);
+    expect(await stream({}, 200, LENGTH(6), ['he\xff', 'llo'])).toEqual(expected);
   });
 
-  test('goes out in chunks where it is not, an empty piece left out, since it would end them (RFC 9112, 7.1)', () => {
+  test('goes out in chunks where it is not, an empty piece left out, since it would end them (RFC 9112, 7.1)', async () => {
     const expected = { chunked: true, sent: '3\r\nhe\xff\r\n3\r\nllo\r\n0\r\nX: y\r\n\r\n', keeps: true };
-    expect(stream({}, 200, [], ['he\xff', '', 'llo'], ['X', 'y'])).toEqual(expected);
+    expect(await stream({}, 200, [], ['he\xff', '', 'llo'], ['X', 'y'])).toEqual(expected);
     const long = 'x'.repeat(16_385);
-    expect(stream({}, 200, [], [long]).sent).toBe(`4001\r\n${long}\r\n0\r\n\r\n`);
+    expect((await stream({}, 200, [], [long])).sent).toBe(`4001\r\n${long}\r\n0\r\n\r\n`);
   });
 
-  test('ends with the connection for HTTP/1.0, which knows no chunks', () => {
+  test('ends with the connection for HTTP/1.0, which knows no chunks', async () => {
     const asked = { httpMinor: 0, fields: ['Connection', 'keep-alive'] };
-    expect(stream(asked, 200, [], ['hello'])).toEqual({ chunked: false, sent: 'hello', keeps: false });
-    expect(stream(asked, 200, LENGTH(5), ['hello'])).toEqual({ chunked: false, sent: 'hello', keeps: true });
+    expect(await stream(asked, 200, [], ['hello'])).toEqual({ chunked: false, sent: 'hello', keeps: false });
+    expect(await stream(asked, 200, LENGTH(5), ['hello'])).toEqual({
+      chunked: false,
+      sent: 'hello',
+      keeps: true,
+    });
   });
 
-  test('does not follow HEAD, 204 and 304 (RFC 9112, 6.3)', () => {
+  test('does not follow HEAD, 204 and 304 (RFC 9112, 6.3)', async () => {
     const expected = { chunked: false, sent: '', keeps: true };
-    expect(stream({ method: 'HEAD' }, 200, [], [])).toEqual(expected);
-    for (const status of [204, 304]) expect(stream({}, status, [], [])).toEqual(expected);
+    expect(await stream({ method: 'HEAD' }, 200, [], [])).toEqual(expected);
+    for (const status of [204, 304]) expect(await stream({}, status, [], [])).toEqual(expected);
     const { downstream, wire } = request({ method: 'HEAD' });
     downstream.answer(200, '', LENGTH(5), 'hello', false);
+    await turn();
     expect(wire.written.endsWith('\r\n\r\n')).toBe(true);
   });
 
@@ -164,13 +180,14 @@ describe('the body of a response', () => {
     }
   });
 
-  test('written to a closed connection returns false, and writes nothing', () => {
+  test('written to a closed connection returns false, and writes nothing', async () => {
     const { downstream, wire, side } = request();
     wire.destroy();
     downstream.head(200, '', []);
     expect(downstream.write(Buffer.from('x'), null)).toBe(false);
     downstream.end([]);
     downstream.answer(200, '', [], '', false);
+    await turn();
     expect(wire.written).toBe('');
     expect(side.answered).toBe(0);
   });
