@@ -13,8 +13,6 @@ import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const check: Command = {
-  name: 'check',
-  summary: 'report every error in the configuration',
   help: `Reads the configuration and the files it names, as "weir serve" would, and reports every error. Variables such as
 \${NAME} come from the environment: run the check where the gateway will run, or set them.
 

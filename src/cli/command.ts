@@ -10,9 +10,6 @@ export interface CommandOutput {
 
 /** One word after `weir`. */
 export interface Command {
-  readonly name: string;
-  /** A few words for the list of commands. */
-  readonly summary: string;
   /** What `--help` prints. */
   readonly help: string;
   /** Resolves to the exit code. Throws a UsageError for a wrong command line. */

@@ -5,8 +5,6 @@ import { ExitCode } from './exit-code.ts';
 const PORT = { type: 'string' } as const;
 
 export const demo: Command = {
-  name: 'demo',
-  summary: 'try it: an identity provider, a backend and the gateway in front of both',
   help: `Starts an identity provider, a small backend and the gateway in front of them on 127.0.0.1, and suggests what to try.
 
 weir demo [OPTIONS]

@@ -12,8 +12,6 @@ import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const diff: Command = {
-  name: 'diff',
-  summary: 'say what a change of limits or of the configuration means, and for whom',
   help: `Compares two limits.yaml, or two gateway.yaml with the files they name, and says what changes for callers: bucket by
 bucket and route by route, the strictest first. A gateway that reloads logs the same words.
 

@@ -8,8 +8,6 @@ import { readClaims } from './read-claims.ts';
 import { formatRows } from './rows.ts';
 
 export const explain: Command = {
-  name: 'explain',
-  summary: 'show which route a request takes, and why',
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
 that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
 which other routes match. Sends nothing.

@@ -16,8 +16,6 @@ interface Health {
 }
 
 export const health: Command = {
-  name: 'health',
-  summary: 'ask a running gateway on this machine whether it is well',
   help: `Asks the admin listener of the gateway that runs with this configuration, for health checks of containers. Needs no shell
 and no curl. Reads "listen.admin" alone: errors elsewhere in the file do not make a running gateway unwell.
 

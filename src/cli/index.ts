@@ -1,34 +1,10 @@
 import { didYouMean } from '../config/index.ts';
 import { readVersion } from '../core/index.ts';
-import { check } from './check.ts';
-import { type Command, type CommandOutput, UsageError } from './command.ts';
-import { demo } from './demo.ts';
-import { diff } from './diff.ts';
+import { type CommandOutput, UsageError } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { ExitCode } from './exit-code.ts';
-import { explain } from './explain.ts';
-import { health } from './health.ts';
-import { schema } from './schema.ts';
-import { serve } from './serve.ts';
-import { simulate } from './simulate/index.ts';
-import { suggest } from './suggest/index.ts';
-import { test } from './test.ts';
-import { who } from './who.ts';
 
 export type { CommandOutput } from './command.ts';
-
-const COMMANDS: readonly Command[] = [
-  serve,
-  check,
-  diff,
-  test,
-  explain,
-  simulate,
-  suggest,
-  who,
-  schema,
-  health,
-  demo,
-];
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 
@@ -50,8 +26,9 @@ export async function runCommandLine(args: readonly string[], terminal: CommandO
     terminal.out(`weir ${readVersion()}\n`);
     return ExitCode.ok;
   }
-  const command = COMMANDS.find(({ name }) => name === word);
-  if (command === undefined) return misused(terminal, 'weir', whyNoCommand(word));
+  const listed = COMMANDS.find(({ name }) => name === word);
+  if (listed === undefined) return misused(terminal, 'weir', whyNoCommand(word));
+  const command = await listed.load();
   if (asksForHelp(rest)) {
     terminal.out(command.help);
     return ExitCode.ok;
@@ -59,7 +36,7 @@ export async function runCommandLine(args: readonly string[], terminal: CommandO
   try {
     return await command.run(rest, terminal);
   } catch (error) {
-    if (error instanceof UsageError) return misused(terminal, `weir ${command.name}`, error.message);
+    if (error instanceof UsageError) return misused(terminal, `weir ${listed.name}`, error.message);
     throw error;
   }
 }

@@ -6,8 +6,6 @@ import { ExitCode } from './exit-code.ts';
 const SCHEMAS = { gateway: gatewayJsonSchema, limits: limitsJsonSchema, test: testJsonSchema } as const;
 
 export const schema: Command = {
-  name: 'schema',
-  summary: 'print the JSON Schema of a configuration file',
   help: `Prints the JSON Schema (draft 7) of a configuration file. Editors use it to complete and explain keys: save it as
 a file, and name that file at the top of the configuration:
 

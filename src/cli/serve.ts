@@ -4,8 +4,6 @@ import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const serve: Command = {
-  name: 'serve',
-  summary: 'run the gateway',
   help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"
 in the configuration allows; a second signal stops it immediately. It logs to standard output, one JSON object per line.
 

@@ -5,8 +5,6 @@ import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const test: Command = {
-  name: 'test',
-  summary: 'test limits: what becomes of which requests',
   help: `Runs tests of limits: requests at times and what is expected of each, decided in virtual time by the code that serves. With the
 key "gateway" in the file, the routes of that gateway.yaml decide, too. Opens no connection and needs no secret.
 

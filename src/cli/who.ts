@@ -10,8 +10,6 @@ import { ExitCode } from './exit-code.ts';
 import { readClaims } from './read-claims.ts';
 
 export const who: Command = {
-  name: 'who',
-  summary: 'print the pseudonym of a caller in the log',
   help: `Prints the pseudonym under which a bot or user appears in the log, computed with the key in log.pseudonym_key_file. Takes the
 claims of access_tokens.principal, or those of a bot, as they stand in the caller's tokens.
 

@@ -8,8 +8,6 @@ import { failed, Progress, sizeOf } from '../logs/index.ts';
 import { formatReport } from './table.ts';
 
 export const simulate: Command = {
-  name: 'simulate',
-  summary: 'try other limits on the requests of an access log',
   help: `Decides anew, by other limits, about every request of access logs, in their time and by the code that serves, and shows
 who would have been refused, by limits or restrictions. Sends nothing. What else went wrong (a wrong path, a cap) stays so.
 

@@ -16,8 +16,6 @@ import { formatSuggestion } from './format-suggestion.ts';
 import { suggestedFiles, writeFiles } from './suggested-files.ts';
 
 export const suggest: Command = {
-  name: 'suggest',
-  summary: 'find numbers for limits in access logs',
   help: `Finds in access logs how much of each limit callers need: in the busiest period of each, by main value where a bucket has one.
 Takes routes, buckets and periods from a limits.yaml, and suggests numbers for it. Requests that were refused count, too.
 

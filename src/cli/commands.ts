@@ -1,0 +1,68 @@
+import type { Command } from './command.ts';
+
+/** A command as `weir --help` lists it. */
+interface ListedCommand {
+  readonly name: string;
+  /** A few words. */
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+/** Each is loaded when it is called, so that a health check, which runs every few seconds, does not load the whole gateway. */
+export const COMMANDS: readonly ListedCommand[] = [
+  {
+    name: 'serve',
+    summary: 'run the gateway',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  {
+    name: 'check',
+    summary: 'report every error in the configuration',
+    load: async () => (await import('./check.ts')).check,
+  },
+  {
+    name: 'diff',
+    summary: 'say what a change of limits or of the configuration means, and for whom',
+    load: async () => (await import('./diff.ts')).diff,
+  },
+  {
+    name: 'test',
+    summary: 'test limits: what becomes of which requests',
+    load: async () => (await import('./test.ts')).test,
+  },
+  {
+    name: 'explain',
+    summary: 'show which route a request takes, and why',
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  {
+    name: 'simulate',
+    summary: 'try other limits on the requests of an access log',
+    load: async () => (await import('./simulate/simulate.ts')).simulate,
+  },
+  {
+    name: 'suggest',
+    summary: 'find numbers for limits in access logs',
+    load: async () => (await import('./suggest/suggest.ts')).suggest,
+  },
+  {
+    name: 'who',
+    summary: 'print the pseudonym of a caller in the log',
+    load: async () => (await import('./who.ts')).who,
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of a configuration file',
+    load: async () => (await import('./schema.ts')).schema,
+  },
+  {
+    name: 'health',
+    summary: 'ask a running gateway on this machine whether it is well',
+    load: async () => (await import('./health.ts')).health,
+  },
+  {
+    name: 'demo',
+    summary: 'try it: an identity provider, a backend and the gateway in front of both',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+];
