@@ -1,11 +1,10 @@
-import type { CallerClass, LimitsModel } from '../config/index.ts';
+import type { CallerClass, LimitRouteModel, LimitsModel } from '../config/index.ts';
 import type { Limit, LimitRole } from '../limits/index.ts';
 import { type Claim, claimOn } from '../runtime/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { Demand, DemandRoom } from './demand.ts';
+import { KnownPaths } from './known-paths.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
-import { RememberedRoutes } from './remembered-routes.ts';
-import { Shapes } from './shapes.ts';
 
 export interface MeasureOptions {
   /** Whose routes, buckets and periods count; their numbers do not. */
@@ -64,7 +63,7 @@ class Measuring {
   readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
-  readonly #shapes = new Shapes();
+  readonly #paths: KnownPaths<LimitRouteModel>;
   #ambiguous = 0;
   #early = 0;
   #requests = 0;
@@ -73,12 +72,13 @@ class Measuring {
 
   constructor(options: MeasureOptions) {
     const { limits } = options;
-    this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
+    this.#paths = new KnownPaths(limits.routes);
+    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
   }
 
   get result(): Omit<MeasuredLogs, 'counts'> {
     return {
-      ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#shapes.counts },
+      ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
       ...{
         early: this.#early,
         ambiguous: this.#ambiguous,
@@ -125,7 +125,7 @@ class Measuring {
   }
 
   #begin(atMs: number, request: LoggedRequest, isAmbiguous: boolean): void {
-    this.#shapes.note(request);
+    this.#paths.count(request);
     if (isAmbiguous) this.#ambiguous++;
     this.#requests++;
     if (this.#startMs === 0) this.#startMs = atMs;

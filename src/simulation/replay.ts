@@ -1,14 +1,13 @@
-import type { LimitsModel } from '../config/index.ts';
+import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
 import { addressKey } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
 import { Blocked, claimOn } from '../runtime/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
+import { KnownPaths } from './known-paths.ts';
 import { LimitEngine } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
-import { RememberedRoutes } from './remembered-routes.ts';
 import { RestrictionLedger } from './restriction-ledger.ts';
 import type { RestrictionReport } from './restriction-report.ts';
-import { Shapes } from './shapes.ts';
 import { type Outcome, Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -70,7 +69,7 @@ class Replay {
   readonly #engines = new Map<string, LimitEngine>();
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
-  readonly #shapes = new Shapes();
+  readonly #paths: KnownPaths<LimitRouteModel>;
   readonly #units = new Map<string, Unit>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
@@ -79,7 +78,8 @@ class Replay {
 
   constructor(options: ReplayOptions) {
     const { limits } = options;
-    this.#options = { ...options, limits: { ...limits, routes: new RememberedRoutes(limits.routes) } };
+    this.#paths = new KnownPaths(limits.routes);
+    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
     this.#restrictions = new RestrictionLedger(limits);
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
@@ -90,7 +90,7 @@ class Replay {
     const restrictions = this.#restrictions.report;
     return {
       ...{ restrictions, early: restrictions.unknown.callers },
-      ...{ tally: this.#tally, instances, shapes: this.#shapes.counts, ambiguous: this.#ambiguous },
+      ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: (blocked?.callers.size ?? 0) > 0,
     };
@@ -104,7 +104,7 @@ class Replay {
 
   #decide(atMs: number, request: LoggedRequest): void {
     this.#key.check(request.keyId);
-    this.#shapes.note(request);
+    this.#paths.count(request);
     this.#restrictions.ran(request);
     const outcome = this.#outcomeOf(atMs, request);
     if (outcome === null) return;

@@ -54,6 +54,8 @@ export interface Outcome {
 /** Counts decisions. Its memory grows with buckets and callers, to a bound, and not with requests. */
 export class Tally {
   readonly #rows = new Map<string, Map<CallerClass, Row>>();
+  /** The last one, which is often the next. */
+  #row: Row | null = null;
   points: Point[] = [];
   /** Milliseconds that a point covers. */
   pointMs = 1_000;
@@ -68,7 +70,10 @@ export class Tally {
   }
 
   note(atMs: number, { callerClass, caller, outcome }: LoggedRequest, { bucket, refusedBy }: Outcome): void {
-    const row = this.#rowOf(bucket, callerClass);
+    const last = this.#row;
+    const isSame = last?.bucket === bucket && last.callerClass === callerClass;
+    const row = isSame ? last : this.#rowOf(bucket, callerClass);
+    this.#row = row;
     const before = outcome === 'admitted' ? 0 : 1;
     const after = refusedBy === 'nothing' ? 0 : 1;
     row.requests++;

@@ -78,30 +78,93 @@ const MAX_DIGITS = 15;
 /** No line is so broken that it leads back here. */
 const BROKEN = -1;
 
-/** Where the values of a line lie in its bytes. */
+/**
+ * Where the values of a line lie in its bytes. Most members are those of an earlier line, byte for byte: they are compared, four bytes
+ * at a time, and not read again.
+ */
 export class LineLayout {
   /** By place: the kind of each value, and where it begins and ends (a text without its quotation marks). */
   readonly kinds = new Uint8Array(NAMES.length);
   readonly starts = new Int32Array(NAMES.length);
   readonly ends = new Int32Array(NAMES.length);
+  /** By place: the number of the line that last brought another value. */
+  readonly changes = new Float64Array(NAMES.length);
+  #line = 0;
+  #bytes: Buffer | null = null;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  /** By place: where a member of these bytes lies, from its key to the comma behind it, and its kind; absent: not seen yet. */
+  readonly #seen = new Uint8Array(NAMES.length);
+  readonly #from = new Int32Array(NAMES.length);
+  readonly #to = new Int32Array(NAMES.length);
+  /** By place + 1: the place of the member that came behind it. */
+  readonly #next = new Uint8Array(NAMES.length + 1);
 
   /**
    * Whether the line is an object of members in their usual order, each at most once, with plain values: texts without a
    * backslash, numbers without a sign or an exponent.
    *
+   * @param bytes as long as they are the same object, they must not change
    * @param end after its last byte, without the line feed
    */
   read(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes !== this.#bytes) this.#begin(bytes);
+    this.#line++;
     this.kinds.fill(Kind.absent);
     if (bytes[start] !== OPEN) return false;
     let at = start;
     let place = -1;
     do {
-      place = placeOfKey(bytes, at + 1, place + 1);
-      if (place < 0) return false;
-      at = this.#readValue(bytes, at + 1 + (KEYS[place]?.length ?? 0), place);
+      const usual = this.#next[place + 1] ?? 0;
+      if (usual > place && this.#isSeen(usual, at + 1, end)) {
+        place = usual;
+        at = this.#repeat(usual, at + 1);
+      } else {
+        const key = at + 1;
+        const next = placeOfKey(bytes, key, place + 1);
+        if (next < 0) return false;
+        at = this.#readValue(bytes, key + (KEYS[next]?.length ?? 0), next);
+        this.#note(next, key, at);
+        this.#next[place + 1] = next;
+        place = next;
+      }
     } while (bytes[at] === COMMA);
     return bytes[at] === CLOSE && at + 1 === end;
+  }
+
+  #begin(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#seen.fill(Kind.absent);
+  }
+
+  /** Whether the member that was last seen at this place stands here again. */
+  #isSeen(place: number, at: number, end: number): boolean {
+    const from = this.#from[place] ?? 0;
+    const length = (this.#to[place] ?? 0) - from;
+    if (this.#seen[place] === Kind.absent || at + length > end) return false;
+    const view = this.#view;
+    const last = length - 4;
+    for (let i = 0; i < last; i += 4) if (view.getInt32(from + i) !== view.getInt32(at + i)) return false;
+    return view.getInt32(from + last) === view.getInt32(at + last);
+  }
+
+  /** Returns where the value ends. */
+  #repeat(place: number, at: number): number {
+    const from = this.#from[place] ?? 0;
+    const to = this.#to[place] ?? 0;
+    this.kinds[place] = this.#seen[place] ?? Kind.absent;
+    this.starts[place] = (this.starts[place] ?? 0) + at - from;
+    this.ends[place] = (this.ends[place] ?? 0) + at - from;
+    this.#from[place] = at;
+    this.#to[place] = at + to - from;
+    return at + to - from - 1;
+  }
+
+  #note(place: number, from: number, end: number): void {
+    this.changes[place] = this.#line;
+    this.#seen[place] = end === BROKEN ? Kind.absent : (this.kinds[place] ?? Kind.absent);
+    this.#from[place] = from;
+    this.#to[place] = end + 1;
   }
 
   /** Returns where the value ends. */

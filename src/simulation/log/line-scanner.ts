@@ -44,6 +44,7 @@ export class LineScanner {
   readonly #moments = new MomentText();
   /** By place: the texts of the last line, which are often those of the next. */
   readonly #lastTexts = new Array<string>(this.#layout.kinds.length).fill('');
+  readonly #changes = new Float64Array(this.#layout.kinds.length);
   /** Filled anew for each line. */
   readonly #members: LineMembers = {};
 
@@ -113,9 +114,14 @@ export class LineScanner {
 
   /** As `#text`, for texts that few lines change. */
   #steady(bytes: Buffer, place: number): string | null | undefined | number {
-    const { kinds, starts, ends } = this.#layout;
+    const { kinds, starts, ends, changes } = this.#layout;
     const last = this.#lastTexts[place] ?? '';
-    if (kinds[place] === Kind.text && isText(last, bytes, starts[place] ?? 0, ends[place] ?? 0)) return last;
+    const change = changes[place] ?? 0;
+    if (kinds[place] === Kind.text) {
+      if (change === this.#changes[place]) return last;
+      this.#changes[place] = change;
+      if (isText(last, bytes, starts[place] ?? 0, ends[place] ?? 0)) return last;
+    }
     const text = this.#text(bytes, place);
     if (typeof text === 'string') this.#lastTexts[place] = text;
     return text;

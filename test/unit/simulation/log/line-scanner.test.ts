@@ -48,15 +48,22 @@ function gatewayLines(): string[] {
   );
 }
 
-function scan(scanner: LineScanner, text: string) {
-  const bytes = Buffer.from(`${text}\n`, 'latin1');
-  return scanner.read(bytes, 0, bytes.length - 1);
+/** Reads lines that lie one behind the other in the same bytes. */
+function scan(scanner: LineScanner, lines: readonly string[]) {
+  const bytes = Buffer.from(lines.map(line => `${line}\n`).join(''), 'latin1');
+  let end = -1;
+  return lines.map(line => {
+    const start = end + 1;
+    end = start + line.length;
+    return scanner.read(bytes, start, end);
+  });
 }
 
 test('lines of a gateway are read from their bytes, as JSON.parse reads them', () => {
   const scanner = new LineScanner();
   const lines = gatewayLines();
-  expect(lines.map(line => scan(scanner, line))).toEqual(lines.map(readLogLine));
+  const twice = [...lines, ...lines];
+  expect(scan(scanner, twice)).toEqual(twice.map(readLogLine));
   expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(25);
   expect(lines.map(readLogLine)).not.toContain('broken');
 });
@@ -142,16 +149,31 @@ test('whatever a line is, its bytes are read as JSON.parse reads them, or left t
   const scanner = new LineScanner();
   const lines = [...gatewayLines(), logLine(0).trimEnd(), ...[1_003, 1_500].map(ms => logLine(ms).trimEnd())];
   const seen = new Map<string, number>();
-  for (let round = 0; round < 30_000; round++) {
-    let line = random.pick(lines);
-    for (let times = random.below(3); times >= 0; times--) line = spoil(line, random);
-    const scanned = scan(scanner, line);
-    const kind = typeof scanned === 'string' ? scanned : 'request';
-    seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    if (scanned !== 'unusual') expect(scanned, `seed ${seed}: ${line}`).toEqual(readLogLine(line));
+  for (let round = 0; round < 3_000; round++) {
+    const chunk = Array.from({ length: 12 }, () => {
+      let line = random.pick(lines);
+      for (let times = random.below(4); times > 0; times--) line = spoil(line, random);
+      return line;
+    });
+    for (const [at, scanned] of scan(scanner, chunk).entries()) {
+      const kind = typeof scanned === 'string' ? scanned : 'request';
+      seen.set(kind, (seen.get(kind) ?? 0) + 1);
+      const line = chunk[at] ?? '';
+      if (scanned !== 'unusual') expect(scanned, `seed ${seed}: ${line}`).toEqual(readLogLine(line));
+    }
   }
   for (const kind of ['request', 'early', 'other', 'broken', 'unusual'])
     expect(seen.get(kind)).toBeGreaterThan(50);
+});
+
+test('members that come a second time are unusual', () => {
+  const line = gatewayLines()[0] ?? '';
+  const again = `${line.slice(0, -1)},${line.slice(1)}`;
+  expect(scan(new LineScanner(), [line, again, line])).toEqual([
+    readLogLine(line),
+    'unusual',
+    readLogLine(line),
+  ]);
 });
 
 test('a line is not read past its end', () => {

@@ -1,0 +1,86 @@
+import type { RouteMatch, Routes } from '../routing/index.ts';
+import type { LoggedRequest } from './log/index.ts';
+
+/** Paths remembered; then all are forgotten. */
+const MAX_PATHS = 20_000;
+const MAX_METHODS = 32;
+const MAX_SHAPES = 10_000;
+
+interface Count {
+  requests: number;
+}
+
+interface KnownPath<T> {
+  readonly method: string;
+  readonly match: RouteMatch<T> | null;
+  readonly shape: Count;
+  /** For the other methods of the path, if there are any. */
+  others: Map<string, KnownPath<T>> | null;
+}
+
+/** Looks up each path of a log once, since they come again and again, and counts its requests. */
+export class KnownPaths<T> implements Routes<T> {
+  readonly #routes: Routes<T>;
+  readonly #known = new Map<string, KnownPath<T>>();
+  readonly #shapes = new Map<string, Count>();
+  /** The last one, since a request is first counted and then routed. */
+  #path = '';
+  #last: KnownPath<T> | null = null;
+
+  constructor(routes: Routes<T>) {
+    this.#routes = routes;
+  }
+
+  /** Requests by method and path, each value in it left out. Those beyond a bound are missing. */
+  get shapes(): ReadonlyMap<string, number> {
+    return new Map(Array.from(this.#shapes, ([shape, { requests }]) => [shape, requests]));
+  }
+
+  count({ method, path }: LoggedRequest): void {
+    // The log does not tell the path of a request that no route takes.
+    if (path !== '') this.#of(method, path).shape.requests++;
+  }
+
+  find(method: string, path: string): RouteMatch<T> | null {
+    return this.#of(method, path).match;
+  }
+
+  #of(method: string, path: string): KnownPath<T> {
+    if (path === this.#path && method === this.#last?.method) return this.#last;
+    const known = this.#known.get(path) ?? this.#first(method, path);
+    const found = known.method === method ? known : this.#other(known, method, path);
+    this.#path = path;
+    this.#last = found;
+    return found;
+  }
+
+  #first(method: string, path: string): KnownPath<T> {
+    if (this.#known.size >= MAX_PATHS) this.#known.clear();
+    const known = this.#make(method, path);
+    this.#known.set(path, known);
+    return known;
+  }
+
+  #other(known: KnownPath<T>, method: string, path: string): KnownPath<T> {
+    known.others ??= new Map();
+    const other = known.others.get(method) ?? this.#make(method, path);
+    if (known.others.size < MAX_METHODS) known.others.set(method, other);
+    return other;
+  }
+
+  #make(method: string, path: string): KnownPath<T> {
+    return {
+      method,
+      match: this.#routes.find(method, path),
+      shape: this.#shapeOf(method, path),
+      others: null,
+    };
+  }
+
+  #shapeOf(method: string, path: string): Count {
+    const shape = `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`;
+    const count = this.#shapes.get(shape) ?? { requests: 0 };
+    if (this.#shapes.size < MAX_SHAPES) this.#shapes.set(shape, count);
+    return count;
+  }
+}
