@@ -38,12 +38,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     name: 'simulate',
     summary: 'try other limits on the requests of an access log',
-    load: async () => (await import('./simulate/simulate.ts')).simulate,
+    load: async () => (await import('./simulate/index.ts')).simulate,
   },
   {
     name: 'suggest',
     summary: 'find numbers for limits in access logs',
-    load: async () => (await import('./suggest/suggest.ts')).suggest,
+    load: async () => (await import('./suggest/index.ts')).suggest,
   },
   {
     name: 'who',
