@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { issuerKey, keySetJson, signToken } from '../../test/support/token-issuer.ts';
+import { type IssuerKey, issuerKey, keySetJson, signToken } from '../../test/support/token-issuer.ts';
 
-/** Keys, tokens and sign-ins; switched off, it answers 503 to everything. */
+/** Keys, tokens, sign-ins and whether tokens are active; switched off, it answers 503 to everything. */
 export async function startProvider() {
   const state = { up: true };
   const key = issuerKey('ES256', 'first');
@@ -21,6 +21,8 @@ export async function startProvider() {
           id_token: sign('alice', false),
         }),
       );
+    else if (request.url === '/revoke') json('{}');
+    else if (request.url === '/introspect') json(JSON.stringify({ active: Math.random() < 0.9 }));
     else json(keySetJson([key]));
   });
   server.listen(0, '127.0.0.1');
@@ -41,7 +43,19 @@ export async function startProvider() {
       ...bot,
     });
   };
-  return { url, state, token: (user: string, expired = false) => sign(user, expired) };
+  return {
+    url,
+    state,
+    token: (user: string, expired = false) => sign(user, expired),
+    logout: (sid: string, audience: string) => logoutToken(key, url, sid, audience),
+  };
+}
+
+/** As of OpenID Connect Back-Channel Logout 1.0, 2.4. */
+function logoutToken(key: IssuerKey, iss: string, sid: string, aud: string): string {
+  const iat = Math.floor(Date.now() / 1_000);
+  const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+  return signToken(key, { iss, aud, iat, exp: iat + 120, jti: sid, sid, events }, { typ: 'logout+jwt' });
 }
 
 function discovery(url: string) {
@@ -50,6 +64,8 @@ function discovery(url: string) {
     authorization_endpoint: `${url}/authorize`,
     token_endpoint: `${url}/token`,
     jwks_uri: `${url}/keys`,
+    revocation_endpoint: `${url}/revoke`,
+    introspection_endpoint: `${url}/introspect`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256'],

@@ -41,6 +41,18 @@ async function startTraffic(world: World, signal: AbortSignal): Promise<void> {
   const any = (callers: readonly Caller[]): Caller =>
     callers[Math.floor(Math.random() * callers.length)] ?? stranger;
   const signIn = JSON.stringify({ code: 'a-code', redirectUri: 'https://app.example/callback' });
+  const refreshToken = JSON.stringify({ refreshToken: 'r' });
+  let sessions = 0;
+  /** A user who is in for a moment, and asks once more afterwards. */
+  const signOut = () => {
+    const leaver = caller(`leaver-${++sessions}`, '192.0.2.20');
+    ask(port, 'POST', '/v1/users/sign-out', leaver, refreshToken);
+    setTimeout(() => ask(port, 'GET', '/orders', leaver), 1_000);
+  };
+  const logOut = () => {
+    sessions += 1;
+    world.logOut(`session-${sessions}`, sessions % 9 === 0 ? 'another' : 'app').catch(() => {});
+  };
   await Promise.all([
     repeatedly(45, 0.4, signal, () => ask(port, 'GET', '/orders', any(users))),
     repeatedly(14, 0.6, signal, () => ask(port, 'GET', '/orders', any(bots))),
@@ -50,6 +62,10 @@ async function startTraffic(world: World, signal: AbortSignal): Promise<void> {
     repeatedly(1.5, 0.3, signal, () => ask(port, 'GET', '/orders', late)),
     repeatedly(0.4, 0, signal, () => ask(port, 'GET', '/orders', stranger)),
     repeatedly(1, 0.2, signal, () => ask(port, 'POST', '/v1/anonymous/auth', any(users), signIn)),
+    repeatedly(0.8, 0.3, signal, () => ask(port, 'POST', '/v1/users/refresh', any(users), refreshToken)),
+    repeatedly(0.5, 0.4, signal, signOut),
+    repeatedly(0.4, 0.4, signal, logOut),
+    repeatedly(1.2, 0.3, signal, () => ask(port, 'GET', '/payments/1', any(users))),
     repeatedly(0.5, 0, signal, () => callOverTls(world.grpcPort, world.ca, world.token('user-1'))),
     repeatedly(0.4, 0.3, signal, () => openWebSocket(port, any(users), 20_000 + 20_000 * Math.random())),
   ]);

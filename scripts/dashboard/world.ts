@@ -17,6 +17,8 @@ export interface World {
   readonly ca: string;
   /** A token of this user; expired: it was good an hour ago. */
   token(user: string, expired?: boolean): string;
+  /** Has the provider say that this session ended; to another client, it is refused. */
+  logOut(sid: string, client?: string): Promise<unknown>;
   readonly reports: { up: boolean };
   readonly provider: { up: boolean };
   writeLimits(text: string): Promise<void>;
@@ -68,6 +70,11 @@ export async function startWorld(scrapeSeconds: number): Promise<World> {
     grpcPort: ports.grpc,
     ca,
     token: provider.token,
+    logOut: (sid, client = 'app') =>
+      fetch(`http://127.0.0.1:${ports.admin}/notices/back_channel_logout`, {
+        method: 'POST',
+        body: new URLSearchParams({ logout_token: provider.logout(sid, client) }),
+      }),
     reports,
     provider: provider.state,
     writeLimits: text => writeFile(join(folder, 'limits.yaml'), text),
@@ -123,8 +130,10 @@ async function writeGatewayFiles(
       client_id: 'app',
       client_secret_file: 'client-secret',
       redirect_uri: 'https://app.example/callback',
+      notices: { back_channel_logout: 'admin' },
     },
     access_tokens: { audience: 'api', bots: { claim: 'client_id' }, key_set: { refresh: '30s' } },
+    sign_in: { refresh: '/v1/users/refresh', sign_out: '/v1/users/sign-out' },
     upstreams: {
       api: { url: url(ports['api']), max_requests: 60 },
       reports: { url: url(ports['reports']) },
@@ -132,6 +141,7 @@ async function writeGatewayFiles(
     },
     routes: [
       { path: '/**', upstream: 'api' },
+      { path: '/payments/**', upstream: 'api', introspection: true },
       { path: '/live', upstream: 'api', websocket: true },
       { path: '/reports/**', upstream: 'reports' },
       { grpc: 'shop.Orders/*', upstream: 'calls' },

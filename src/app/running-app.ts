@@ -85,6 +85,7 @@ export class RunningApp implements App {
       upstreamConnections: () => this.#transports.connections,
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
+      revocations: () => this.#revocations.counts,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
     });
   }

@@ -39,7 +39,9 @@ import {
   NoticeMetrics,
   OverloadMetrics,
   observeCertificates,
+  observeRevocations,
   ReloadMetrics,
+  type RevocationView,
   type SharingView,
   StoreMetrics,
   type StoreView,
@@ -65,6 +67,7 @@ export interface Gauges extends ConnectionGauges {
   limitCounts(): StoreView;
   sharing(): SharingView;
   certificates(): readonly CertificateView[];
+  revocations(): RevocationView;
 }
 
 /** Everything that observes a gateway: metrics and the log, combined into one listener for each part that reports. */
@@ -162,6 +165,7 @@ export class Observation {
     this.#metrics.observe(gauges);
     this.#limitMetrics.observe(() => gauges.limitCounts());
     observeCertificates(this.#metrics.registry, () => gauges.certificates());
+    observeRevocations(this.#metrics.registry, () => gauges.revocations());
     this.#storeMetrics?.observe(() => gauges.sharing());
   }
 

@@ -23,6 +23,7 @@ export async function shownSamples(): Promise<readonly Sample[]> {
 async function startWithEverything(): Promise<LocalGateway> {
   const issuer = await startIssuer();
   issuer.provider.token = scripts.html(500);
+  const partners = await startIssuer();
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
     // Asked for /slow, it keeps a place until its client leaves.
@@ -35,10 +36,23 @@ async function startWithEverything(): Promise<LocalGateway> {
   };
   const provider = { notices: { not_before_push: 'admin', back_channel_logout: '/idp/logout' } };
   const settings = await identityConfig({ issuer: issuer.url, limits, provider }, upstream);
+  const { identity_provider, access_tokens: _, ...config } = settings.config ?? {};
+  const main = { name: 'main', audience: 'api', ...Object(identity_provider) };
   return startGateway({
     ...settings,
     config: {
-      ...settings.config,
+      ...config,
+      identity_providers: [
+        main,
+        {
+          ...main,
+          name: 'partners',
+          issuer: partners.url,
+          redirect_uri: undefined,
+          scope: undefined,
+          notices: undefined,
+        },
+      ],
       listen: {
         http: { address: '127.0.0.1:0', h2c: true },
         grpc: { address: '127.0.0.1:0', tls: { certificates: [await writeCertificate()] } },

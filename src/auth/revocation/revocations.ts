@@ -33,6 +33,16 @@ export class Revocations {
     this.#sharing = sharing;
   }
 
+  /** Of all issuers. */
+  get counts(): { readonly sessions: number; readonly subjects: number } {
+    let [sessions, subjects] = [0, 0];
+    for (const { facts } of this.#issuers.values()) {
+      sessions += facts.sessions;
+      subjects += facts.subjects;
+    }
+    return { sessions, subjects };
+  }
+
   adopt(revocation: AnonymousRevocation): void {
     if (this.#issuers.has(revocation.issuer) || this.#issuers.size < MAX_ISSUERS)
       this.#ofDigest(revocation.issuer).adopt(revocation);

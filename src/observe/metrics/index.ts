@@ -8,5 +8,6 @@ export { type ConnectionGauges, Metrics } from './metrics.ts';
 export { NoticeMetrics } from './notice-metrics.ts';
 export { OverloadMetrics } from './overload-metrics.ts';
 export { ReloadMetrics } from './reload-metrics.ts';
+export { observeRevocations, type RevocationView } from './revocation-metrics.ts';
 export { type SharingView, StoreMetrics } from './store-metrics.ts';
 export type { Tally } from './tally.ts';

@@ -40,6 +40,15 @@ describe('the revocations of several issuers', () => {
     expect([...two.running()]).toEqual([...one.running()]);
   });
 
+  it('are counted together', () => {
+    const all = make();
+    expect(all.counts).toEqual({ sessions: 0, subjects: 0 });
+    for (const name of ['https://a', 'https://b']) all.of(name).endSession(sessionDigest('s1'));
+    all.of('https://a').revokeSubject('ada', START_S);
+    all.of('https://b').learnPolicy('bob', START_S);
+    expect(all.counts).toEqual({ sessions: 2, subjects: 2 });
+  });
+
   it('are bounded in number, whatever other gateways say', () => {
     const all = make();
     for (let i = 0; i < 2_000; i += 1)
