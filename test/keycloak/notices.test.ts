@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { secret } from '../support/secrets.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
@@ -10,20 +10,20 @@ import { call, signIn } from './users.ts';
 
 const provider = { notices: { not_before_push: 'admin', back_channel_logout: 'admin' } };
 
-/** A realm that tells the first of two gateways on one Redis. */
-async function tellingRealm(): Promise<{
-  readonly realm: TestRealm;
-  readonly told: TestGateway;
-  readonly other: TestGateway;
-}> {
-  const realm = await newRealm();
+let realm: TestRealm;
+beforeAll(async () => {
+  realm = await newRealm();
+});
+
+/** Two gateways on one Redis, of which the realm tells the first. */
+async function toldGateways(): Promise<{ readonly told: TestGateway; readonly other: TestGateway }> {
   const [told, other] = (await replicasOf(realm, 2, { provider })).map(({ gateway }) => gateway);
   if (told === undefined || other === undefined) throw new Error('two gateways were started');
-  await tell(realm, told);
-  return { realm, told, other };
+  await tell(told);
+  return { told, other };
 }
 
-function tell(realm: TestRealm, { adminPort }: TestGateway): Promise<void> {
+function tell({ adminPort }: TestGateway): Promise<void> {
   const url = `http://127.0.0.1:${adminPort}/notices`;
   return realm.changeClient('gateway', {
     adminUrl: url,
@@ -45,7 +45,7 @@ const received = async (gateway: TestGateway) =>
     ]),
   );
 
-async function push(realm: TestRealm, notBefore: number): Promise<void> {
+async function push(notBefore: number): Promise<void> {
   await realm.change({ notBefore });
   expect(await realm.ask('POST', '/push-revocation')).toMatchObject({
     successRequests: [expect.any(String)],
@@ -53,23 +53,23 @@ async function push(realm: TestRealm, notBefore: number): Promise<void> {
 }
 
 test('a not-before push refuses older tokens at both gateways, and a later one lowers the mark again', async () => {
-  const { realm, told, other } = await tellingRealm();
+  const { told, other } = await toldGateways();
   const { accessToken } = await signIn(told);
   for (const gateway of [told, other]) expect(await statusOf(gateway, accessToken)).toBe(200);
   const { iat = 0 } = decodeJwt(accessToken);
   await sleep(1_000);
 
-  await push(realm, iat + 1);
+  await push(iat + 1);
   for (const gateway of [told, other]) await becomes(401, gateway, accessToken);
   expect(await statusOf(other, (await signIn(told)).accessToken)).toBe(200);
   // Pushes of one second expire in one second.
-  await push(realm, 0);
+  await push(0);
   for (const gateway of [told, other]) await becomes(200, gateway, accessToken);
   expect(await received(told)).toEqual({ 'not_before_push,accepted': 2 });
 });
 
 test('a logout by the admin console refuses that session at both gateways, and no other user’s', async () => {
-  const { realm, told, other } = await tellingRealm();
+  const { told, other } = await toldGateways();
   const alices = await signIn(told);
   const bobs = await signIn(told, 'bob', 'builder');
   for (const gateway of [told, other])
@@ -86,7 +86,7 @@ test('a logout by the admin console refuses that session at both gateways, and n
 });
 
 test('a logout by the user refuses the session, and not without sid the tokens of a later sign-in', async () => {
-  const { realm, told, other } = await tellingRealm();
+  const { told, other } = await toldGateways();
   const { accessToken, idToken } = await signIn(told);
   const page = new URL(`${realm.issuer}/protocol/openid-connect/logout`);
   page.searchParams.set('id_token_hint', idToken);
@@ -105,7 +105,7 @@ test('a logout by the user refuses the session, and not without sid the tokens o
 });
 
 test('tokens of Keycloak that are no notices change nothing, nor does a notice for another client', async () => {
-  const realm = await newRealm();
+  await realm.changeClient('gateway', { adminUrl: '' });
   const { gateway } = await gatewayOf(realm, { provider });
   const { accessToken, idToken, refreshToken } = await signIn(gateway);
   const url = `http://127.0.0.1:${gateway.adminPort}/notices`;

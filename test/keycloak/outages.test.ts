@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
-import { head } from '../support/requests.ts';
+import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { header } from '../support/wire/index.ts';
@@ -11,7 +11,8 @@ test('while Keycloak is stopped known tokens and new ones of known keys pass, si
   const realm = await newRealm();
   // The keys are fetched in vain several times meanwhile.
   const tokens = { key_set: { refresh: '1s', cooldown: '1s' } };
-  const { gateway } = await gatewayOf(realm, { tokens });
+  const config = { sign_in: { refresh: '/v1/users/refresh' } };
+  const { gateway } = await gatewayOf(realm, { tokens, config });
   const call = (token: unknown) =>
     gateway.ask(head('GET /things', `Authorization: Bearer ${secret(String(token))}`));
   const known = json(await redeem(gateway, await codeFor(gateway, REDIRECT_URI), REDIRECT_URI));
@@ -33,7 +34,12 @@ test('while Keycloak is stopped known tokens and new ones of known keys pass, si
   } finally {
     await controlKeycloak('start');
   }
+  const refreshed = json(
+    await gateway.ask(
+      withBody('POST /v1/users/refresh', JSON.stringify({ refreshToken: known['refreshToken'] })),
+    ),
+  );
   const again = json(await redeem(gateway, await codeFor(gateway, REDIRECT_URI), REDIRECT_URI));
-  for (const token of [known['accessToken'], again['accessToken']])
+  for (const token of [known['accessToken'], refreshed['accessToken'], again['accessToken']])
     expect((await call(token)).status).toBe(200);
 });

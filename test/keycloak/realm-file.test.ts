@@ -49,9 +49,15 @@ test('the realm file, imported as it is, and the gateway.yaml of docs/keycloak.m
   await gateway.ready();
   const redirectUri = shown.identity_provider.redirect_uri;
   const code = await codeFor(gateway, redirectUri, 'dora', 'explorer-1');
-  const { accessToken } = tokensIn(await redeem(gateway, code, redirectUri));
+  const { accessToken, refreshToken } = tokensIn(await redeem(gateway, code, redirectUri));
   expect((await call(gateway, accessToken, '/v1/things')).status).toBe(200);
   expect(values(upstream.onlyRequest.fields, 'x-auth-username')).toEqual(['dora']);
+
+  // A refresh token works once.
+  const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
+  const client = { id: 'gateway', secret: clientSecret };
+  secret(String((await realm.tokens(form, client))['refresh_token']));
+  await expect(realm.tokens(form, client)).rejects.toThrow('invalid_grant');
 
   upstream.forget();
   const tokens = await realm.clientCredentials('reporting', botSecret);

@@ -1,17 +1,35 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** For `npm run test:keycloak`: one Keycloak for all files, which some of them stop, so one file after the other. */
+const ALL = 'test/keycloak/*.test.ts';
+/** Stops Keycloak, so it comes when all others are done. */
+const OUTAGES = 'test/keycloak/outages.test.ts';
+
+const SHARED = {
+  setupFiles: ['test/support/setup.ts'],
+  expect: { poll: { timeout: 10_000 } },
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+};
+
+/** For `npm run test:keycloak`: one Keycloak for all files, each with a realm of its own. They mostly wait: three run at once. */
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
-    include: ['test/keycloak/*.test.ts'],
     globalSetup: ['test/support/redis-installed.ts', 'test/keycloak/keycloak-started.ts'],
-    setupFiles: ['test/support/setup.ts'],
-    fileParallelism: false,
-    expect: { poll: { timeout: 10_000 } },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    maxWorkers: 3,
     reporters: ['verbose'],
+    projects: [
+      {
+        test: {
+          ...SHARED,
+          name: 'keycloak',
+          include: [ALL],
+          exclude: [OUTAGES],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { test: { ...SHARED, name: 'outages', include: [OUTAGES], sequence: { groupOrder: 1 } } },
+    ],
   },
 });
