@@ -73,6 +73,7 @@ class Replay {
   readonly #units = new Map<string, Unit>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
+  readonly #blocksCallers: boolean;
   #ambiguous = 0;
   #patient = 0;
 
@@ -81,18 +82,19 @@ class Replay {
     this.#paths = new KnownPaths(limits.routes);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
     this.#restrictions = new RestrictionLedger(limits);
+    this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
 
   get result(): Omit<Replayed, 'counts'> {
     const instances = this.#instances.size;
-    const { blocked, patienceMs } = this.#options.limits;
+    const { patienceMs } = this.#options.limits;
     const restrictions = this.#restrictions.report;
     return {
       ...{ restrictions, early: restrictions.unknown.callers },
       ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
-      blocksCallers: (blocked?.callers.size ?? 0) > 0,
+      blocksCallers: this.#blocksCallers,
     };
   }
 
@@ -125,8 +127,11 @@ class Replay {
     return isRestricted ? this.#refuse(request, 'restriction') : this.#decideByLimits(atMs, request, engine);
   }
 
-  #isBlocked({ client }: LoggedRequest): boolean {
-    return this.#blocked?.hasAddress(addressKey(client)) === true;
+  /** Of callers, the log has pseudonyms: those stay blocked that were, where the list names any. */
+  #isBlocked({ client, facts }: LoggedRequest): boolean {
+    if (this.#blocked === null) return false;
+    const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;
+    return isCaller || this.#blocked.hasAddress(addressKey(client));
   }
 
   /** What is refused before the limits draws on nothing, but shows in the bucket that it asked for. */

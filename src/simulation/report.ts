@@ -19,7 +19,7 @@ export interface Report {
   readonly restrictions: RestrictionReport;
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
-  /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only. */
+  /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only: those count who were blocked when it was written. */
   readonly blocksCallers: boolean;
   readonly unanswered: readonly Unanswered[];
 }

@@ -51,8 +51,9 @@ export class RestrictionLedger {
 
   /** What the limits that ran did. */
   ran(request: LoggedRequest): void {
+    if (request.outcome !== 'restricted') return;
     const by = request.facts?.restrictedBy ?? null;
-    if (by !== null && request.outcome === 'restricted') this.#before.note(KINDS[by], request);
+    if (by !== null) this.#before.note(KINDS[by], request);
   }
 
   /** Whether a restriction refuses the request now. Null: nobody can know, and it is to be left out. */

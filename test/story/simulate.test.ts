@@ -61,6 +61,13 @@ async function callFor(gateway: LocalGateway, caller: string, number: number, ti
   client.destroy();
 }
 
+const WORDS: Readonly<Record<string, string>> = { nothing: 'admitted', restriction: 'restricted' };
+
+/** What was refused before the limits has no bucket in the log. */
+function tell(bucket: string | null, outcome: string): string {
+  return outcome === 'restricted' || outcome === 'blocked' ? outcome : `${bucket} ${outcome}`;
+}
+
 /** By number of the request: what the gateway decided, and what the replay does by the limits that ran. */
 async function replayed(log: string, limits: object) {
   const lived = new Map<number, string>();
@@ -72,11 +79,8 @@ async function replayed(log: string, limits: object) {
     logs: [log],
     store: 'memory',
     onDecision: ({ sequence, bucket, outcome }, after) => {
-      // What a restriction refused has no bucket in the log.
-      lived.set(sequence, outcome === 'restricted' ? outcome : `${bucket} ${outcome}`);
-      const { refusedBy } = after;
-      const what = refusedBy === 'nothing' ? 'admitted' : refusedBy;
-      again.set(sequence, what === 'restriction' ? 'restricted' : `${after.bucket} ${what}`);
+      lived.set(sequence, tell(bucket, outcome));
+      again.set(sequence, tell(after.bucket, WORDS[after.refusedBy] ?? after.refusedBy));
     },
   });
   expect(counts).toMatchObject({ broken: 0, torn: [] });
@@ -151,9 +155,10 @@ const RESTRICTING = {
   invalid_requests: { limit: '12/2s', restrict_for: '1s' },
   webhook_not_found: { limit: '3/3s', restrict_for: '1s' },
   ignored_refusals: { limit: '3/2s', restrict_for: '1s', addresses: true },
+  blocked: { addresses: ['203.0.113.7'], callers: [{ client: 'app', subject: 'mallory' }] },
   never_restrict: ['203.0.113.4', { client: 'app', subject: 'spared' }],
 };
-const CLIENTS = 12;
+const CLIENTS = 14;
 /** Of each client, in some three seconds. */
 const REQUESTS = 130;
 const STATUSES = [200, 200, 401, 403, 429, 404];
@@ -172,14 +177,14 @@ async function restrictingGateway(): Promise<string> {
     },
   });
   const { gateway, issuer } = front;
-  const subjects = ['alice', 'bob', 'spared', null, null, null];
+  const subjects = ['alice', 'bob', 'spared', null, null, null, null, 'mallory'];
   const send = async (number: number): Promise<void> => {
     const client = await gateway.connect();
-    const from = `X-Forwarded-For: 203.0.113.${(number % 6) + 1}`;
-    const subject = subjects[number % 6] ?? null;
+    const from = `X-Forwarded-For: 203.0.113.${(number % 8) + 1}`;
+    const subject = subjects[number % 8] ?? null;
     const token = subject === null ? [] : [issuer.bearer({ sub: subject })];
     for (let sent = 0; sent < REQUESTS; sent++) {
-      const isHook = number % 6 === 5 || sent % 5 === 0;
+      const isHook = number % 8 === 5 || sent % 5 === 0;
       const status = isHook ? 404 : STATUSES[(sent * 7 + number) % STATUSES.length];
       const target = isHook ? `/hooks/${number % 2}` : `/v1/channels/${sent % 3}/messages`;
       await client.ask(head(`GET ${target}?${status}`, from, ...token));
@@ -199,6 +204,7 @@ test('so are restrictions: they begin and end in the replay as they did, line fo
   expect(lived.size).toBe(CLIENTS * REQUESTS);
   expect(Object.fromEntries(again)).toEqual(Object.fromEntries(lived));
   expect(restrictions.after).toEqual(restrictions.before);
+  expect([...lived.values()].filter(each => each === 'blocked').length).toBeGreaterThan(REQUESTS);
   expect(restrictions.before).toEqual({
     requests: expect.any(Number),
     addresses: expect.toSatisfy(count => count > 1),

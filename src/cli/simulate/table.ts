@@ -64,8 +64,12 @@ function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions
   const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
-    ...(blocked > 0 ? [`${count(blocked)} of those refused after are of blocked addresses`] : []),
-    ...(blocksCallers ? ['callers under "blocked" cannot be tried: the log has their pseudonyms'] : []),
+    ...(blocked > 0 ? [`${count(blocked)} of those refused after are of blocked addresses or callers`] : []),
+    ...(blocksCallers
+      ? [
+          'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written',
+        ]
+      : []),
     ...(patience !== null && patience.requests > 0
       ? [
           `${count(patience.requests)} of those refused after would first be held (patience ${formatDuration(patience.forMs)}), so that many of them would be admitted`,

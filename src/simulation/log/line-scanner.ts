@@ -33,7 +33,6 @@ const OFFENCE_AFTER = placeOf('offenceAfter');
 const GRPC_STATUS = placeOf('grpcStatus');
 /** Each line that has one of the other rare members has one of these. */
 const RARE = [RESTRICTED, PREFLIGHT, SPARED, WEBHOOK, OFFENCE_AT];
-const NOTHING: RareMembers = {};
 
 /**
  * Reads lines as this gateway writes them from their bytes, without a string or an object for what is not needed: a log then
@@ -52,8 +51,8 @@ export class LineScanner {
   read(bytes: Buffer, start: number, end: number): LogLine | 'unusual' {
     const layout = this.#layout;
     if (!layout.read(bytes, start, end)) return 'unusual';
-    const rare = this.#isRare ? this.#rareMembers(bytes) : NOTHING;
-    if (layout.kinds[DECISION] === Kind.absent && rare === NOTHING) return this.#undecided(bytes);
+    const rare = this.#isRare ? this.#rareMembers(bytes) : null;
+    if (layout.kinds[DECISION] === Kind.absent && rare === null) return this.#undecided(bytes);
     // A member that is no text there is no decision to the other reader.
     if ((layout.kinds[DECISION] ?? 0) > Kind.text) return 'unusual';
     const members = this.#members;

@@ -108,12 +108,12 @@ function membersOf(line: string): (LineMembers & RareMembers & { readonly time?:
   }
 }
 
-/** Makes a request of the members of a line. `rare`: those of them that few lines have. */
-export function requestOf(members: LineMembers, rare: RareMembers, writtenAtMs: number): LogLine {
+/** Makes a request of the members of a line. `rare`: those of them that few lines have; null: this one has none. */
+export function requestOf(members: LineMembers, rare: RareMembers | null, writtenAtMs: number): LogLine {
   const { decision } = members;
   if (decision !== undefined) return built(members, isOutcome(decision) ? decision : null, rare, writtenAtMs);
-  const outcome = outcomeBefore(rare);
-  if (outcome === null) return undecided(members);
+  const outcome = rare === null ? null : outcomeBefore(rare);
+  if (rare === null || outcome === null) return undecided(members);
   // Of a path that no route takes, the line tells nothing.
   const place = isText(members.path) ? {} : { path: '', draws: 'none' };
   const decidedAt = members.decidedAt ?? rare.offenceAt;
@@ -124,7 +124,7 @@ export function requestOf(members: LineMembers, rare: RareMembers, writtenAtMs: 
 function built(
   members: LineMembers,
   outcome: LoggedOutcome | null,
-  rare: RareMembers,
+  rare: RareMembers | null,
   writtenAtMs: number,
 ): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket } = members;
@@ -153,7 +153,10 @@ function built(
     draws,
     bucket,
     outcome,
-    facts: restrictionFacts(rare, { status, method, sequence, writtenAtMs }),
+    facts:
+      rare === null && status !== 401 && status !== 403
+        ? null
+        : restrictionFacts(rare ?? {}, { status, method, sequence, writtenAtMs }),
     denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
   };
 }

@@ -128,6 +128,16 @@ test('requests that are restricted no more are decided by limits, if their calle
   });
 });
 
+test('callers who were blocked stay so where the file blocks some', async () => {
+  const lines = [restricted(0, 'blocked_caller', { class: 'user', caller: 'alice' }), logLine(1)];
+  const some = `${INVALID}blocked: { callers: [{ client: a, subject: b }] }\n`;
+  expect(await replay(some, ...lines)).toMatchObject({
+    refused: { before: 1, after: 1 },
+    blocksCallers: true,
+  });
+  expect((await replay(INVALID, ...lines)).refused).toEqual({ before: 1, after: 0 });
+});
+
 test('what never came to the limits counts as well', async () => {
   const foreign = [0, 1, 2].map(ms =>
     offence(ms, { ...UNDECIDED, decidedAt: undefined, status: 403, caller: undefined }),

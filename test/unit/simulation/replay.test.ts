@@ -198,8 +198,10 @@ test('weir simulate says in words what a log cannot answer', async () => {
   const lines = [line(0), early, ...[0, 1, 4_500].map(ms => line(ms, { client: '192.0.2.7' }))];
   const log = await tempText('weir.log', lines.join(''));
   const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
-  expect(text).toContain('1 of those refused after are of blocked addresses.');
-  expect(text).toContain('callers under "blocked" cannot be tried: the log has their pseudonyms.');
+  expect(text).toContain('1 of those refused after are of blocked addresses or callers.');
+  expect(text).toContain(
+    'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written.',
+  );
   expect(text).toContain('1 of those refused after would first be held (patience 1s)');
   expect(text).toContain('1 requests were refused before the limits were asked');
 });
