@@ -334,7 +334,7 @@ describe('a key that is', () => {
   });
 
   test('new is fetched once for all who come with it at the same moment', async () => {
-    const { issuer, gateway } = await front();
+    const { issuer, gateway } = await front({ tokens: QUICK.tokens, provider: { timeout: '5s' } });
     const begun = await fetchBegins(issuer, gateway);
     const others = Array.from({ length: 20 }, (_, i) =>
       gateway.ask(get(by(issuer, NEXT, { sub: `user-${i}` }))),

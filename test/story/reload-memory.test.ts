@@ -29,6 +29,8 @@ test('a thousand reloads leave nothing behind', async () => {
   const issuer = await startIssuer();
   const { gateway, upstream } = await startGatewayOf(issuer, {
     config: { log: { level: 'silent', access: false } },
+    // Only what is asked for is a reload: a busy machine may take long between the changes of two files.
+    settleMs: 3_600_000,
   });
   const provider = await configPart(gateway, 'identity_provider');
   const client = await gateway.connect();
@@ -61,4 +63,4 @@ test('a thousand reloads leave nothing behind', async () => {
   expect((await statusOf(gateway)).configuration.generation).toBe(1 + WARM_UP + RELOADS);
   expect((heapBytes() - heapBefore) / RELOADS).toBeLessThan(MAX_BYTES);
   expect(timers() - timersBefore).toBeLessThan(20);
-}, 120_000);
+}, 600_000);

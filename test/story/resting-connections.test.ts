@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_NAMES, systemClock } from '../../src/core/index.ts';
+import { type Clock, NO_NAMES, systemClock } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -8,6 +8,7 @@ import { poolTo } from '../support/pool.ts';
 import { head, withBody } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const POISON = `${OK}Content-Length: 8\r\n\r\npoisoned`;
@@ -54,9 +55,9 @@ function late(bytes: string, lateMs: number, more = POISON): Script {
   };
 }
 
-async function front(script: Script, api: ConfigPart = {}) {
+async function front(script: Script, api: ConfigPart = {}, clock: Clock = systemClock) {
   const upstream = await startUpstream(script);
-  const gateway = await startGateway({ upstreamPort: upstream.port, api });
+  const gateway = await startGateway({ upstreamPort: upstream.port, api, clock });
   return { upstream, gateway, client: await gateway.connect() };
 }
 
@@ -94,15 +95,20 @@ describe('late bytes after a response without a body reach no client, and end th
 
 describe('a connection that rests', () => {
   test.each(BODILESS)('is used again later: %s', async (_, request, response) => {
-    const { upstream, client } = await front(async exchange => {
+    const clock = new FrozenClock(Date.now());
+    const script: Script = async exchange => {
       await exchange.received();
       if (exchange.request.target === '/late') await exchange.send(response);
       else await responseOk(exchange);
-    });
+    };
+    const { upstream, client } = await front(script, {}, clock);
     await client.ask(request);
     await client.ask(head('GET /at-once'));
     expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([1, 1]);
-    await sleep(300);
+    clock.advance(1_000);
+    // A timer of at most 125 ms notices that it has rested, and an immediate behind it makes it usable.
+    await sleep(200);
+    await new Promise(setImmediate);
     await client.ask(head('GET /later'));
     expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([2, 1]);
   });

@@ -32,6 +32,8 @@ export interface IdentitySettings {
   readonly upstream?: Script;
   /** What time it is for the gateway. Default: the world's. */
   readonly clock?: Clock;
+  /** As in GatewaySettings. */
+  readonly settleMs?: number;
 }
 
 export interface IdentityGateway {
@@ -55,13 +57,14 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: CaptureUpstream,
 ): Promise<GatewaySettings> {
-  const { issuer, provider, tokens, routes = [], limits, api, config, clock } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
     upstreamPort: upstream.port,
     ...(api && { api }),
     ...(clock && { clock }),
+    ...(settleMs && { settleMs }),
     config: {
       identity_provider: {
         issuer,
