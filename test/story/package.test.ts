@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -196,6 +196,9 @@ describe('packing', () => {
   });
 
   it('leaves it as it was when the build fails', async () => {
+    // With all other sources it would fail the same way, seconds later.
+    await rm(join(tree, 'src'), { recursive: true });
+    await mkdir(join(tree, 'src'));
     await writeFile(join(tree, 'src/broken.ts'), `export const broken: number = 'text';\n`);
     await expect(npmPack(tree, directory)).rejects.toMatchObject({
       stdout: expect.stringContaining('src/broken.ts'),
