@@ -1,39 +1,68 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The slowest files, slowest first: started last, one of them would run alone while the other workers are idle. */
+/**
+ * The slowest files, slowest first: started last, one of them would run alone while the other workers are idle. Those that mostly
+ * wait take turns with those that compute, so that the cores have work from the start.
+ */
 const LONG = [
   'conformance/discordjs-rest',
   'story/reload-under-load',
   'story/package',
+  'story/fuzz-requests',
+  'story/reload-memory',
+  'story/web-sockets',
+  'story/many-routes',
+  'story/single-bytes',
+  'story/http2-broken-upstreams',
   'story/demo-flow',
   'story/timeouts',
+  'story/server-sent-events',
+  'story/alerts',
+  'story/pipelining',
   'story/http2-floods',
   'story/redis-replication',
-  'story/pipelining',
-  'story/fuzz-requests',
-  'story/server-sent-events',
-  'story/web-sockets',
-  'story/redis-outages',
-  'story/reload-memory',
-  'story/restrictions',
+  'story/explain-agrees',
   'story/fair-shares',
   'story/slow-bodies',
-  'story/provider-faults',
+  'story/redis-outages',
+  'story/big-bodies',
   'story/overload',
-  'story/shutdown',
-  'unit/config/reload/config-watcher',
-  'story/web-socket-handshakes',
-  'story/status-page',
-  'story/upstream-transport',
-  'story/demo.test',
-  'story/http2-transport',
+  'story/example-clients',
   'story/key-sets',
-  'story/serve',
-  'story/house-rules',
+  'story/upstream-transport',
+  'story/shutdown',
+  'story/web-socket-handshakes',
+  'story/access-tokens',
+  'story/http2-transport',
+  'story/demo.test',
+  'story/provider-faults',
+  'story/fuzz-responses',
   'story/grpc-calls',
+  'story/house-rules',
+  'story/status-page',
+  'story/serve',
+  'story/resting-connections',
   'store/histories',
-  'story/slow-readers',
+  'story/redis-sentinel',
   'story/failed-verifications',
+  'story/tls-handshakes',
+  'story/slow-readers',
+  'story/command-line',
+  'story/departures',
+  'story/restrictions',
+  'story/http2-limits',
+  'story/lingering',
+  'story/revoked-tokens',
+  'story/uploads',
+  'story/simulate',
+  'story/http2-garbage',
+  'unit/limits/counting/memory-store.histories',
+  'unit/config/reload/config-watcher',
+  'unit/config/schema/json-schema',
+  'unit/http1/request/request-reader.fuzz',
+  'unit/http1/response/response-reader.fuzz',
+  'unit/config/yaml/secret-lines',
+  'unit/auth/verifier.mutations',
 ];
 
 /** The order of test files: the long ones first, so that all workers end at about the same time. */
@@ -44,7 +73,9 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-function rank({ moduleId }: TestSpecification): number {
+function rank({ moduleId, project }: TestSpecification): number {
   const at = LONG.findIndex(name => moduleId.includes(`/test/${name}`));
-  return at < 0 ? LONG.length : at;
+  const place = at < 0 ? LONG.length : at;
+  // A worker serves another file of the same project only, and then need not import everything again.
+  return project.name === 'unit' ? LONG.length + 1 + place : place;
 }

@@ -1,11 +1,15 @@
-import { beforeEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { LocalGateway } from './gateway.ts';
 
 /** Shorter texts may appear in a log by chance. */
 const SHORTEST = 8;
 
 const secrets = new Set<string>();
-beforeEach(() => secrets.clear());
+
+/** Before each test (`forget-secrets.ts`): what was a secret of another test is none of this one. */
+export function forgetSecrets(): void {
+  secrets.clear();
+}
 
 /**
  * Says of a text that it is a secret, and returns it: to the end of the running test no gateway may write it anywhere. Of a
