@@ -80,10 +80,11 @@ export class FrameReader {
   }
 
   /** What is wrong with a frame whatever its payload. */
-  #judge({ length, type }: FrameHead): void {
+  #judge({ length, type, flags }: FrameHead): void {
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4. An HTTP/1.1 response has usually failed already by its "length".
-    if (!this.#begun && type !== FrameType.SETTINGS) throw protocolFault('no SETTINGS at the beginning');
+    if (!this.#begun && (type !== FrameType.SETTINGS || (flags & Flag.ACK) !== 0))
+      throw protocolFault('no SETTINGS at the beginning');
     this.#begun = true;
     if (this.#block.isOpen && type !== FrameType.CONTINUATION)
       throw protocolFault('another frame inside a header block');

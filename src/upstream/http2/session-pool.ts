@@ -69,7 +69,8 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
 
   vacant(session: Session): void {
     this.#usualStreams = Math.max(1, Math.min(this.options.http2.maxStreams, session.maxStreams));
-    this.#serveQueue();
+    // One that allows no streams at all is of no use either.
+    if (session.maxStreams > 0) this.#serveQueue();
     if (this.#closing && session.calls === 0) session.retire();
   }
 
@@ -79,8 +80,9 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
 
   gone(session: Session, cause: Error | null): void {
     this.#sessions.delete(session);
-    if (cause !== null && !this.#anyAccepts()) this.#failQueue(cause);
-    else this.#serveQueue();
+    // Another in the place of one that was of no use comes with the sweep. At once, it would be thousands a second.
+    if (cause === null) this.#serveQueue();
+    else if (!this.#anyAccepts()) this.#failQueue(cause);
     this.#closeIfEmpty();
   }
 
@@ -132,6 +134,7 @@ export class SessionPool implements Transport, SessionShare, CallHolder {
 
   #sweep(): void {
     const now = this.clock.monotonicMs();
+    if (this.#queue.size > 0) this.#grow();
     for (const session of this.#sessions) session.sweep(now);
     // A connect that takes too long is found first, and says so.
     for (const call of this.#queue) call.sweep(now, this.options.connectTimeoutMs + SWEEP_MS, null);

@@ -21,9 +21,9 @@ export interface SessionShare {
   readonly connect: Connect;
   /** There may be room for another call: the session is new, or a stream has closed. */
   vacant(session: Session): void;
-  /** The session takes no further call. */
+  /** The session takes no further call. It has carried some. */
   retired(session: Session): void;
-  /** The connection is closed. `cause`: it never served. */
+  /** The connection is closed. `cause`: it never carried a call. */
   gone(session: Session, cause: Error | null): void;
 }
 
@@ -55,8 +55,6 @@ export class Session implements CallSession, SessionSocketOwner {
   #bornAt: number;
   readonly #maxAgeMs: number;
   #closedUnawares = false;
-  /** It has taken calls. */
-  #wasOpen = false;
   /** How long the connection is being made, is idle, or is being closed. */
   readonly #stall = new StallTimer();
   readonly #liveness: UpstreamLiveness;
@@ -135,7 +133,7 @@ export class Session implements CallSession, SessionSocketOwner {
     const wasOpen = this.#phase === 'open';
     this.#phase = 'draining';
     if (this.#calls.size === 0) this.#close();
-    if (wasOpen) this.#share.retired(this);
+    if (wasOpen && this.#carried > 0) this.#share.retired(this);
   }
 
   /** Checks whether something has taken too long. */
@@ -166,7 +164,6 @@ export class Session implements CallSession, SessionSocketOwner {
   settled(): void {
     if (this.#phase === 'connecting') {
       this.#phase = 'open';
-      this.#wasOpen = true;
       this.#bornAt = this.#share.clock.monotonicMs();
       this.#stall.begin();
     }
@@ -196,7 +193,7 @@ export class Session implements CallSession, SessionSocketOwner {
   closed(): void {
     this.#cut(new Error('the connection was closed'));
     this.#phase = 'closed';
-    this.#share.gone(this, this.#wasOpen ? null : this.broken);
+    this.#share.gone(this, this.#carried > 0 ? null : this.broken);
   }
 
   /** Lets a GOAWAY go out and closes the connection. */
@@ -218,6 +215,6 @@ export class Session implements CallSession, SessionSocketOwner {
     const accepted = this.accepts;
     this.#phase = 'closing';
     this.#stall.begin();
-    if (accepted && this.#wasOpen) this.#share.retired(this);
+    if (accepted && this.#carried > 0) this.#share.retired(this);
   }
 }

@@ -194,3 +194,11 @@ describe('a connection is at fault', () => {
     expect(() => new FrameReader(new RecordingFrames()).read(bytes, bytes.length)).toThrow();
   });
 });
+
+test.each([
+  ['another frame', frame(TYPE.ping, 0, 0, '12345678')],
+  ['an acknowledgement', frame(TYPE.settings, 1, 0)],
+])('%s cannot be the first, which is SETTINGS', (_, first) => {
+  const reader = new FrameReader(new RecordingFrames());
+  expect(() => reader.read(first, first.length)).toThrow('no SETTINGS at the beginning');
+});

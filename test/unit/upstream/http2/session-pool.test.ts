@@ -1,8 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { SessionPool } from '../../../../src/upstream/http2/session-pool.ts';
 import type { UpstreamOptions } from '../../../../src/upstream/index.ts';
 import type { CollectingSink } from '../../../support/collecting-sink.ts';
-import { frameSockets } from '../../../support/frame-socket.ts';
+import { type FrameSocket, frameSockets } from '../../../support/frame-socket.ts';
 import { stillClock } from '../../../support/still-clock.ts';
 import { send } from '../../../support/transport-calls.ts';
 import { upstreamAt } from '../../../support/upstream-options.ts';
@@ -100,6 +100,39 @@ test('fails the calls that wait when no connection can be made', async () => {
   await turn();
   for (const { sink } of calls)
     expect(sink.failure).toMatchObject({ kind: 'connect', cause: { message: 'refused' } });
+});
+
+test.each<[string, (socket: FrameSocket) => void]>([
+  ['lost', socket => socket.emit('error', new Error('gone'))],
+  ['given a GOAWAY', socket => socket.goaway(0, 0)],
+])('fails the calls that wait when a connection is %s before it could take one', async (_, end) => {
+  const { sockets, ask } = poolOf();
+  const calls = ['/a', '/b', '/c'].map(ask);
+  for (const socket of [...sockets]) socket.open([3, 0]);
+  for (const socket of [...sockets]) end(socket);
+  await turn();
+  expect(calls.map(({ sink }) => sink.events)).toEqual([
+    ['fail connect'],
+    ['fail connect'],
+    ['fail connect'],
+  ]);
+  expect(sockets).toHaveLength(2);
+});
+
+test('opens another in the place of a connection that cannot be made no sooner than at the next sweep', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { sockets, ask, requests } = poolOf();
+  const calls = ['/a', '/b', '/c'].map(ask);
+  sockets[0]?.emit('error', new Error('refused'));
+  await turn();
+  expect(sockets).toHaveLength(2);
+  vi.advanceTimersByTime(250);
+  expect(sockets).toHaveLength(3);
+  sockets[2]?.open();
+  expect((await requests())[2]).toHaveLength(3);
+  sockets[1]?.open();
+  for (const { call } of calls) call.abort();
 });
 
 test('connects anew for calls that wait when a connection is lost', async () => {
