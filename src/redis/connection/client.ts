@@ -1,5 +1,8 @@
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from '../options.ts';
+import { keepStringsFast } from './fast-strings.ts';
+
+keepStringsFast();
 
 /** Between two attempts to connect. Short, because the gateway has to be back on Redis within 2 s of its return. */
 const RETRY_MS = 100;
