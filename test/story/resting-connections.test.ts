@@ -55,6 +55,12 @@ function late(bytes: string, lateMs: number, more = POISON): Script {
   };
 }
 
+/** A timer of at most 125 ms notices that connections have rested, and an immediate behind it makes them usable. */
+async function released(): Promise<void> {
+  await sleep(200);
+  await new Promise(setImmediate);
+}
+
 async function front(script: Script, api: ConfigPart = {}, clock: Clock = systemClock) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port, api, clock });
@@ -106,9 +112,7 @@ describe('a connection that rests', () => {
     await client.ask(head('GET /at-once'));
     expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([1, 1]);
     clock.advance(1_000);
-    // A timer of at most 125 ms notices that it has rested, and an immediate behind it makes it usable.
-    await sleep(200);
-    await new Promise(setImmediate);
+    await released();
     await client.ask(head('GET /later'));
     expect(upstream.connections.map(({ requests }) => requests.length)).toEqual([2, 1]);
   });
@@ -127,7 +131,7 @@ describe('a connection that rests', () => {
     // Those that rested for longest are kept: they are of use first.
     expect(upstream.openConnections.map(({ id }) => id).slice(0, 2)).toEqual([0, 1]);
     nowMs = 1_000;
-    await sleep(300);
+    await released();
     await ask(pool);
     expect(upstream.connections).toHaveLength(20);
   });

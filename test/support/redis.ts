@@ -216,11 +216,14 @@ async function responsesPing(port: number): Promise<boolean> {
   }
 }
 
-/** A server of a cluster takes a second port, 10,000 above the first. */
+/**
+ * A server of a cluster takes a second port, 10,000 above the first. Both are below those that the system gives to outgoing
+ * connections (32768 and up on Linux), which would take one between this look and the server's start.
+ */
 async function freeRedisPort(): Promise<number> {
   const random = new Random(process.pid * 1_000 + (performance.now() % 1_000));
   for (;;) {
-    const port = 11_000 + random.below(20_000);
+    const port = 11_000 + random.below(11_000);
     if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
   }
 }
