@@ -16,6 +16,11 @@ export function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchan
   return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
 }
 
+/** What would have refused an admitted request if it were not in shadow, in the words of a test. */
+export function shadowOf({ shadowRefusals }: Exchange): readonly string[] {
+  return shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
+}
+
 /** In milliseconds; null: the response says none. */
 export function retryAfterMs({ response: { error } }: Exchange): number | null {
   return error instanceof RateLimitError ? error.retryAfterMs : null;

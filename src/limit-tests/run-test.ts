@@ -1,7 +1,7 @@
 import type { Snapshot, TestedRequest } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import { normalizeAddress } from '../http/index.ts';
-import { fieldOf, outcomeOf, retryAfterMs } from './outcome.ts';
+import { fieldOf, outcomeOf, retryAfterMs, shadowOf } from './outcome.ts';
 import type { SentRequest } from './test-downstream.ts';
 import { type Asked, TestGateway } from './test-gateway.ts';
 import type { TestIssuer } from './test-issuer.ts';
@@ -123,6 +123,7 @@ function compare(expect: TestedRequest['expect'], asked: Asked, nowMs: number): 
     [['limit'], expect.limit, rate?.limit],
     [['remaining'], expect.remaining, rate?.remaining],
     [['reset_after'], inWords(expect.reset_after), inWords(rate && rate.resetsAtMs - nowMs)],
+    [['shadow'], inOrder(expect.shadow), inOrder(shadowOf(asked.exchange))],
     [['retry_after'], inWords(expect.retry_after), inWords(retryAfterMs(asked.exchange))],
     ...Object.entries(expect.headers).map(
       ([name, wanted]) =>
@@ -134,6 +135,11 @@ function compare(expect: TestedRequest['expect'], asked: Asked, nowMs: number): 
       ? []
       : [{ path: ['expect', ...path], message: `expected ${wanted}, got ${got ?? 'none'}` }],
   );
+}
+
+/** A set as text, such as `bucket, global`; undefined for undefined and for none. */
+function inOrder(words: readonly string[] | undefined): string | undefined {
+  return words === undefined || words.length === 0 ? undefined : words.toSorted().join(', ');
 }
 
 function inWords(ms: number | null | undefined): string | undefined {

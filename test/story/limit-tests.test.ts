@@ -81,6 +81,42 @@ describe('weir test', () => {
     expect(ended.out).toBe('1 passed\n');
   });
 
+  it('says what would have refused a request if it were not in shadow, or held for all callers', async () => {
+    const limits = `global: { user: 9/1s, shadow: { user: 3/1s } }
+buckets:
+  files: { main: id, user: 2/5s, resource: 1/5s, shadow: true }
+  tried: { user: 9/5s, enforce: 1% }
+  both: { user: 2/5s, shadow: { user: 1/5s } }
+routes: { "GET /files/{id}": files, GET /tried: tried, GET /both: both }
+ignored_refusals: { limit: 1/1m, shadow: true }
+`;
+    const by = 'by: { user: [web, alice] }';
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${ALICE}, expect: { outcome: admitted, shadow: none } }`,
+      `{ ${ALICE}, expect: { outcome: admitted, shadow: resource } }`,
+      `{ ${ALICE}, repeat: 2, expect: { outcome: admitted, shadow: [global, resource, bucket] } }`,
+      `{ at: 10s, ${by}, send: GET /tried, repeat: 10, every: 400ms, expect: { shadow: bucket } }`,
+      `{ at: 20s, ${by}, send: GET /both, repeat: 2, expect: { outcome: admitted, shadow: bucket } }`,
+      `{ at: 20s, ${by}, send: GET /both, expect: { outcome: bucket, shadow: none } }`,
+      `{ at: 21500ms, ${by}, send: GET /both, repeat: 2, expect: { outcome: bucket } }`,
+      `{ at: 30s, ${by}, send: GET /other, expect: { outcome: admitted, shadow: ignored_refusals } }`,
+    ]);
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+    const wrong = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${ALICE}, repeat: 4, expect: { shadow: [global, bucket] } }`,
+      `{ at: 10s, ${ALICE}, expect: { shadow: resource } }`,
+    ]);
+    expect(wrong.out.split('\n').slice(1, 3)).toEqual([
+      'a.yaml:4:88: expected bucket, global, got bucket, global, resource',
+      'a.yaml:5:86: expected resource, got none',
+    ]);
+    const unknown = await test(`{ ${ALICE}, expect: { shadow: caller } }`);
+    expect(unknown.err).toContain(
+      'expected global, bucket, resource, invalid_requests, webhook_not_found, ignored_refusals, a list of them, or none',
+    );
+    expect((await test(`{ ${ALICE}, expect: { shadow: [none] } }`)).code).toBe(78);
+  });
+
   it('waits between repetitions', async () => {
     const spread = await test(`{ ${ALICE}, repeat: 4, every: 5s, expect: { outcome: admitted } }`);
     expect(spread.out).toBe('1 passed\n');
@@ -129,6 +165,20 @@ describe('weir test', () => {
       '{ by: { user: [acme, alice] }, send: GRPC /a.C/C, expect: { outcome: refused, headers: { grpc-status: 12 } } }',
       '{ by: { address: 192.0.2.7 }, send: POST /v1/anonymous/auth, expect: { outcome: admitted, status: 400 } }',
     );
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+  });
+
+  it('takes a provider at which the gateway signs with a key that is not here', async () => {
+    const gateway = GATEWAY.replace(
+      'client_secret: "${SECRET}"',
+      'client_authentication: private_key_jwt, private_key_file: none.pem',
+    );
+    expect(gateway).toContain('private_key_jwt');
+    const files = { 'gateway.yaml': gateway, 'limits.yaml': LIMITS };
+    const ended = await testWith(files, 'gateway: gateway.yaml\n', [
+      '{ by: { user: [acme, alice] }, send: GET /files/1, expect: { outcome: admitted } }',
+      '{ by: { address: 192.0.2.7 }, send: POST /v1/anonymous/auth, expect: { outcome: admitted, status: 400 } }',
+    ]);
     expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
   });
 

@@ -37,6 +37,19 @@ const moment = () => duration({ min: '0ms', max: '24h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
 
 const outcome = choice(['admitted', 'global', 'bucket', 'resource', 'restricted', 'blocked', 'refused']);
+const SHADOW = [
+  'global',
+  'bucket',
+  'resource',
+  'invalid_requests',
+  'webhook_not_found',
+  'ignored_refusals',
+] as const;
+const shadow = z
+  .union([choice([...SHADOW, 'none']), z.array(choice(SHADOW)).min(1)], {
+    error: `expected ${SHADOW.join(', ')}, a list of them, or none`,
+  })
+  .transform(words => (typeof words === 'string' ? [words] : words));
 const headerValue = z
   .union([z.string(), z.number(), z.boolean()], { error: 'expected the value of the header, or none' })
   .transform(String);
@@ -61,6 +74,11 @@ const expectation = z
     remaining: units().optional().describe('X-RateLimit-Remaining.'),
     reset_after: moment().optional().describe('X-RateLimit-Reset-After.'),
     retry_after: moment().optional().describe('How long a refused caller has to wait.'),
+    shadow: shadow
+      .optional()
+      .describe(
+        'What would have refused an admitted request if it were not in shadow, or held for every caller (enforce): limits as in "outcome", and the keys of rules that restrict. One, a list of all of them, or none.',
+      ),
     headers: z
       .record(z.string(), headerValue, mapSuchAs('{ Retry-After: 4 }'))
       .prefault({})
