@@ -15,7 +15,7 @@ export type Loaded =
 
 /**
  * Reads a gateway.yaml with the files it names, or limits alone: a limits.yaml, or a folder of them. A folder with a gateway.yaml
- * stands for that.
+ * stands for that. Secrets and certificates may be missing: to compare configurations takes none of them.
  */
 export async function loadEither(path: string, env: Environment): Promise<Loaded> {
   const isFolder = await stat(path).then(
@@ -36,7 +36,7 @@ async function loadFile(path: string, env: Environment): Promise<Loaded> {
   const file = await ConfigFile.read(path, env, new Readings(), limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { kind: 'invalid', diagnostics: file.diagnostics };
   if (holdsLimits(file.value)) return checked(limitsIn([file]));
-  const config = await loadConfig(path, { env, generation: 1 });
+  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
   return config.ok
     ? { kind: 'configuration', file: path, config }
     : { kind: 'invalid', diagnostics: config.diagnostics };

@@ -1,10 +1,10 @@
 import { checkLimits, crossCheck } from './check/index.ts';
 import {
   compileGateway,
-  providerWithoutSecrets,
   type ReadLimits,
   readLimits,
   readLimitsAlone,
+  withoutSecrets,
 } from './compile/index.ts';
 import { EffectiveConfig } from './effective-config.ts';
 import { errorsBesideSecrets, errorsOf } from './errors-beside-secrets.ts';
@@ -88,23 +88,17 @@ function standInGateway(grpcServices: Iterable<string>): GatewayConfig {
 }
 
 function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
-  const { identity_provider: one, identity_providers: several = [] } = gateway;
   const sources = {
     gateway,
     limits,
-    listenerTls: { http: null, grpc: null, admin: null },
-    upstreamTls: new Map(),
-    providers: [...(one === undefined ? [] : [one]), ...several].map(providerWithoutSecrets),
-    pseudonymKey: null,
-    adminTokenHash: null,
-    store: { kind: 'memory' },
+    ...withoutSecrets(gateway, () => ({ kind: 'none' })),
     // For whom explains or compares, which no test does.
     settings: new Map(),
     effective: new EffectiveConfig({}),
     places: { routes: [], limits: new KeyPlaces(null) },
     hash: '',
     files: [],
-  } as const;
+  };
   return compileGateway(sources, 1);
 }
 

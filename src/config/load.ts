@@ -2,14 +2,11 @@ import { type Clock, systemClock } from '../core/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import {
+  authenticationWithoutSecrets,
   compileGateway,
-  readAdminToken,
   readLimits,
-  readListenerTls,
-  readProviders,
-  readPseudonymKey,
-  readStore,
-  readUpstreamTls,
+  readSecrets,
+  withoutSecrets,
 } from './compile/index.ts';
 import { EffectiveConfig } from './effective-config.ts';
 import { errorsBesideSecrets, errorsOf } from './errors-beside-secrets.ts';
@@ -31,7 +28,10 @@ export interface LoadOptions {
   readonly env: Environment;
   /** The generation of the new snapshot, from 1. */
   readonly generation: number;
-  /** Nobody will use the secrets: their variables may be unset. Default: false. */
+  /**
+   * Nobody will use the secrets and certificates: their variables may be unset and their files missing. The snapshot has none of
+   * them then. Default: false.
+   */
   readonly mayLackSecrets?: boolean;
   /** Tells how long certificates are still valid. Default: the world's. */
   readonly clock?: Clock;
@@ -72,31 +72,26 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const gateway = validate(file, gatewaySchema, gatewayJsonSchema);
   crossCheck(file);
   const { clock = systemClock } = options;
-  const listenerTls = await readListenerTls(file, clock);
-  const upstreamTls = await readUpstreamTls(file, clock);
-  const providers = await readProviders(file, clock);
-  const pseudonymKey = await readPseudonymKey(file);
-  const adminTokenHash = await readAdminToken(file);
-  const store = await readStore(file, clock);
+  const secrets = await readSecrets(file, clock);
   const { limits, files: limitsFiles } = await readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
-  const files = [file, ...(limitsFiles?.files ?? [])];
-  const names = files.map(({ name }) => name);
-  const diagnostics = files.flatMap(each => each.diagnostics);
-  const errors = options.mayLackSecrets === true ? errorsBesideSecrets(file) : errorsOf(file);
+  const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
+  const { mayLackSecrets = false } = options;
+  const errors = mayLackSecrets ? errorsBesideSecrets(file) : errorsOf(file);
+  const others = file.diagnostics.filter(({ severity }) => severity !== 'error');
+  const diagnostics = [
+    ...(mayLackSecrets ? [...errors, ...others] : file.diagnostics),
+    ...(limitsFiles?.files ?? []).flatMap(each => each.diagnostics),
+  ];
   const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
-  if (gateway === undefined || limits === undefined || store === null || !isSound)
-    return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
-
+  if (gateway === undefined || limits === undefined || !isSound) return invalid(diagnostics, readings);
+  const read = mayLackSecrets ? withoutSecrets(gateway, authenticationWithoutSecrets) : secrets;
+  if (read.store === null) return invalid(diagnostics, readings);
   const sources = {
     gateway,
     limits,
-    listenerTls,
-    upstreamTls,
-    providers,
-    pseudonymKey,
-    adminTokenHash,
-    store,
+    ...read,
+    store: read.store,
     settings: settingsOf(file, gateway),
     effective: EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
@@ -111,6 +106,10 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
+}
+
+function invalid(diagnostics: readonly Diagnostic[], readings: Readings): LoadResult {
+  return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity !== 'hint'), readings };
 }
 
 function routePlaces(file: ConfigFile, count: number): FilePlace[] {

@@ -78,6 +78,44 @@ describe('weir diff', () => {
     });
   });
 
+  it('needs no secret, key or certificate, and reports every other error', async () => {
+    const gatewayOf = (secret: string, more: string) => `listen:
+  http: { address: "127.0.0.1:0", tls: { certificates: [{ certificate_file: none.pem, key_file: none.pem }] } }
+  admin: { address: "127.0.0.1:0", token_file: admin-token }
+identity_provider: { issuer: "https://id.example.com", client_id: weir, ${secret}, redirect_uri: "https://app.example.com/cb" }
+access_tokens: { audience: api }
+store: { redis: "rediss://redis", password_file: password, tls: { ca_file: short } }
+log: { pseudonym_key_file: short }
+upstreams: { api: { url: "https://api", tls: { ca_file: none.pem } } }
+routes: [{ path: /**, upstream: api }]
+${more}`;
+    const [old = '', now = '', wrong = ''] = await filesOf(
+      gatewayOf('client_secret: "${NO_SECRET}"', 'caps: { requests: 20 }'),
+      gatewayOf('client_secret_file: none', 'caps: { requests: 10 }'),
+      gatewayOf('client_secret_file: none', 'caps: { request: 10 }'),
+      gatewayOf('client_secret_file: short', ''),
+    );
+    await writeFile(join(old, '..', 'short'), 'no certificate, and a short key');
+    expect(await diff(old, now)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('stricter  caps.requests: 10, before 20\n'),
+      err: '',
+    });
+    const { code, err } = await diff(old, wrong);
+    expect([code, err.split('\n')]).toEqual([
+      78,
+      [expect.stringMatching(/2\.yaml:10:9: caps: unknown key "request", did you mean/), ''],
+    ]);
+    const checked: string[] = [];
+    const terminal = { env: {}, out: (text: string) => void checked.push(text), err: () => {} };
+    expect(await runCommandLine(['check', now], terminal)).toBe(1);
+    const places = checked
+      .join('')
+      .split('\n')
+      .map(line => /\.yaml:(\d+)/.exec(line)?.[1]);
+    expect(new Set(places)).toEqual(new Set(['2', '3', '4', '6', '7', '8', undefined]));
+  });
+
   it('takes a folder of limits', async () => {
     const folder = join(await tempFolder(), 'limits');
     await mkdir(folder);

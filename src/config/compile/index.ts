@@ -4,16 +4,13 @@ export { QUOTA_KEYS } from './compile-bucket.ts';
 export { compileLimits } from './compile-limits.ts';
 export { noticeRoutes } from './notice-routes.ts';
 export {
+  authenticationWithoutSecrets,
   limitsIn,
-  providerWithoutSecrets,
   type ReadLimits,
-  readAdminToken,
   readLimits,
   readLimitsAlone,
-  readListenerTls,
-  readProviders,
   readPseudonymKey,
-  readStore,
-  readUpstreamTls,
+  readSecrets,
+  withoutSecrets,
 } from './read/index.ts';
 export { SIGN_IN_PREFIX, signInRoutes } from './sign-in-routes.ts';

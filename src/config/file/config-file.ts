@@ -167,7 +167,7 @@ export class ConfigFile {
   add(
     path: Path,
     message: string,
-    options: { readonly about?: About; readonly severity?: Severity } = {},
+    options: { readonly about?: About; readonly severity?: Severity; readonly isContent?: boolean } = {},
   ): void {
     const found = this.#find(path);
     if (found?.exact === true && found.node.broken && options.about !== 'key') return;
@@ -184,6 +184,7 @@ export class ConfigFile {
       column,
       message: text,
       severity: options.severity ?? 'error',
+      ...(options.isContent === true && { isContent: true }),
     });
   }
 

@@ -12,6 +12,8 @@ export interface Diagnostic {
   /** One line: what is wrong and what to write instead. Never contains the value of a variable. */
   readonly message: string;
   readonly severity: Severity;
+  /** It is about the content of a key, certificate or secret that the file names, or that this is missing. Default: false. */
+  readonly isContent?: boolean;
 }
 
 /** Formats a diagnostic as `file:line:column: what is wrong`, which editors and CI systems turn into a link. */

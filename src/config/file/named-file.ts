@@ -24,10 +24,10 @@ export async function readNamedText(file: ConfigFile, at: Path, name: string): P
   if (!read.ok) {
     const reason = read.diagnostic.line === null ? read.reason : 'the file is not UTF-8 text';
     const where = isAbsolute(name) ? '' : ` (looked for in ${resolve(dirname(file.name))})`;
-    file.add(at, `${reason}${where}`);
+    file.add(at, `${reason}${where}`, { isContent: true });
     return null;
   }
   const text = read.text.replace(/[\r\n]+$/, '');
-  if (text === '') file.add(at, 'the file is empty');
+  if (text === '') file.add(at, 'the file is empty', { isContent: true });
   return text === '' ? null : text;
 }

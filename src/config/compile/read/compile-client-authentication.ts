@@ -51,6 +51,22 @@ export function clientAuthentication(
   }
 }
 
+/** Of the same kind, with an empty secret or key, which no provider takes. */
+export function authenticationWithoutSecrets({
+  client_authentication: kind,
+  private_key_id: keyId,
+}: Config): ClientAuthentication {
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post':
+      return { kind, secret: '' };
+    case 'private_key_jwt':
+      return { kind, key: '', keyId: keyId ?? null, algorithm: null };
+    default:
+      return { kind };
+  }
+}
+
 function clientSecret(
   file: ConfigFile,
   section: Path,

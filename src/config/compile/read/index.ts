@@ -1,8 +1,7 @@
-export { readAdminToken } from './read-admin-token.ts';
+export { authenticationWithoutSecrets } from './compile-client-authentication.ts';
 export { limitsIn, type ReadLimits, readLimits, readLimitsAlone } from './read-limits.ts';
-export { type ListenerTls, readListenerTls } from './read-listener-tls.ts';
-export { type ProviderConfigOptions, providerWithoutSecrets, readProviders } from './read-provider.ts';
+export type { ListenerTls } from './read-listener-tls.ts';
+export type { ProviderConfigOptions } from './read-provider.ts';
 export { readPseudonymKey } from './read-pseudonym-key.ts';
-export { readStore } from './read-store.ts';
-export { readUpstreamTls } from './read-upstream-tls.ts';
+export { readSecrets, withoutSecrets } from './read-secrets.ts';
 export type { TlsFiles } from './secret-files.ts';

@@ -17,6 +17,7 @@ export async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
   file.add(
     PATH,
     'the token must be one line of letters, digits and "-._~+/", and may end with "=": generate one with "openssl rand -base64 32"',
+    { isContent: true },
   );
   return null;
 }

@@ -17,6 +17,7 @@ export async function readKeyFile(file: ConfigFile, path: Path, what: string): P
   file.add(
     path,
     `the ${what} has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
+    { isContent: true },
   );
   return null;
 }

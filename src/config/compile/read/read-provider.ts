@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/index.ts';
 import {
+  type ClientAuthentication,
   type ClientOptions,
   NO_TLS,
   PROVIDER_LIMITS,
@@ -99,10 +100,12 @@ async function readProvider(
 }
 
 /** A provider without its secrets and certificates, for whom does not ask it anything. */
-export function providerWithoutSecrets(config: ProviderConfig): ProviderConfigOptions {
+export function providerWithoutSecrets(
+  config: ProviderConfig,
+  clientAuthentication: ClientAuthentication,
+): ProviderConfigOptions {
   const { client_id: clientId } = config;
-  const client =
-    clientId === undefined ? null : { clientId, clientAuthentication: { kind: 'none' } as const };
+  const client = clientId === undefined ? null : { clientId, clientAuthentication };
   return {
     provider: providerOptions(config, null),
     client,

@@ -71,7 +71,7 @@ export class SecretFiles {
     }
     if (typeof certificate !== 'string' || typeof key !== 'string') return { certificate, key };
     const error = pairError(certificate, key);
-    if (error !== null) this.#file.add([...this.#section, ...keyAt], error);
+    if (error !== null) this.#file.add([...this.#section, ...keyAt], error, { isContent: true });
     this.#warnOfDates([...this.#section, ...certificateAt], readCertificate(certificate));
     return error === null ? { certificate, key } : { certificate: null, key: null };
   }
@@ -103,7 +103,7 @@ export class SecretFiles {
     if (typeof name !== 'string' || name === '') return null;
     const text = await readNamedText(this.#file, path, name);
     const error = text === null ? undefined : check(text);
-    if (error !== undefined) this.#file.add(path, error);
+    if (error !== undefined) this.#file.add(path, error, { isContent: true });
     return error === undefined ? text : null;
   }
 }
