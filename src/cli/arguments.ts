@@ -48,10 +48,24 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   refuseUnknownAndDoubled(args, options);
   const parsed = parseStrictly({ args: [...args], options, strict: true, allowPositionals: true });
   const missing = words.slice(parsed.positionals.length).find(word => !word.startsWith('['));
-  if (missing !== undefined) throw new UsageError(`missing ${missing}`);
+  if (missing !== undefined) throw new UsageError(whatIsMissing(missing, words));
   const extra = words.at(-1)?.endsWith('...') === true ? undefined : parsed.positionals[words.length];
   if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"`);
   return parsed;
+}
+
+/** Returns the value of an option that takes one of a few words. Throws a UsageError for any other. */
+export function oneOf<const Word extends string>(
+  option: string,
+  value: string,
+  words: readonly [Word, ...Word[]],
+): Word {
+  const found = words.find(word => word === value);
+  if (found !== undefined) return found;
+  const list = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  throw new UsageError(
+    `${option} takes ${list}, not "${value}"${/[a-z]/i.test(value) ? didYouMean(value, words) : ''}`,
+  );
 }
 
 /** Adds what the strict parser lacks: suggestions for unknown options, and an error for an option given twice. */
@@ -68,6 +82,11 @@ function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOpti
       throw new UsageError(`${token.rawName} is given twice`);
     seen.add(token.name);
   }
+}
+
+/** Where several words are wanted, says which and in which order. */
+function whatIsMissing(word: string, words: readonly string[]): string {
+  return words.length === 1 ? `missing ${word}` : `missing ${word}: name ${words.join(' ')}`;
 }
 
 function parseStrictly<Config extends ParseArgsConfig>(config: Config) {

@@ -8,8 +8,8 @@ import {
   type Severity,
   type Snapshot,
 } from '../config/index.ts';
-import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
-import { type Command, UsageError } from './command.ts';
+import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
+import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
 export const check: Command = {
@@ -32,10 +32,8 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
       format: { type: 'string', default: 'text' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
-    const { strict, format } = values;
-    if (format !== 'text' && format !== 'json') {
-      throw new UsageError(`--format takes text or json, not "${format}"`);
-    }
+    const { strict } = values;
+    const format = oneOf('--format', values.format, ['text', 'json']);
     const file = await configFile(positionals[0], values.config);
     const result = await loadConfig(file, { env: terminal.env, generation: 1 });
     const findings = findingsOf(result);

@@ -7,7 +7,7 @@ import {
   type Loaded,
   loadEither,
 } from '../config/index.ts';
-import { readArguments } from './arguments.ts';
+import { oneOf, readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 
@@ -29,9 +29,7 @@ Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong comman
   async run(args, terminal) {
     const options = { format: { type: 'string', default: 'text' } } as const;
     const { values, positionals } = readArguments(args, options, ['OLD', 'NEW']);
-    const { format } = values;
-    if (format !== 'text' && format !== 'json')
-      throw new UsageError(`--format takes text or json, not "${format}"`);
+    const format = oneOf('--format', values.format, ['text', 'json']);
     const [before = '', now = ''] = positionals;
     const old = await loadEither(before, terminal.env);
     const latest = await loadEither(now, terminal.env);

@@ -1,6 +1,6 @@
 import { didYouMean, formatDiagnostic, loadConfig } from '../config/index.ts';
 import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
-import { CONFIG_HELP, configFile, configOption, readArguments } from './arguments.ts';
+import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { type Command, UsageError } from './command.ts';
 import { ExitCode } from './exit-code.ts';
 import { callerIn, readCaller } from './explained-caller.ts';
@@ -44,9 +44,7 @@ Exit code: 0 a route or the gateway itself serves it, 1 the gateway refuses it o
     const { values, positionals } = readArguments(args, options, ['METHOD', 'PATH', '[FILE]']);
     const [method = '', target = '', word] = positionals;
     checkMethod(method);
-    const { format } = values;
-    if (format !== 'text' && format !== 'json')
-      throw new UsageError(`--format takes text or json, not "${format}"`);
+    const format = oneOf('--format', values.format, ['text', 'json']);
     const asked = readCaller(values.as, values.address, readClaims(values), values.provider);
     const file = await configFile(word, values.config);
     const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { ConfigFile, type Diagnostic, type Environment, type Path, Readings } from './file/index.ts';
+import { holdsLimits } from './holds-limits.ts';
 import { loadTestedGateway, loadTestedLimits } from './load-tested.ts';
 import type { Snapshot } from './model/index.ts';
 import { type TestConfig, testJsonSchema, testSchema, testSecrecy, validate } from './schema/index.ts';
@@ -18,6 +19,10 @@ export type LoadedTest =
 /** Reads a file of `weir test` and the configuration that it names. */
 export async function loadTest(path: string, env: Environment): Promise<LoadedTest> {
   const file = await ConfigFile.read(path, env, new Readings(), testSecrecy);
+  if (holdsLimits(file.value)) {
+    file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');
+    return { ok: false, diagnostics: file.diagnostics };
+  }
   const config = validate(file, testSchema, testJsonSchema);
   if (config === undefined || file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   const named = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));

@@ -156,7 +156,7 @@ describe('weir', () => {
     [['check', '--strict', '--strict'], 'weir check: --strict is given twice'],
     [['check', '--format', 'xml'], 'weir check: --format takes text or json, not "xml"'],
     [['check', '--config'], "weir check: Option '-c, --config <value>' argument missing"],
-    [['explain', 'GET'], 'weir explain: missing PATH'],
+    [['explain', 'GET'], 'weir explain: missing PATH: name METHOD PATH [FILE]'],
     [['explain', 'get', '/'], 'weir explain: "get" is not a method, did you mean "GET"?'],
     [['explain', 'GET', '/', '--address', 'home'], 'weir explain: --address takes an IP address, not "home"'],
     [

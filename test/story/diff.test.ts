@@ -90,7 +90,7 @@ upstreams: { api: { url: "https://api", tls: { ca_file: none.pem } } }
 routes: [{ path: /**, upstream: api }]
 ${more}`;
     const [old = '', now = '', wrong = ''] = await filesOf(
-      gatewayOf('client_secret: "${NO_SECRET}"', 'caps: { requests: 20 }'),
+      gatewayOf(`client_secret: "\${NO_SECRET}"`, 'caps: { requests: 20 }'),
       gatewayOf('client_secret_file: none', 'caps: { requests: 10 }'),
       gatewayOf('client_secret_file: none', 'caps: { request: 10 }'),
       gatewayOf('client_secret_file: short', ''),

@@ -170,7 +170,7 @@ ignored_refusals: { limit: 1/1m, shadow: true }
 
   it('takes a provider at which the gateway signs with a key that is not here', async () => {
     const gateway = GATEWAY.replace(
-      'client_secret: "${SECRET}"',
+      `client_secret: "\${SECRET}"`,
       'client_authentication: private_key_jwt, private_key_file: none.pem',
     );
     expect(gateway).toContain('private_key_jwt');

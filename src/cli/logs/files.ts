@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { ReplayError } from '../../simulation/index.ts';
+import { type LogReport, ReplayError } from '../../simulation/index.ts';
 import type { CommandOutput } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
+import { count } from './columns.ts';
 
 /** The bytes of all files that exist. */
 export async function sizeOf(logs: readonly string[]): Promise<number> {
@@ -15,11 +16,32 @@ export async function sizeOf(logs: readonly string[]): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EISDIR: 'is a folder: name a file',
+  EACCES: 'permission denied',
+};
+
 /** Says what the operator can mend, and returns the exit code; anything else is a fault of ours. */
 export function failed(command: string, error: unknown, terminal: CommandOutput): number {
   const isSystem = error instanceof Error && 'syscall' in error;
   if (!(error instanceof ReplayError) && !isSystem) throw error;
   const { code, path, message } = error as NodeJS.ErrnoException;
-  terminal.err(`weir ${command}: ${code === 'ENOENT' ? `${path}: no such file` : message}\n`);
+  const why = code === undefined ? undefined : REASONS[code];
+  terminal.err(`weir ${command}: ${why === undefined ? message : `${path}: ${why}`}\n`);
+  return ExitCode.failure;
+}
+
+/** Says that there is nothing to go by, and returns the exit code. */
+export function withoutDecisions(command: string, log: LogReport, terminal: CommandOutput): number {
+  const { lines, broken, torn } = log;
+  const what =
+    lines === 0
+      ? 'the log is empty'
+      : broken === lines
+        ? `none of the ${count(lines)} lines is of the access log of a gateway`
+        : `none of the ${count(lines)} lines tells of a decision of the limits`;
+  const tear = torn.length === 0 ? '' : ` (read up to a tear: ${torn.join('; ')})`;
+  terminal.err(`weir ${command}: ${what}${tear}: name the log that a gateway wrote with log.access: true\n`);
   return ExitCode.failure;
 }

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { formatDiagnostic, loadLimits } from '../../config/index.ts';
 import { drawReplay, replayLogs, reportOf } from '../../simulation/index.ts';
-import { readArguments } from '../arguments.ts';
+import { oneOf, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { failed, Progress, sizeOf } from '../logs/index.ts';
+import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
 import { formatReport } from './table.ts';
 
 export const simulate: Command = {
@@ -35,6 +35,7 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
       const replayed = await replayLogs({ limits: loaded.limits, logs, store, onProgress });
       progress.clear();
       const report = reportOf(replayed, loaded.patterns, { store, top });
+      if (report.requests === 0) return withoutDecisions('simulate', report.log, terminal);
       if (svg !== undefined) await writeFile(svg, drawReplay(replayed.tally));
       terminal.out(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
       return ExitCode.ok;
@@ -48,7 +49,7 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
 interface Asked {
   readonly limitsFile: string;
   readonly logs: readonly string[];
-  readonly store: 'memory' | 'redis';
+  readonly store: Store;
   readonly top: number;
   readonly format: 'text' | 'json';
   readonly svg: string | undefined;
@@ -63,12 +64,10 @@ function read(args: readonly string[]): Asked {
     svg: { type: 'string' },
   } as const;
   const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
-  const { limits: limitsFile, store, top, format, svg } = values;
+  const { limits: limitsFile, top, svg } = values;
   if (limitsFile === undefined) throw new UsageError('missing --limits: name the limits.yaml to try');
-  if (store !== 'memory' && store !== 'redis')
-    throw new UsageError(`--store takes memory or redis, not "${store}"`);
-  if (format !== 'text' && format !== 'json')
-    throw new UsageError(`--format takes text or json, not "${format}"`);
+  const store = oneOf('--store', values.store, STORES);
+  const format = oneOf('--format', values.format, ['text', 'json']);
   if (!/^\d{1,4}$/.test(top)) throw new UsageError(`--top takes a whole number up to 9999, not "${top}"`);
   return { limitsFile, logs, store, top: Number(top), format, svg };
 }

@@ -7,7 +7,6 @@ import { restrictionNotes } from './restriction-notes.ts';
 export function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
   const head = `${count(requests)} requests from ${from} to ${to}: ${count(refused.before)} refused before, ${count(refused.after)} after.`;
-  if (requests === 0) return `No line of the log tells of a decision.\n${notes(report)}`;
   return `${head}\n\n${buckets(report)}${restrictions(report)}${callers(report)}${notes(report)}`;
 }
 

@@ -5,7 +5,6 @@ import { count, logNotes, sentences, share, table } from '../logs/index.ts';
 /** The suggestion as a table, and what has to be known about it below. */
 export function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
-  if (requests === 0) return `No line of the log tells of a decision.\n${notes(suggestion)}`;
   const head = `${count(requests)} requests from ${from} to ${to}. So many percent of callers never need more than:`;
   return `${head}\n\n${table(COLUMNS, limits.map(cells))}${notes(suggestion)}`;
 }

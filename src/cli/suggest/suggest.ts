@@ -8,10 +8,10 @@ import {
   panelsOf,
   suggestLimits,
 } from '../../simulation/index.ts';
-import { readArguments } from '../arguments.ts';
+import { oneOf, readArguments } from '../arguments.ts';
 import { type Command, type CommandOutput, UsageError } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { failed, Progress, sizeOf } from '../logs/index.ts';
+import { failed, Progress, STORES, type Store, sizeOf, withoutDecisions } from '../logs/index.ts';
 import { formatSuggestion } from './format-suggestion.ts';
 import { suggestedFiles, writeFiles } from './suggested-files.ts';
 
@@ -46,6 +46,7 @@ Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limi
       const measured = await measureLogs({ limits: loaded.limits, logs, store, onProgress });
       progress.clear();
       const suggestion = suggestLimits(measured, loaded.limits, loaded.patterns, asked);
+      if (suggestion.requests === 0) return withoutDecisions('suggest', suggestion.log, terminal);
       const files = await suggestedFiles(limitsFile, suggestion);
       if (svg !== undefined) await writeFile(svg, drawNeeds(panelsOf(measured, suggestion)));
       if (write !== undefined) await writeFiles(write, files);
@@ -72,7 +73,7 @@ function printYaml(files: readonly { readonly text: string }[], terminal: Comman
 interface Asked {
   readonly limitsFile: string;
   readonly logs: readonly string[];
-  readonly store: 'memory' | 'redis';
+  readonly store: Store;
   readonly percentile: Percentile;
   readonly headroomPercent: number;
   readonly format: 'text' | 'json' | 'yaml';
@@ -91,18 +92,14 @@ function read(args: readonly string[]): Asked {
     svg: { type: 'string' },
   } as const;
   const { values, positionals: logs } = readArguments(args, options, ['LOG...']);
-  const { limits: limitsFile, percentile, headroom, store, format, write, svg } = values;
+  const { limits: limitsFile, headroom, write, svg } = values;
   if (limitsFile === undefined)
     throw new UsageError('missing --limits: name the limits.yaml to find numbers for');
-  const wanted = PERCENTILES.find(each => each === percentile.replace(/ ?%$/, ''));
-  if (wanted === undefined)
-    throw new UsageError(`--percentile takes ${PERCENTILES.join(', ')}, not "${percentile}"`);
+  const percentile = oneOf('--percentile', values.percentile.replace(/ ?%$/, ''), PERCENTILES);
   if (!/^\d{1,4} ?%?$/.test(headroom))
     throw new UsageError(`--headroom takes a whole number up to 9999, not "${headroom}"`);
-  if (store !== 'memory' && store !== 'redis')
-    throw new UsageError(`--store takes memory or redis, not "${store}"`);
-  if (format !== 'text' && format !== 'json' && format !== 'yaml')
-    throw new UsageError(`--format takes text, json or yaml, not "${format}"`);
+  const store = oneOf('--store', values.store, STORES);
+  const format = oneOf('--format', values.format, ['text', 'json', 'yaml']);
   const headroomPercent = Number.parseInt(headroom, 10);
-  return { limitsFile, logs, percentile: wanted, headroomPercent, store, format, write, svg };
+  return { limitsFile, logs, percentile, headroomPercent, store, format, write, svg };
 }

@@ -216,8 +216,6 @@ test('the table names buckets, classes, needs and what is missing', async () => 
   expect(text).toContain('messages, user: 1 of 3 requests were refused');
   expect(text).toContain('no request drew on unused.');
   expect(text).toContain('1 of 4 lines were broken');
-  const empty = await run('--limits', file, await tempText('weir.log', ''));
-  expect(empty).toMatchObject({ code: 0, text: 'No line of the log tells of a decision.\n' });
 });
 
 test('callers and windows beyond the bounds are counted, not held', () => {
@@ -235,7 +233,7 @@ test('callers and windows beyond the bounds are counted, not held', () => {
 test.each([
   [['x.log'], 64, 'missing --limits'],
   [['--limits', 'l.yaml'], 64, 'missing LOG...'],
-  [['--limits', 'l.yaml', '--percentile', '90', 'x.log'], 64, '--percentile takes 50, 95, 99, 99.9, 100'],
+  [['--limits', 'l.yaml', '--percentile', '90', 'x.log'], 64, '--percentile takes 50, 95, 99, 99.9 or 100'],
   [['--limits', 'l.yaml', '--headroom', 'much', 'x.log'], 64, '--headroom takes a whole number'],
   [['--limits', 'l.yaml', '--format', 'xml', 'x.log'], 64, '--format takes text, json or yaml'],
   [['--limits', '/nowhere.yaml', 'x.log'], 78, 'no such file'],
