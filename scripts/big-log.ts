@@ -49,8 +49,10 @@ function lineOf(engine: LimitEngine, sequence: number, decidedAt: number): strin
   const start = `{"level":"info","time":"${time}","type":"access","instance":"a1b2c3d4","keyId":"k1k2k3k4"`;
   const request = `"requestId":"Ab3dEf6hIj-${sequence}","arrivedAt":${decidedAt},"sequence":${sequence},"protocol":"http1","method":"GET","route":"/v1/**","path":"/v1/channels/{${channel}}/messages","upstream":"api"`;
   const decision = `"client":"192.0.2.1","class":"user","caller":"${caller}","bucket":"messages","decision":"${refused ?? 'admitted'}","decidedAt":${decidedAt},"main":"${channel}"`;
-  const end = `"status":${refused === null ? 200 : 429},"outcome":"${refused === null ? 'forwarded' : 'answered'}","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5}`;
-  return `${start},${request},${decision},${end}\n`;
+  const end = `"status":${refused === null ? 200 : 429},"outcome":"${refused === null ? 'forwarded' : 'answered'}","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5`;
+  // A refusal by the resource has scope `shared`, and does not count as invalid.
+  const offence = refused === 'caller' ? `,"offenceAt":${decidedAt},"offenceAfter":${sequence}` : '';
+  return `${start},${request},${decision},${end}${offence}}\n`;
 }
 
 /** Writes a log of 1,200 to 2,800 requests a second. */

@@ -47,10 +47,11 @@ test('an address that sends too many invalid requests is restricted, and release
 
 test('what had come before a restriction began passes it', async () => {
   const line = JSON.parse(offence(10));
-  const late = (sequence: number) => logLine(20, { sequence });
+  const at = (ms: number, sequence: number) => logLine(ms, { sequence });
   const last = `${JSON.stringify({ ...line, sequence: 900, offenceAfter: 950 })}\n`;
-  const report = await replay(INVALID, offence(0), offence(1), last, late(940), late(951));
-  expect(report.refused.after).toBe(1);
+  const others = [at(10, 940), at(10, 951), at(20, 941), at(20, 952)];
+  const report = await replay(INVALID, offence(0), offence(1), last, ...others);
+  expect(report.refused.after).toBe(2);
 });
 
 test('what a restriction refuses does not count, nor what limits refuse for others', async () => {
