@@ -176,7 +176,8 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#encoder.limitTable(this.#settings.tableBytes);
     this.#floods.acknowledgement();
     this.#writer.acknowledgeSettings();
-    this.#changeWindows(this.#settings.window - window);
+    const change = this.#settings.window - window;
+    if (change !== 0) this.#sending.changeWindows(this.#streams.all(), change);
     this.#owner.settled();
   }
 
@@ -216,17 +217,6 @@ export class ClientSession implements FrameSink, StreamHost {
     if (stream.sendWindow > MAX_31_BITS)
       stream.fail('a window of the stream that overflows', ErrorCode.FLOW_CONTROL_ERROR);
     else this.#sending.retry(stream);
-  }
-
-  /** RFC 9113, 6.9.2: all streams follow the first window. */
-  #changeWindows(change: number): void {
-    if (change === 0) return;
-    for (const stream of this.#streams.all()) {
-      stream.sendWindow += change;
-      if (stream.sendWindow > MAX_31_BITS)
-        throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of a stream that overflows');
-    }
-    this.#sending.sendWaiting();
   }
 
   /** The stream of a frame; undefined: it is closed, and what comes on it is ignored. RFC 9113, 5.1. */

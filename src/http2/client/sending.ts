@@ -21,8 +21,8 @@ export class Sending {
   #window = FIRST_WINDOW;
   /** The socket takes more. */
   #open = true;
-  /** Streams with bytes that cannot be sent yet, in turn. */
-  readonly #waiting = new Set<Sender>();
+  /** Streams with bytes that the server would take of them, but not of the connection, or the socket not: in turn. */
+  readonly #ready = new Set<Sender>();
 
   constructor(writer: FrameWriter) {
     this.#writer = writer;
@@ -30,17 +30,16 @@ export class Sending {
 
   /** Sends what a stream has just been given, as far as possible. */
   send(stream: Sender): void {
-    // What waits goes first.
-    if (this.#waiting.has(stream)) return;
-    while (this.#sendFrame(stream));
-    if (stream.outgoing.length > 0) this.#waiting.add(stream);
+    // Where others wait, it waits for its turn.
+    if (this.#ready.size === 0) while (this.#sendFrame(stream));
+    this.#wait(stream);
   }
 
   /** The server takes more of this stream. */
   retry(stream: Sender): void {
-    if (!this.#waiting.has(stream)) return;
-    while (this.#sendFrame(stream));
-    this.#settle(stream);
+    if (stream.outgoing.length === 0 || this.#ready.has(stream)) return;
+    this.#ready.add(stream);
+    this.#sendReady();
   }
 
   /** The server takes more. Throws Http2Fault. */
@@ -48,36 +47,43 @@ export class Sending {
     this.#window += bytes;
     if (this.#window > MAX_31_BITS)
       throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of the connection that overflows');
-    this.sendWaiting();
+    this.#sendReady();
+  }
+
+  /** RFC 9113, 6.9.2: all streams follow the first window. Throws Http2Fault. */
+  changeWindows(streams: readonly Sender[], change: number): void {
+    for (const stream of streams) {
+      stream.sendWindow += change;
+      if (stream.sendWindow > MAX_31_BITS)
+        throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of a stream that overflows');
+    }
+    for (const stream of streams) this.retry(stream);
   }
 
   /** The socket takes no more, or again some. */
   set open(open: boolean) {
     this.#open = open;
-    if (open) this.sendWaiting();
+    this.#sendReady();
   }
 
   forget(stream: Sender): void {
-    this.#waiting.delete(stream);
+    this.#ready.delete(stream);
   }
 
-  /** Sends what can be sent now: a frame of each stream in turn. */
-  sendWaiting(): void {
-    for (let moved = true; moved; ) {
-      moved = false;
-      for (const stream of this.#waiting) {
-        if (!this.#open || this.#window <= 0) return;
-        if (!this.#sendFrame(stream)) continue;
-        moved = true;
-        this.#settle(stream);
-      }
+  /** Sends what can be sent now: a frame of each stream in turn. One that may go on is at the end again, where the loop comes by. */
+  #sendReady(): void {
+    for (const stream of this.#ready) {
+      if (!this.#open || this.#window <= 0) return;
+      this.#ready.delete(stream);
+      this.#sendFrame(stream);
+      if (stream.outgoing.length === 0) stream.sent();
+      else this.#wait(stream);
     }
   }
 
-  #settle(stream: Sender): void {
-    if (stream.outgoing.length > 0) return;
-    this.#waiting.delete(stream);
-    stream.sent();
+  /** A stream whose own window is shut waits nowhere: `retry` finds it. */
+  #wait(stream: Sender): void {
+    if (stream.outgoing.length > 0 && stream.sendWindow > 0) this.#ready.add(stream);
   }
 
   /** False: nothing can be sent now. */

@@ -13,8 +13,9 @@ export class FrameWriter {
   #at = 0;
   /** How much was taken last. */
   #taken = 0;
-  /** Where the last DATA frame begins, and its stream, for `endData`. */
+  /** Where the last DATA frame begins and ends, and its stream. */
   #dataAt = 0;
+  #dataEnd = 0;
   #dataStream = NO_STREAM;
 
   /** @param wake called with the first frame after a `take` */
@@ -64,11 +65,26 @@ export class FrameWriter {
     }
   }
 
-  /** At most MAX_PAYLOAD bytes. */
+  /**
+   * At most MAX_PAYLOAD bytes. They go into the last frame if there is room, since small frames cost servers much: the Rust crate
+   * h2 closes the connection where some hundred of them wait to be read.
+   */
   data(stream: number, bytes: Buffer): void {
+    if (this.#extendData(stream, bytes)) return;
     this.#dataAt = this.#at;
     this.#dataStream = stream;
     this.#frame(FrameType.DATA, Flag.NONE, stream, bytes);
+    this.#dataEnd = this.#at;
+  }
+
+  #extendData(stream: number, bytes: Buffer): boolean {
+    const length = this.#at - this.#dataAt - HEAD_BYTES + bytes.length;
+    if (stream !== this.#dataStream || this.#dataEnd !== this.#at || length > MAX_PAYLOAD) return false;
+    this.#reserve(bytes.length);
+    this.#at += bytes.copy(this.#room, this.#at);
+    this.#room.writeUIntBE(length, this.#dataAt, 3);
+    this.#dataEnd = this.#at;
+    return true;
   }
 
   /** Ends a stream by the last DATA frame if that is the stream's own and has not left, else by an empty one. */

@@ -12,7 +12,7 @@ export interface DecodedField {
 
 /** The dynamic table of the other side's encoder (RFC 7541, 2.3.2). */
 export class DecodingTable {
-  readonly #ring: DecodedField[];
+  readonly #ring: (DecodedField | undefined)[];
   readonly #mask: number;
   /** How many were ever added; the newest is at this place less 1. */
   #added = 0;
@@ -52,8 +52,10 @@ export class DecodingTable {
 
   #evict(maxBytes: number): void {
     while (this.#length > 0 && this.#bytes > maxBytes) {
-      const oldest = this.#ring[(this.#added - this.#length) & this.#mask];
-      this.#bytes -= oldest?.bytes ?? 0;
+      const place = (this.#added - this.#length) & this.#mask;
+      this.#bytes -= this.#ring[place]?.bytes ?? 0;
+      // Its memory goes at once, or the table would hold far more than its bytes.
+      this.#ring[place] = undefined;
       this.#length--;
     }
   }

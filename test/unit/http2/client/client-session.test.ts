@@ -152,6 +152,18 @@ describe('the windows of a server', () => {
     expect([one.handler.events, two.handler.events]).toEqual([['drained'], []]);
   });
 
+  test('that grow little by little let streams take turns all the same', () => {
+    const scripted = ScriptedSession.begun([[4, 1_000_000]]);
+    for (const bytes of [65_535, 30, 30, 30]) post(scripted, bytes);
+    scripted.frames();
+    const sent: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      scripted.send(frame(TYPE.windowUpdate, 0, 0, uint32(20)));
+      sent.push(...sentBy(scripted));
+    }
+    expect(sent).toEqual(['data 3 20', 'data 5 20', 'data 7 20', 'data 3 10', 'data 5 10']);
+  });
+
   test('may become smaller than what was sent already', () => {
     const scripted = ScriptedSession.begun([[4, 100]]);
     const { stream } = post(scripted, 100);

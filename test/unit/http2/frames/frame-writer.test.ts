@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FrameReader } from '../../../../src/http2/frames/frame-reader.ts';
 import { FrameWriter } from '../../../../src/http2/frames/frame-writer.ts';
+import { frame, TYPE } from '../../../support/http2-frames.ts';
 import { RecordingFrames } from '../../../support/recording-frames.ts';
 
 function writing() {
@@ -41,6 +42,20 @@ test('frames are written as they are read', () => {
 test('a large header block goes on in CONTINUATION', () => {
   const block = Buffer.alloc(40_000, 'b');
   expect(framesOf(writer => writer.headers(1, block, true))).toEqual([`headers 1 ${block} end`]);
+});
+
+test('pieces that follow each other on a stream share a DATA frame as long as it has room', () => {
+  const { writer } = writing();
+  const written = (...pieces: [number, string][]) => {
+    for (const [stream, text] of pieces) writer.data(stream, Buffer.from(text));
+    return writer.take().toString('latin1');
+  };
+  const frames = (...pieces: [number, string][]) =>
+    pieces.map(([stream, text]) => frame(TYPE.data, 0, stream, text).toString('latin1')).join('');
+  expect(written([1, 'a'], [1, 'b'], [1, 'c'])).toBe(frames([1, 'abc']));
+  expect(written([1, 'a'], [3, 'b'], [1, 'c'])).toBe(frames([1, 'a'], [3, 'b'], [1, 'c']));
+  const large = 'x'.repeat(16_383);
+  expect(written([1, large], [1, 'y'], [1, 'z'])).toBe(frames([1, `${large}y`], [1, 'z']));
 });
 
 test('a stream is ended by its last DATA frame where that has not left', () => {

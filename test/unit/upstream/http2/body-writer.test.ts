@@ -25,7 +25,7 @@ test('a body of its announced length is sent whole', () => {
   expect([writer.chunk(Buffer.from('he')), writer.chunk(Buffer.from('llo'))]).toEqual([true, true]);
   writer.end();
   expect(said).toEqual(['start', 'sent']);
-  expect(scripted.frames()).toEqual(['data 1 2', 'data 1 3 end']);
+  expect(scripted.frames()).toEqual(['data 1 5 end']);
 });
 
 test.each<[string, BodyLength, string]>([
