@@ -430,7 +430,7 @@ describe('time', () => {
     const { upstream, pool } = await front(responseOk, { keepAliveMs: 200 });
     await expectServed(pool);
     expect(upstream.openConnections).toHaveLength(1);
-    await waitFor('it is closed', () => upstream.openConnections.length === 0, 1_000);
+    await waitFor('it is closed', () => upstream.openConnections.length === 0);
   });
 });
 
