@@ -12,6 +12,7 @@ export {
   type Percentile,
   panelsOf,
   type SuggestedLimit,
+  type SuggestedRestriction,
   type Suggestion,
   suggestLimits,
 } from './suggestion.ts';

@@ -5,6 +5,7 @@ import { CommonKey, MAX_INSTANCES } from './common-key.ts';
 import { Demand, DemandRoom } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
+import { type MeasuredOffences, OffenceDemand } from './offence-demand.ts';
 
 export interface MeasureOptions {
   /** Whose routes, buckets and periods count; their numbers do not. */
@@ -29,6 +30,7 @@ export interface Measured {
 }
 
 export interface MeasuredLogs {
+  readonly offences: readonly MeasuredOffences[];
   readonly rows: readonly Measured[];
   readonly counts: ReadCounts;
   readonly instances: number;
@@ -61,6 +63,7 @@ class Measuring {
   readonly #rows = new Map<string, Measured>();
   /** The same, without making a text for each request. */
   readonly #rowOfLimit = new Map<Limit, Map<CallerClass | 'resource', Measured>>();
+  readonly #offences: OffenceDemand;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
   readonly #paths: KnownPaths<LimitRouteModel>;
@@ -72,12 +75,14 @@ class Measuring {
 
   constructor(options: MeasureOptions) {
     const { limits } = options;
+    this.#offences = new OffenceDemand(limits, this.#room);
     this.#paths = new KnownPaths(limits.routes);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
   }
 
   get result(): Omit<MeasuredLogs, 'counts'> {
     return {
+      offences: this.#offences.rows,
       ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
       ...{
         early: this.#early,
@@ -92,6 +97,7 @@ class Measuring {
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
     else if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
+    else this.#offend(event.request);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
@@ -109,6 +115,11 @@ class Measuring {
     this.#draw(limitOf(claim, 'global'), claim, request, atMs, caller, `${gateway} ${caller}`);
     this.#draw(limitOf(claim, 'caller'), claim, request, atMs, caller, `${gateway} ${caller} ${main}`);
     this.#draw(limitOf(claim, 'resource'), claim, request, atMs, main, `${gateway} ${main}`);
+  }
+
+  #offend(request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    this.#offences.note(request, this.#gatewayOf(request));
   }
 
   #refund(atMs: number, request: LoggedRequest): void {

@@ -4,6 +4,7 @@ import type { RoutePattern } from '../routing/index.ts';
 import type { NeedPanel } from './draw-needs.ts';
 import { type LogReport, logReportOf } from './log-report.ts';
 import type { Measured, MeasuredLogs } from './measure-logs.ts';
+import type { MeasuredOffences } from './offence-demand.ts';
 import { findUnanswered, type Unanswered } from './unanswered.ts';
 
 /** The shares of callers that are told, in percent. */
@@ -21,6 +22,8 @@ export interface Suggestion {
   readonly percentile: Percentile;
   readonly headroomPercent: number;
   readonly limits: readonly SuggestedLimit[];
+  /** What counts towards restrictions, by those who sent any of it. */
+  readonly restrictions: readonly SuggestedRestriction[];
   /** Buckets on which no request drew. */
   readonly unused: readonly string[];
   readonly log: LogReport;
@@ -50,6 +53,21 @@ export interface SuggestedLimit {
   readonly suggested: number;
 }
 
+/** The rule of a restriction, for its senders of one kind. */
+export interface SuggestedRestriction {
+  readonly rule: MeasuredOffences['rule'];
+  readonly by: MeasuredOffences['by'];
+  readonly periodMs: number;
+  readonly requests: number;
+  /** Those who sent any that count. */
+  readonly senders: number;
+  readonly needs: Readonly<Record<Percentile, number>>;
+  readonly now: number;
+  readonly sendersOverNow: number;
+  /** Null: the rule does not restrict them. */
+  readonly suggested: number | null;
+}
+
 export interface SuggestOptions {
   readonly store: 'memory' | 'redis';
   readonly percentile: Percentile;
@@ -72,34 +90,73 @@ export function suggestLimits(
     limits: rows
       .filter(({ requests }) => requests > 0)
       .map(row => suggestionOf(row, percentile, headroomPercent)),
+    restrictions: measured.offences.map(row => restrictionOf(row, percentile, headroomPercent)),
     unused: order.filter(name => name !== null && !used.has(name)).map(String),
     log: logReportOf(measured, store),
     unanswered: findUnanswered(patterns, measured.shapes),
   };
 }
 
-/** What the picture of a suggestion shows. */
-export function panelsOf({ rows }: MeasuredLogs, { limits }: Suggestion): NeedPanel[] {
-  return limits.flatMap(({ bucket, class: callerClass, periodMs, suggested, now }) => {
-    const row = rows.find(each => each.bucket === bucket && each.callerClass === callerClass);
+/** What the picture of a suggestion shows: each limit, and each rule that restricts. */
+export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Suggestion): NeedPanel[] {
+  const ofLimits = limits.flatMap(({ bucket, class: callerClass, periodMs, suggested, now }) => {
+    const row = measured.rows.find(each => each.bucket === bucket && each.callerClass === callerClass);
     const title = `${bucket ?? 'global limit'}, ${callerClass}, in ${formatDuration(periodMs)}`;
     return row === undefined ? [] : [{ title, needs: row.demand.needs, suggested, now }];
   });
+  const ofRules = restrictions.flatMap(({ rule, by, periodMs, suggested, now }) => {
+    const row = measured.offences.find(each => each.rule === rule && each.by === by);
+    const title = `${rule}, ${by}, in ${formatDuration(periodMs)}`;
+    return row === undefined || suggested === null
+      ? []
+      : [{ title, needs: row.demand.needs, suggested, now }];
+  });
+  return [...ofLimits, ...ofRules];
 }
 
 function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
   const { limit, needs: sorted } = row.demand;
-  const atMost = (percent: Percentile) =>
-    sorted[Math.max(0, Math.ceil((sorted.length * Number(percent)) / 100) - 1)] ?? 0;
-  const needs = Object.fromEntries(PERCENTILES.map(percent => [percent, atMost(percent)] as const));
-  const suggested = Math.ceil((atMost(percentile) * (100 + headroomPercent)) / 100);
+  const needs = needsOf(sorted);
+  const suggested = withHeadroom(needs[percentile], headroomPercent);
   return {
     ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
-    needs: needs as Record<Percentile, number>,
+    needs,
     now: limit.units,
-    callersOverNow: sorted.reduce((over, units) => over + (units > limit.units ? 1 : 0), 0),
-    suggested: Math.min(MAX_UNITS, Math.max(1, suggested)),
+    callersOverNow: countOver(sorted, limit.units),
+    suggested,
   };
+}
+
+function restrictionOf(
+  { rule, by, demand, requests }: MeasuredOffences,
+  percentile: Percentile,
+  headroomPercent: number,
+): SuggestedRestriction {
+  const { limit, needs: sorted } = demand;
+  const needs = needsOf(sorted);
+  const isRestricted = by === 'address' || by === 'webhook';
+  return {
+    ...{ rule, by, periodMs: limit.periodMs, requests, senders: sorted.length, needs },
+    now: limit.units,
+    sendersOverNow: countOver(sorted, limit.units),
+    suggested: isRestricted ? withHeadroom(needs[percentile], headroomPercent) : null,
+  };
+}
+
+/** `sorted`: ascending. */
+function needsOf(sorted: Uint32Array): Record<Percentile, number> {
+  const atMost = (percent: Percentile) =>
+    sorted[Math.max(0, Math.ceil((sorted.length * Number(percent)) / 100) - 1)] ?? 0;
+  const needs = Object.fromEntries(PERCENTILES.map(percent => [percent, atMost(percent)] as const));
+  return needs as Record<Percentile, number>;
+}
+
+function withHeadroom(units: number, headroomPercent: number): number {
+  return Math.min(MAX_UNITS, Math.max(1, Math.ceil((units * (100 + headroomPercent)) / 100)));
+}
+
+function countOver(sorted: Uint32Array, units: number): number {
+  return sorted.reduce((over, need) => over + (need > units ? 1 : 0), 0);
 }

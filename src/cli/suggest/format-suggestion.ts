@@ -1,12 +1,12 @@
 import { formatDuration } from '../../core/index.ts';
-import type { SuggestedLimit, Suggestion } from '../../simulation/index.ts';
+import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../../simulation/index.ts';
 import { count, logNotes, sentences, share, table } from '../logs/index.ts';
 
 /** The suggestion as a table, and what has to be known about it below. */
 export function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
   const head = `${count(requests)} requests from ${from} to ${to}. So many percent of callers never need more than:`;
-  return `${head}\n\n${table(COLUMNS, limits.map(cells))}${notes(suggestion)}`;
+  return `${head}\n\n${table(COLUMNS, limits.map(cells))}${restrictions(suggestion)}${notes(suggestion)}`;
 }
 
 const TITLES = ['BUCKET', 'CLASS', 'CALLERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
@@ -23,8 +23,33 @@ function cells(limit: SuggestedLimit): string[] {
   ];
 }
 
+const RULE_TITLES = ['RULE', 'BY', 'SENDERS', '50 %', '95 %', '99 %', '99.9 %', '100 %'];
+const RULE_COLUMNS = [...RULE_TITLES, 'NOW', 'OVER IT', 'SUGGESTED'].map((title, at) => ({
+  title,
+  isNumber: at >= 2,
+}));
+
+/** What counts towards restrictions; '' if nothing did. */
+function restrictions({ restrictions: rules }: Suggestion): string {
+  if (rules.length === 0) return '';
+  const head = 'Of those who sent any that count towards a restriction, so many percent never sent more:';
+  return `\n${head}\n\n${table(RULE_COLUMNS, rules.map(ruleCells))}`;
+}
+
+function ruleCells(restriction: SuggestedRestriction): string[] {
+  const { rule, by, senders, needs, periodMs, now, sendersOverNow, suggested } = restriction;
+  const period = formatDuration(periodMs);
+  return [
+    ...[rule, by],
+    ...[senders, needs[50], needs[95], needs[99], needs['99.9'], needs[100]].map(count),
+    ...[`${now}/${period}`, share(sendersOverNow, senders)],
+    suggested === null ? '-' : `${suggested}/${period}`,
+  ];
+}
+
 function notes(suggestion: Suggestion): string {
-  const { limits, unused, unmeasured, log, unanswered, percentile, headroomPercent } = suggestion;
+  const { limits, restrictions, unused, unmeasured, log, unanswered, percentile, headroomPercent } =
+    suggestion;
   const refused = limits.filter(limit => limit.refused > 0);
   return sentences([
     ...(limits.length > 0
@@ -34,6 +59,16 @@ function notes(suggestion: Suggestion): string {
       limit =>
         `${limit.bucket ?? 'global'}, ${limit.class}: ${count(limit.refused)} of ${count(limit.requests)} requests were refused; those count, but clients that were told to wait may have sent fewer`,
     ),
+    ...(restrictions.length > 0
+      ? [
+          'Senders of such requests may be the ones to restrict: look at the last ones before you take a number over',
+          ...(log.early > 0
+            ? [
+                'restrictions or blocks were active, so what their senders would have sent is missing: the highest numbers are too low',
+              ]
+            : []),
+        ]
+      : []),
     ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
     ...(unmeasured > 0
       ? [`${count(unmeasured)} draws were not measured: beyond a million callers or a million open windows`]

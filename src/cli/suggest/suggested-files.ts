@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CallerClass, LimitsText, QUOTA_KEYS, type QuotaChange } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
-import type { SuggestedLimit, Suggestion } from '../../simulation/index.ts';
+import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../../simulation/index.ts';
 import { count } from '../logs/index.ts';
 
 /** A file with the numbers suggested. The name is '' where the limits are a single file. */
@@ -23,17 +23,25 @@ export async function suggestedFiles(limits: string, suggestion: Suggestion): Pr
     const [most] = same.toSorted((a, b) => b.limit.suggested - a.limit.suggested);
     return most === undefined ? [] : [changeOf(most.path, most.limit, suggestion)];
   });
+  const rules = suggestion.restrictions.flatMap(each => changeOfRule(each, written, suggestion));
   const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${count(requests)} requests, ${from} to ${to}`;
-  return written.with(changes, [heading, ...unplaced(suggestion, written)]);
+  return written.with([...changes, ...rules], [heading, ...unplaced(suggestion, written)]);
 }
 
 /** Numbers for limits that apply by default. */
-function unplaced({ limits }: Suggestion, written: LimitsText): string[] {
+function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): string[] {
   const missing = limits.filter(limit => pathOf(limit, written) === null);
-  return missing.map(({ bucket, class: callerClass, suggested, periodMs }) => {
+  const rules = restrictions.filter(({ rule }) => !written.has([rule, 'limit']));
+  const ofRules = rules.flatMap(({ rule, suggested, periodMs }) =>
+    suggested === null
+      ? []
+      : [`${rule}.limit is not written here; ${suggested}/${formatDuration(periodMs)} would do`],
+  );
+  const ofLimits = missing.map(({ bucket, class: callerClass, suggested, periodMs }) => {
     const key = bucket === null ? 'global' : `buckets.${bucket}`;
     return `${key}.${callerClass} is not written here; ${suggested}/${formatDuration(periodMs)} would do`;
   });
+  return [...ofLimits, ...ofRules];
 }
 
 /** Where the quota of a class is written; null: it applies by default. */
@@ -54,6 +62,19 @@ function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Su
   const who = callerClass === 'resource' ? 'main values' : `callers of class ${callerClass}`;
   const why = `${path.at(-1)}: ${percentile} % of ${count(callers)} ${who} need at most ${count(needs[percentile])} in ${formatDuration(periodMs)}; was ${now}`;
   return { path, units, periodMs, why };
+}
+
+function changeOfRule(
+  { rule, by, periodMs, senders, needs, now, suggested: units }: SuggestedRestriction,
+  written: LimitsText,
+  { percentile, log }: Suggestion,
+): QuotaChange[] {
+  const path = [rule, 'limit'];
+  if (units === null || !written.has(path)) return [];
+  const who = by === 'webhook' ? 'addresses on a webhook' : 'addresses';
+  const cut = log.early > 0 ? '; some were restricted or blocked, which cuts the highest numbers' : '';
+  const why = `${rule}: ${percentile} % of the ${count(senders)} ${who} that sent any sent at most ${count(needs[percentile])} in ${formatDuration(periodMs)}; was ${now}${cut}`;
+  return [{ path, units, periodMs, why }];
 }
 
 /** @param target the file, or the folder where there are several */

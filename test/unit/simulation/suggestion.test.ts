@@ -1,13 +1,13 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/index.ts';
 import { loadLimits } from '../../../src/config/index.ts';
 import { defineLimit } from '../../../src/limits/index.ts';
 import { Demand, DemandRoom } from '../../../src/simulation/demand.ts';
 import { replayLogs, type Suggestion } from '../../../src/simulation/index.ts';
-import { logLine as line } from '../../support/log-line.ts';
+import { LOG_START_MS, logLine as line } from '../../support/log-line.ts';
 import { Random } from '../../support/random.ts';
 import { tempFolder, tempText } from '../../support/temp.ts';
 
@@ -242,4 +242,89 @@ test.each([
   const ended = await run(...args);
   expect(ended.code).toBe(code);
   expect(ended.text).toContain(message);
+});
+
+describe('the rules of restrictions', () => {
+  const RULES = 'invalid_requests: { limit: 9/1m, restrict_for: 10m }\nnever_restrict: [198.51.100.0/24]\n';
+  /** An address that sends so many requests without a token in two minutes, most of them in the second. */
+  const invalid = (n: number, change: Readonly<Record<string, unknown>> = {}) =>
+    Array.from({ length: n }, (_, i) => {
+      const ms = i === 0 ? 0 : 60_001 + i;
+      const counted = {
+        offenceAt: LOG_START_MS + ms,
+        offenceAfter: 1_000_000,
+        status: 401,
+        upstreamMs: undefined,
+      };
+      const early = { decision: undefined, decidedAt: undefined, class: 'address', caller: undefined };
+      return line(ms, { ...counted, ...early, client: `192.0.2.${n}`, ...change });
+    });
+  const senders = Array.from({ length: 20 }, (_, i) => invalid(i + 2)).flat();
+  const sorted = (lines: readonly string[]) =>
+    lines.toSorted((a, b) => JSON.parse(a).time.localeCompare(JSON.parse(b).time));
+
+  test('are measured by the busiest window of each address', async () => {
+    const lines = sorted([...senders, ...invalid(99, { client: '198.51.100.1' }), line(70_000)]);
+    const { restrictions } = await suggestFor(lines, LIMITS + RULES, '--percentile', '95');
+    expect(restrictions).toEqual([
+      {
+        ...{ rule: 'invalid_requests', by: 'address', periodMs: 60_000, requests: 230, senders: 20 },
+        needs: { 50: 10, 95: 19, 99: 20, '99.9': 20, 100: 20 },
+        ...{ now: 9, sendersOverNow: 11, suggested: 23 },
+      },
+    ]);
+  });
+
+  test('tell bots and users apart for comparison, and an address on each webhook', async () => {
+    const ofUser = invalid(5, {
+      decision: 'caller',
+      decidedAt: LOG_START_MS,
+      class: 'user',
+      caller: 'alice',
+      status: 429,
+    });
+    const ofWebhook = invalid(4, {
+      webhook: 'h1',
+      status: 404,
+      decision: 'admitted',
+      decidedAt: LOG_START_MS,
+      upstreamMs: 1,
+    });
+    const { restrictions } = await suggestFor(sorted([...ofUser, ...ofWebhook]), LIMITS + RULES);
+    expect(restrictions.map(({ rule, by, needs, suggested }) => [rule, by, needs[100], suggested])).toEqual([
+      ['invalid_requests', 'address', 4, 5],
+      ['invalid_requests', 'user', 4, null],
+      ['webhook_not_found', 'webhook', 4, 5],
+    ]);
+  });
+
+  test('are written with their reasons, and the table says where restrictions have cut the numbers', async () => {
+    const file = await tempText('limits.yaml', LIMITS + RULES);
+    const cut = line(70_000, {
+      decision: undefined,
+      decidedAt: LOG_START_MS + 70_000,
+      restricted: 'address',
+      status: 429,
+    });
+    const log = await tempText('weir.log', sorted([...senders, line(60_500), cut]).join(''));
+    const yaml = await run('--limits', file, '--format', 'yaml', log);
+    expect(yaml.text).toContain('invalid_requests: { limit: 24/1m, restrict_for: 10m }');
+    expect(yaml.text).toContain(
+      '# weir suggest: invalid_requests: 99 % of the 20 addresses that sent any sent at most 20 in 1m; was 9; some were restricted or blocked, which cuts the highest numbers',
+    );
+    const { text } = await run('--limits', file, log);
+    expect(text).toMatch(/^invalid_requests +address +20 +10 +19 +20 +20 +20 +9\/1m +55\.0 % +24\/1m$/m);
+    expect(text).toContain('the highest numbers are too low');
+    const without = await tempText('limits.yaml', LIMITS);
+    const unwritten = await run('--limits', without, '--format', 'yaml', log);
+    expect(unwritten.text).toMatch(
+      /# weir suggest: invalid_requests\.limit is not written here; \d+\/10m would do/,
+    );
+  });
+
+  test('that are off are not measured', async () => {
+    const off = 'invalid_requests: off\n';
+    const { restrictions } = await suggestFor(sorted([...senders, line(70_000)]), LIMITS + off);
+    expect(restrictions).toEqual([]);
+  });
 });
