@@ -3,6 +3,7 @@ import { walkLogin } from '../../src/demo/flow/login.ts';
 import { EXAMPLE_CLIENTS } from '../support/example-clients.ts';
 import { sleep } from '../support/wait.ts';
 import { gatewayOf } from './gateways.ts';
+import { startKotlin } from './kotlin/start-kotlin.ts';
 import { newRealm, REDIRECT_URI, type TestRealm } from './realm.ts';
 
 const TOKEN_SECONDS = 2;
@@ -13,7 +14,7 @@ beforeAll(async () => {
   realm = await newRealm({ accessTokenLifespan: TOKEN_SECONDS });
 });
 
-describe.each(EXAMPLE_CLIENTS)('the client in %s', (_, start) => {
+describe.each([...EXAMPLE_CLIENTS, ['Kotlin', startKotlin] as const])('the client in %s', (_, start) => {
   test('signs in with state, nonce and PKCE, and refreshes its tokens again and again', async () => {
     const { gateway } = await gatewayOf(realm, { config: { sign_in: { refresh: '/v1/users/refresh' } } });
     const client = await start(`http://127.0.0.1:${gateway.port}`);

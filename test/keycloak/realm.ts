@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { demoRealm, KeycloakAdmin, type Representation } from '../../src/demo/keycloak/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
@@ -79,10 +79,8 @@ export class TestRealm {
   /** Adds a key, which signs from now on if no other has its priority or a higher one; the first has 100. */
   async addKey(priority: number): Promise<void> {
     await this.ask('POST', '/components', {
-      name: `key-${priority}`,
-      providerId: 'rsa-generated',
-      providerType: 'org.keycloak.keys.KeyProvider',
-      config: { priority: [String(priority)], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
+      ...newKey('rsa', 'RS256', priority),
+      providerType: KEY_PROVIDER,
     });
   }
 
@@ -128,6 +126,36 @@ export class TestRealm {
   }
 }
 
+const KEY_PROVIDER = 'org.keycloak.keys.KeyProvider';
+
+/**
+ * Keys as Keycloak makes them for a new realm, made here: the first compiler of Java alone takes five seconds for them on a busy
+ * machine, nine tenths of the time that a realm takes. The tests of the realm file and of the demo leave it to Keycloak.
+ */
+const newKeys = () => ({
+  [KEY_PROVIDER]: [
+    newKey('rsa', 'RS256', 100),
+    newKey('rsa-enc', 'RSA-OAEP', 100),
+    { name: 'hmac', providerId: 'hmac-generated', config: { priority: ['100'], algorithm: ['HS512'] } },
+    { name: 'aes', providerId: 'aes-generated', config: { priority: ['100'] } },
+  ],
+});
+
+function newKey(providerId: 'rsa' | 'rsa-enc', algorithm: string, priority: number): Representation {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  return {
+    name: `${algorithm}-${priority}`,
+    providerId,
+    config: {
+      priority: [String(priority)],
+      enabled: ['true'],
+      active: ['true'],
+      algorithm: [algorithm],
+      privateKey: [privateKey.export({ type: 'pkcs1', format: 'pem' })],
+    },
+  };
+}
+
 /**
  * Makes a new realm in the Keycloak of all tests: once for a file, in `beforeAll`, because that takes a second. It goes with
  * Keycloak.
@@ -138,7 +166,7 @@ export async function newRealm(settings: Representation = {}): Promise<TestRealm
   const name = `test-${randomBytes(4).toString('hex')}`;
   const admin = new KeycloakAdmin(inject('keycloakOrigin'));
   const realm = await demoRealm({ name, redirectUris: [REDIRECT_URI] });
-  await admin.createRealm({ ...realm, ...settings });
+  await admin.createRealm({ ...realm, components: newKeys(), ...settings });
   const mappers = realm.clients[0]?.['protocolMappers'];
   return new TestRealm(name, Array.isArray(mappers) ? mappers : [], admin);
 }

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { documentNamed } from './documents.ts';
@@ -36,7 +37,7 @@ async function startJavaScript(gateway: string): Promise<ExampleClient> {
   };
 }
 
-/** Answers a line of JSON with the name of a function and its arguments by a line of JSON. */
+/** See `clientIn`. */
 const DRIVER = `
 import concurrent.futures, sys, urllib.error
 client = Client(sys.argv[1])
@@ -59,6 +60,11 @@ async function startPython(gateway: string): Promise<ExampleClient> {
   const child = spawn('python3', [await tempText('client.py', code + DRIVER), gateway], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  return clientIn(child);
+}
+
+/** The client in a process that answers a line of JSON, with the name of a function and its arguments, by a line of JSON. */
+export function clientIn(child: ChildProcessByStdio<Writable, Readable, null>): ExampleClient {
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const ask = async (name: string, ...parameters: readonly unknown[]) => {
