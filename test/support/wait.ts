@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export { sleep };
 
-/** Waits until the condition holds, looking every few milliseconds. Throws with `what` after the time (default 15 s). */
+/** Waits until the condition holds, looking every few milliseconds. Throws with `what` after the time (default 30 s). */
 export async function waitFor(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
