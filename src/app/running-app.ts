@@ -144,12 +144,11 @@ export class RunningApp implements App {
   #makeGenerations(first: Snapshot): Generations {
     const { reloads } = this.#observation;
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
-    const listenerOf = (provider: string | null) => this.#observation.identityOf(provider);
     return new Generations(first, {
       identity: {
         clock: this.#clock,
         random: systemRandom,
-        listenerOf,
+        listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
         notices: noticesDependencies(this.#clock, this.#observation.notices, claim),
       },

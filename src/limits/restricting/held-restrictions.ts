@@ -74,6 +74,13 @@ export function slackOf(forMs: number): number {
   return Math.min(SLACK_MS, forMs * MAX_SLACK);
 }
 
+/** The restriction with a later end. */
+export function prolonged(held: HeldRestriction, untilMs: number, lifts: number): HeldRestriction {
+  const { restriction } = held;
+  const untilEpochMs = restriction.untilEpochMs + untilMs - held.untilMs;
+  return { ...held, restriction: { ...restriction, untilEpochMs }, untilMs, lifts };
+}
+
 export function isOver(held: { readonly untilMs: number; readonly slackMs: number }, nowMs: number): boolean {
   return nowMs >= held.untilMs - held.slackMs;
 }

@@ -5,6 +5,7 @@ import {
   type HeldRestriction,
   HeldRestrictions,
   isOver,
+  prolonged,
   slackOf,
 } from './held-restrictions.ts';
 import { Lifts } from './lifts.ts';
@@ -34,8 +35,7 @@ export class Restrictions {
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
   readonly #maxRestrictions: number;
-  readonly #announce: ((restriction: AnonymousRestriction) => void) | null;
-  readonly #announceLift: ((lift: Lift) => void) | null;
+  readonly #others: Pick<RestrictionsOptions, 'announce' | 'announceLift'>;
   readonly #held = new HeldRestrictions();
   readonly #adopted = new AdoptedRestrictions();
   readonly #lifts = new Lifts();
@@ -45,13 +45,11 @@ export class Restrictions {
   #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor(options: RestrictionsOptions) {
-    const { clock, listener, announce = null, announceLift = null, maxRestrictions = 100_000 } = options;
-    this.#clock = clock;
-    this.listed = new RestrictionList(clock, this.#held, this.#adopted);
-    this.#listener = listener;
-    this.#maxRestrictions = maxRestrictions;
-    this.#announce = announce;
-    this.#announceLift = announceLift;
+    this.#clock = options.clock;
+    this.listed = new RestrictionList(options.clock, this.#held, this.#adopted);
+    this.#listener = options.listener;
+    this.#maxRestrictions = options.maxRestrictions ?? 100_000;
+    this.#others = options;
   }
 
   /** Restrictions that refuse a client here. */
@@ -85,7 +83,7 @@ export class Restrictions {
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held === null) return;
     const { digest, lifts } = held;
-    this.#announce?.({ kind: whom.kind, digest, reason: whom.reason, forMs, lifts });
+    this.#others.announce?.({ kind: whom.kind, digest, reason: whom.reason, forMs, lifts });
   }
 
   /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
@@ -99,7 +97,7 @@ export class Restrictions {
     if (untilMs === undefined) return false;
     const lift = this.#lifts.add(digest, untilMs, this.#nowMs());
     this.#drop(lift);
-    this.#announceLift?.(lift);
+    this.#others.announceLift?.(lift);
     return true;
   }
 
@@ -119,12 +117,11 @@ export class Restrictions {
     const untilMs = this.#nowMs() + forMs;
     const held = this.#held.withDigest(digest);
     if (held !== undefined) {
-      if (untilMs > held.untilMs + ECHO_MS || lifts > held.lifts) this.#prolong(held, untilMs, lifts);
+      if (untilMs > held.untilMs + ECHO_MS || lifts > held.lifts) this.#keep(prolonged(held, untilMs, lifts));
       return;
     }
     if (!this.#adopted.has(kind, digest) && !this.#hasRoom()) {
-      const untilEpochMs = Math.floor(this.#clock.epochMs()) + forMs;
-      this.#listener.noRoom({ kind, key: digest, webhook: '', reason, untilEpochMs });
+      this.#listener.noRoom({ kind, key: digest, webhook: '', reason, untilEpochMs: this.#epochOf(untilMs) });
       return;
     }
     const slackMs = slackOf(forMs);
@@ -174,17 +171,14 @@ export class Restrictions {
     const { kind, key, webhook } = whom;
     const before = this.#held.get(kind, key, webhook);
     if (before !== undefined && before.untilMs >= untilMs) return null;
-    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    const restriction = { ...whom, untilEpochMs };
+    const restriction = { ...whom, untilEpochMs: this.#epochOf(untilMs) };
     if (before === undefined && !this.#hasRoom()) {
       this.#listener.noRoom(restriction);
       return null;
     }
     const digest = before?.digest ?? digestOfWhom(whom);
-    return this.#begin({
-      ...{ restriction, digest, untilMs },
-      ...{ slackMs: slackOf(forMs), lifts: this.#lifts.of(digest) },
-    });
+    const lifts = this.#lifts.of(digest);
+    return this.#begin({ restriction, digest, untilMs, slackMs: slackOf(forMs), lifts });
   }
 
   #begin(held: HeldRestriction): HeldRestriction {
@@ -198,16 +192,10 @@ export class Restrictions {
     this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
   }
 
-  #prolong(held: HeldRestriction, untilMs: number, lifts: number): void {
-    const { restriction } = held;
-    const untilEpochMs = restriction.untilEpochMs + untilMs - held.untilMs;
-    this.#keep({ ...held, restriction: { ...restriction, untilEpochMs }, untilMs, lifts });
-  }
-
   #hasRoom(): boolean {
-    const hasRoom = () => this.#held.size + this.#adopted.size < this.#maxRestrictions;
-    if (!hasRoom()) this.sweep();
-    return hasRoom();
+    if (this.#held.size + this.#adopted.size < this.#maxRestrictions) return true;
+    this.sweep();
+    return this.#held.size + this.#adopted.size < this.#maxRestrictions;
   }
 
   #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
@@ -232,8 +220,7 @@ export class Restrictions {
     }
     this.#adopted.delete(kind, digest);
     const { reason, untilMs, slackMs, lifts } = adopted;
-    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    const restriction = { kind, key, webhook, reason, untilEpochMs };
+    const restriction = { kind, key, webhook, reason, untilEpochMs: this.#epochOf(untilMs) };
     return this.#begin({ restriction, digest, untilMs, slackMs, lifts });
   }
 
@@ -251,6 +238,10 @@ export class Restrictions {
   #release(held: HeldRestriction): void {
     this.#held.delete(held);
     this.#listener.released(held.restriction);
+  }
+
+  #epochOf(monotonicMs: number): number {
+    return Math.floor(this.#clock.epochMs()) + monotonicMs - this.#nowMs();
   }
 
   #nowMs(): number {
