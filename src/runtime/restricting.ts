@@ -22,7 +22,7 @@ export interface RestrictingDependencies {
   readonly maxKeys: number;
 }
 
-/** Counts offences, and restricts whoever goes too far. Outlives a reload. */
+/** Counts offences, and restricts the senders of too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: Restrictions;
   /** Whom the rules in shadow would restrict. */

@@ -7,7 +7,7 @@ export interface NeedPanel {
   /** What each caller needs, ascending and from 1 up. */
   readonly needs: Uint32Array;
   readonly suggested: number;
-  /** The number in the file; null: there is none. */
+  /** The number in the file; null: the file has no such limit. */
   readonly now: number | null;
 }
 
