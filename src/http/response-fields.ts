@@ -31,7 +31,7 @@ const RULES = new NameTable<ResponseRule>([
 export interface ResponsePolicy {
   /**
    * A 204 or interim response must not have a `Content-Length` (RFC 9110, 8.6). If a server sends one anyway, a careless client
-   * would read the next response as a body.
+   * would read the next response as a body. A 205 has one of zero, whatever the server says (RFC 9110, 15.3.6).
    */
   readonly status: number;
   /** Whether the body goes out chunked. Only then can trailers follow and be announced. */
@@ -59,7 +59,7 @@ export function keepResponseFields(
     const ownsSpellings = rule === 'rate-limit' || rule === 'policy';
     if (entry === undefined || (!ownsSpellings && !entry.spells(name))) kept.push(name, value);
     else if (rule === 'content-length') {
-      if (status >= 200 && status !== 204 && !chunked) kept.push(name, value);
+      if (status >= 200 && status !== 204 && status !== 205 && !chunked) kept.push(name, value);
     } else if (rule === 'rate-limit') {
       if (rateLimits) kept.push(name, value);
     } else if (rule === 'policy') {
@@ -75,6 +75,7 @@ export function keepResponseFields(
       }
     }
   }
+  if (status === 205) kept.push('Content-Length', '0');
   return named === null ? kept : withoutNamed(kept, named);
 }
 

@@ -19,6 +19,8 @@ import { openWebSocket } from './web-socket.ts';
 
 /** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** RFC 9110, 15.3.6: a 205 has no content. Clients and servers of HTTP/2 take none, those of HTTP/1.1 would. */
+const RESET_CONTENT = 205;
 
 /** One exchange under way between client and upstream. */
 export class Forwarding implements CallSink, UpstreamLeg {
@@ -74,10 +76,16 @@ export class Forwarding implements CallSink, UpstreamLeg {
       return;
     }
     const out = this.#fieldsBack(status, fields, false);
-    this.#exchange.response.finish('forwarded', status, reason, out, body);
+    this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
   }
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
+    if (status === RESET_CONTENT) {
+      // The client does not wait for the end of what it does not get.
+      this.#call?.abort();
+      this.whole(status, reason, fields, '');
+      return;
+    }
     this.#refusal = this.#refusalOf(status, reason, fields);
     if (this.#refusal !== null) {
       this.#refusal.head(bodyLength);

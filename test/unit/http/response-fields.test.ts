@@ -56,6 +56,12 @@ test('204, interim and chunked responses have no Content-Length', () => {
   expect(kept(['Content-Length', '5'], { status: 304 })).toEqual(['Content-Length', '5']);
 });
 
+test('a 205 says that it is empty, whatever the upstream says', () => {
+  expect(kept(['Content-Length', '5', 'ETag', '"e"'], { status: 205 })).toEqual([
+    ...['ETag', '"e"', 'Content-Length', '0'],
+  ]);
+});
+
 test('trailers are announced only if they can follow', () => {
   expect(kept(['Trailer', 'X-Sum'], { chunked: true })).toEqual(['Trailer', 'X-Sum']);
   expect(kept(['Trailer', 'X-Sum'])).toEqual([]);
