@@ -1,3 +1,4 @@
+import type { FieldNames } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../http1/index.ts';
 import type { UpstreamOptions } from '../options.ts';
 
@@ -33,6 +34,11 @@ export function requestHeaders(request: OutgoingRequest, origin: Origin): string
   if (bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method)))
     headers.push('content-length', String(bodyLength));
   return headers;
+}
+
+/** The fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) stays with its value. */
+export function neverIndexedHeaders({ neverIndexed }: OutgoingRequest): FieldNames {
+  return neverIndexed.has('host') ? new Set([...neverIndexed, ':authority']) : neverIndexed;
 }
 
 function isHost(name: string): boolean {

@@ -2,7 +2,7 @@ import { type Clock, Roster, StallTimer } from '../../core/index.ts';
 import { ErrorCode, type Http2Fault } from '../../http2/index.ts';
 import type { Connect } from '../connect.ts';
 import type { UpstreamOptions } from '../options.ts';
-import { type Origin, originOf, requestHeaders } from './request-headers.ts';
+import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
@@ -112,8 +112,8 @@ export class Session implements CallSession, SessionSocketOwner {
     }
     this.#carried++;
     this.#calls.add(call);
-    const { body, neverIndexed } = request;
-    call.begin(this.#socket.request(headers, call, body === null, neverIndexed), this);
+    const stream = this.#socket.request(headers, call, request.body === null, neverIndexedHeaders(request));
+    call.begin(stream, this);
   }
 
   released(call: StreamCall): void {

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { originOf, requestHeaders } from '../../../../src/upstream/http2/request-headers.ts';
+import {
+  neverIndexedHeaders,
+  originOf,
+  requestHeaders,
+} from '../../../../src/upstream/http2/request-headers.ts';
 import { GET } from '../../../support/get-request.ts';
 import { HandBody } from '../../../support/hand-body.ts';
 
@@ -12,6 +16,12 @@ it('puts Host in the place of :authority', () => {
     ...[':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'],
     ...['X-One', '1'],
   ]);
+});
+
+it('keeps the mark of a Host that is never indexed', () => {
+  const namesOf = (...names: string[]) => [...neverIndexedHeaders({ ...GET, neverIndexed: new Set(names) })];
+  expect(namesOf('x-one', 'host')).toEqual(['x-one', 'host', ':authority']);
+  expect(namesOf('x-one')).toEqual(['x-one']);
 });
 
 it('names the upstream where Host is empty or missing', () => {
