@@ -168,6 +168,10 @@ describe('a response over HTTP/2', () => {
       'has a body where HEAD allows none',
       id => [headers(id, { ':status': '204' }), data(id, 'body', FLAG.endStream)],
     ],
+    [
+      'has a body though it says that it is empty',
+      id => [headers(id, { ':status': '200', 'content-length': '0' }), data(id, 'body', FLAG.endStream)],
+    ],
   ])('that %s is malformed', async (_, frames) => {
     const { pool } = await front({ stream: (peer, id) => peer.send(...frames(id)) }, { maxHeadBytes: 8_192 });
     const sink = await ask(pool);

@@ -14,6 +14,8 @@ type Phase =
   | 'head'
   /** Behind the head of a response that has no body: its stream has yet to end. */
   | 'bodiless'
+  /** Behind the head of a response that says it is empty. The sink does not have it yet. */
+  | 'empty'
   /** In a small body, whose head the sink does not have yet. */
   | 'gathering'
   /** In a body whose head the sink has. */
@@ -92,6 +94,8 @@ export class StreamResponse {
     this.#head = head;
     if (isWhole) this.#whole(head, '');
     else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
+    // Held until its stream ends: once the head is out, bytes behind it can only break the connection of an HTTP/1.1 client.
+    else if (head.statedLength === 0) this.#phase = 'empty';
     else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
       this.#phase = 'gathering';
       setImmediate(() => this.handOn());
@@ -137,7 +141,7 @@ export class StreamResponse {
 
   /** Hands on what was gathered: the rest comes later. */
   handOn(): void {
-    if (this.#phase !== 'gathering' || this.#head === null) return;
+    if ((this.#phase !== 'gathering' && this.#phase !== 'empty') || this.#head === null) return;
     const { status, reason, fields, statedLength } = this.#head;
     const pieces = this.#pieces;
     this.#phase = 'body';

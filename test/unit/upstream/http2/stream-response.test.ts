@@ -82,6 +82,19 @@ describe('a response on a stream', () => {
     expect(sink).toMatchObject({ events: ['head 200 0', 'end'], trailers: ['x-sum', '0'] });
   });
 
+  it.each([
+    ['nothing', '', ['whole 200']],
+    ['a body', 'a', []],
+  ])('that says it is empty waits for its end, and is held where %s follows', async (_, body, events) => {
+    const response = responseTo();
+    response.readSection(head(200, 'content-length', '0'), false);
+    await new Promise(setImmediate);
+    expect([sink.events, response.inBody]).toEqual([[], false]);
+    if (body === '') response.readEnd();
+    else expect(() => response.readData(Buffer.from(body))).toThrow('a body that cannot be');
+    expect(sink.events).toEqual(events);
+  });
+
   it('is told its length where it ends with its head', () => {
     responseTo().readSection(head(200), true);
     expect(sink.fields).toEqual(['content-length', '0']);
