@@ -10,6 +10,7 @@ const MAX_ROUNDS = 16;
 
 let tasks: TurnTask[] = [];
 let isAsked = false;
+let isDoing = false;
 
 /**
  * Calls the task once, in order, when the present turn of the event loop has read what waited on its sockets.
@@ -19,18 +20,23 @@ let isAsked = false;
  */
 export function atTurnEnd(task: TurnTask): void {
   const waiting = tasks.push(task);
-  if (waiting === MAX_WAITING) process.nextTick(endTurn);
+  // Tasks that follow from others wait in any case: timers and sockets would have to wait for the last of them.
+  if (waiting === MAX_WAITING && !isDoing) process.nextTick(doTasks);
   if (isAsked) return;
   isAsked = true;
   setImmediate(endTurn);
 }
 
 function endTurn(): void {
-  for (let round = 0; round < MAX_ROUNDS && tasks.length > 0; round++) {
-    const due = tasks;
-    tasks = [];
-    for (const task of due) task.turnEnded();
-  }
+  for (let round = 0; round < MAX_ROUNDS && tasks.length > 0; round++) doTasks();
   isAsked = tasks.length > 0;
   if (isAsked) setImmediate(endTurn);
+}
+
+function doTasks(): void {
+  const due = tasks;
+  tasks = [];
+  isDoing = true;
+  for (const task of due) task.turnEnded();
+  isDoing = false;
 }

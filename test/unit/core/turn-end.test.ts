@@ -36,3 +36,13 @@ test('256 tasks do not wait for the end of the turn', async () => {
   await turn();
   expect(done).toBe(257);
 });
+
+test('many tasks that follow from others let timers and sockets have their turn', async () => {
+  let done = 0;
+  const again = { turnEnded: () => (++done < 100_000 ? atTurnEnd(again) : undefined) };
+  for (let n = 0; n < 1_000; n++) atTurnEnd(again);
+  await turn();
+  // One round of what was begun between reads, and 16 at the end of the turn.
+  expect(done).toBeLessThanOrEqual(17_000);
+  while (done < 100_000) await turn();
+});
