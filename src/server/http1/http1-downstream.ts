@@ -181,6 +181,8 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   abort(): void {
+    // Browsers repeat a request whose connection closes without a byte of the response (RFC 9110, 9.2.2, leaves that to them).
+    this.turnEnded();
     // Closing would make a close-delimited response look complete; only a reset shows that it is not.
     if (this.#closeDelimited) this.#connection.reset();
     else this.#connection.socket.destroy();

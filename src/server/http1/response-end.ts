@@ -20,6 +20,8 @@ export class ResponseEnd implements TurnTask {
   }
 
   turnEnded(): void {
+    // What was still to be sent is lost. 'close' follows, and ends the exchange as one that was not delivered.
+    if (this.#socket.destroyed) return;
     if (this.#socket.writableLength === 0) this.#ended();
     else this.#socket.write(NO_BYTES, error => (error ? undefined : this.#ended()));
   }

@@ -180,6 +180,16 @@ describe('the body of a response', () => {
     }
   });
 
+  test('leaves as far as it came before it broke off, so that the client does not take its request for unanswered', async () => {
+    const { downstream, wire } = request();
+    downstream.head(200, '', LENGTH(5));
+    downstream.write(Buffer.from('he'), null);
+    downstream.abort();
+    await turn();
+    expect(wire.written.endsWith('\r\n\r\nhe')).toBe(true);
+    expect(wire.destroyed).toBe(true);
+  });
+
   test('written to a closed connection returns false, and writes nothing', async () => {
     const { downstream, wire, side } = request();
     wire.destroy();
