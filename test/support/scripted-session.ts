@@ -65,7 +65,6 @@ export class ScriptedSession {
       {
         wake: () => {},
         settled: () => this.told.push('settled'),
-        retiring: () => {},
         goaway: (last, code) => this.told.push(`goaway ${last} ${code}`),
       },
     );

@@ -13,7 +13,5 @@ export interface ClientSessionOwner {
   /** The server's SETTINGS have come, or changed. */
   settled(): void;
   /** A GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
-  retiring(): void;
-  /** They are closed. */
   goaway(lastStream: number, code: number): void;
 }

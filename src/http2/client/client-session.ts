@@ -200,10 +200,9 @@ export class ClientSession implements FrameSink, StreamHost {
       throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
     this.#lastStream = lastStream;
     // First, because calls that fail now may be sent again at once.
-    this.#owner.retiring();
-    for (const stream of this.#streams.all())
-      if (stream.id > lastStream) this.#close(stream, { how: 'unprocessed' });
     this.#owner.goaway(lastStream, code);
+    for (const stream of this.#streams.all())
+      if (stream.id > lastStream) this.#close(stream, { how: 'unprocessed', code });
   }
 
   windowUpdate(id: number, increment: number): void {

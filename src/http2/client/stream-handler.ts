@@ -20,7 +20,7 @@ export type StreamEnd =
   | { readonly how: 'reset'; readonly code: number }
   /** The server broke a rule, and was sent RST_STREAM. */
   | { readonly how: 'malformed'; readonly why: string }
-  /** The server said that it has not looked at the stream, and will not (RFC 9113, 6.8). */
-  | { readonly how: 'unprocessed' }
+  /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
+  | { readonly how: 'unprocessed'; readonly code: number }
   /** The connection is lost. */
   | { readonly how: 'lost' };

@@ -17,7 +17,7 @@ const READ_BYTES = 65_536;
 /** Reads go on in the rest of a buffer of which a client has a part, down to this: a small part must not keep a whole buffer. */
 const MIN_READ_BYTES = 32_768;
 
-export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'retiring' | 'goaway'> {
+export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settled' | 'goaway'> {
   /** The upstream broke a rule of HTTP/2. It has been told, and the connection closes. */
   faulty(fault: Http2Fault): void;
   /** The upstream has closed or reset the connection, or it was never made. */
@@ -111,10 +111,6 @@ export class SessionSocket implements ClientSessionOwner {
 
   settled(): void {
     this.#owner.settled();
-  }
-
-  retiring(): void {
-    this.#owner.retiring();
   }
 
   goaway(lastStream: number, code: number): void {

@@ -5,6 +5,7 @@ import type { UpstreamOptions } from '../options.ts';
 import { neverIndexedHeaders, type Origin, originOf, requestHeaders } from './request-headers.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, StreamCall } from './stream-call.ts';
+import { departure } from './stream-failure.ts';
 import { UpstreamLiveness } from './upstream-liveness.ts';
 
 /** Half of the streams that a connection has identifiers for (RFC 9113, 5.1.1): many may be opened between two sweeps. */
@@ -55,6 +56,8 @@ export class Session implements CallSession, SessionSocketOwner {
   #bornAt: number;
   readonly #maxAgeMs: number;
   #closedUnawares = false;
+  /** The upstream's GOAWAY, if it named an error. */
+  #departure: Error | null = null;
   /** How long the connection is being made, is idle, or is being closed. */
   readonly #stall = new StallTimer();
   readonly #liveness: UpstreamLiveness;
@@ -170,14 +173,10 @@ export class Session implements CallSession, SessionSocketOwner {
     if (this.#phase === 'open') this.#share.vacant(this);
   }
 
-  /** RFC 9113, 6.8. */
-  retiring(): void {
-    this.retire();
-  }
-
+  /** RFC 9113, 6.8: whatever the code, streams that the upstream has looked at may still complete. */
   goaway(_lastStream: number, code: number): void {
-    if (code !== ErrorCode.NO_ERROR)
-      this.#cut(new Error(`the upstream closed the connection with code ${code}`));
+    if (code !== ErrorCode.NO_ERROR) this.#departure ??= departure(code);
+    this.retire();
   }
 
   faulty(fault: Http2Fault): void {
@@ -186,12 +185,12 @@ export class Session implements CallSession, SessionSocketOwner {
 
   lost(error: Error): void {
     if (this.#phase === 'closing') return;
-    this.#closedUnawares = true;
-    this.#cut(error);
+    this.#closedUnawares = this.#departure === null;
+    this.#cut(this.#departure ?? error);
   }
 
   closed(): void {
-    this.#cut(new Error('the connection was closed'));
+    this.#cut(this.#departure ?? new Error('the connection was closed'));
     this.#phase = 'closed';
     this.#share.gone(this, this.#carried > 0 ? null : this.broken);
   }

@@ -19,16 +19,16 @@ const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.HTTP_1_1_REQUIRED,
 ]);
 
+/** What the log says about a GOAWAY. */
+export function departure(code: number): Error {
+  return new Error(`the upstream closes the connection with code ${code}`);
+}
+
 /** How a stream closed before its response was complete. */
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
-  if (end.how === 'unprocessed')
-    return {
-      ...base,
-      kind: 'refused',
-      cause: session.broken ?? new Error('the upstream closes the connection'),
-    };
+  if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: departure(end.code) };
   if (end.how === 'reset') {
     const cause = new Error(`the upstream closed the stream with code ${end.code}`);
     if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };

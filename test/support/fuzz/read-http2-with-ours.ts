@@ -12,7 +12,7 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
   const owner = {
     wake: () => {},
     settled: () => {},
-    retiring: () => {},
+    // As Node does. The gateway waits for what the upstream may still complete.
     goaway: (_last: number, code: number) => code !== 0 && session.lose(),
   };
   const session = new ClientSession(OPTIONS, owner);

@@ -113,7 +113,7 @@ describe('GOAWAY', () => {
     expect(calls.map(({ handler }) => handler.events.at(-1))).toEqual([
       'ended',
       undefined,
-      'closed: unprocessed',
+      'closed: unprocessed 0',
     ]);
     expect(scripted.told.slice(1)).toEqual(['goaway 2147483647 0', 'goaway 3 0']);
   });

@@ -138,22 +138,51 @@ test('a session retires at its age, behind the last of its calls', () => {
   expect([sink.events, socket.destroyed]).toEqual([['whole 200'], true]);
 });
 
-test('a session retires at GOAWAY, and fails the calls that the upstream has not looked at', () => {
-  const { session, socket, told, carry } = open();
-  const calls = [carry(), carry()];
-  socket.goaway(1, 0);
-  expect([session.accepts, socket.destroyed, told.includes('retired')]).toEqual([false, false, true]);
-  expect(calls.map(({ sink }) => sink.failure?.kind)).toEqual([undefined, 'refused']);
+test.each([
+  ['without', 0],
+  ['with', 2],
+])(
+  'a session retires at a GOAWAY %s an error, and fails only the calls that the upstream has not looked at',
+  (_, code) => {
+    const { session, socket, told, carry } = open();
+    const calls = [carry(), carry()];
+    socket.goaway(1, code);
+    expect([session.accepts, socket.destroyed, told.includes('retired')]).toEqual([false, false, true]);
+    expect(calls.map(({ sink }) => sink.failure?.kind)).toEqual([undefined, 'refused']);
+    socket.answer(1);
+    expect([calls[0]?.sink.events, socket.destroyed]).toEqual([['whole 200'], true]);
+  },
+);
+
+test('an upstream that closes behind a GOAWAY with an error fails what it left open, which is not safe to repeat', () => {
+  const { socket, carry } = open();
+  carry();
   socket.answer(1);
-  expect([calls[0]?.sink.events, socket.destroyed]).toEqual([['whole 200'], true]);
+  const { sink } = carry();
+  socket.goaway(3, 11);
+  expect(sink.failure).toBeNull();
+  socket.emit('end');
+  const cause = { message: 'the upstream closes the connection with code 11' };
+  expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: false, cause });
 });
 
-test('a GOAWAY with an error ends all calls', () => {
-  const { socket, carry } = open();
-  const calls = [carry(), carry()];
+test('an upstream that says nothing behind its GOAWAY loses the call to its timeout, and then the connection', async () => {
+  const { socket, carry, sweep } = open();
+  const { sink } = carry();
+  sweep(0);
   socket.goaway(1, 2);
-  expect(calls.map(({ sink }) => sink.failure?.kind)).toEqual(['reset', 'refused']);
-  expect(socket.destroyed).toBe(true);
+  sweep(10_000);
+  expect(sink.failure).toBeNull();
+  sweep(1);
+  await turn();
+  expect([sink.failure?.kind, socket.destroyed]).toEqual(['timeout', true]);
+});
+
+test('a connection that ends by a GOAWAY with an error before it carried a call names the code', async () => {
+  const { socket, told } = open();
+  socket.goaway(0, 11);
+  await turn();
+  expect(told).toEqual(['gone: the upstream closes the connection with code 11']);
 });
 
 test('an upstream that breaks a rule is told, loses the connection, and the calls fail', async () => {

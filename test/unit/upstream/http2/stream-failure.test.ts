@@ -10,8 +10,11 @@ const resetBy = (code: number) => streamFailure({ how: 'reset', code }, LIVE);
 test('a request that the upstream did not process is refused, whatever its method', () => {
   const refused = { kind: 'refused', onReusedConnection: false, resetCode: null };
   expect(resetBy(ErrorCode.REFUSED_STREAM)).toMatchObject(refused);
-  expect(streamFailure({ how: 'unprocessed' }, LIVE)).toMatchObject(refused);
-  expect(streamFailure({ how: 'unprocessed' }, { ...LIVE, broken: lost }).cause).toBe(lost);
+  const departure = { message: 'the upstream closes the connection with code 11' };
+  expect(streamFailure({ how: 'unprocessed', code: 11 }, LIVE)).toMatchObject({
+    ...refused,
+    cause: departure,
+  });
 });
 
 test.each([
