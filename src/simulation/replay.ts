@@ -1,8 +1,10 @@
 import type { LimitRouteModel, LimitsModel } from '../config/index.ts';
+import { TwoGenerations } from '../core/index.ts';
 import { addressKey } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
 import { Blocked, claimOn } from '../runtime/index.ts';
 import { CommonKey, MAX_INSTANCES } from './common-key.ts';
+import { Engines } from './engines.ts';
 import { KnownPaths } from './known-paths.ts';
 import { LimitEngine } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, mergeLogs, newReadCounts, type ReadCounts } from './log/index.ts';
@@ -32,15 +34,15 @@ export interface Replayed {
   /** Requests that would get 400, since the value of the main parameter is ambiguous. */
   readonly ambiguous: number;
   readonly early: number;
+  /** How often a gateway was heard of again after its counters had been dropped. */
+  readonly restarts: number;
   readonly restrictions: RestrictionReport;
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   readonly blocksCallers: boolean;
 }
 
-/** Gateways whose counters are held at a time; a gateway that was not heard of for longest goes first. */
-const MAX_ENGINES = 32;
-const MAX_UNITS = 100_000;
+const MAX_UNITS = 200_000;
 /** Virtual time begins a little before the first event. */
 const LEAD_MS = 1_000;
 
@@ -66,11 +68,11 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
 class Replay {
   readonly #options: ReplayOptions;
   readonly #tally = new Tally();
-  readonly #engines = new Map<string, LimitEngine>();
+  readonly #engines: Engines;
   readonly #instances = new Set<string>();
   readonly #key = new CommonKey();
   readonly #paths: KnownPaths<LimitRouteModel>;
-  readonly #units = new Map<string, Unit>();
+  readonly #units = new TwoGenerations<Unit>(MAX_UNITS);
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   readonly #blocksCallers: boolean;
@@ -82,6 +84,10 @@ class Replay {
     this.#paths = new KnownPaths(limits.routes);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
     this.#restrictions = new RestrictionLedger(limits);
+    const noteShadowed = () => this.#restrictions.noteShadowed();
+    this.#engines = new Engines(
+      nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS, noteShadowed),
+    );
     this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
@@ -93,6 +99,7 @@ class Replay {
     return {
       ...{ restrictions, early: restrictions.unknown.callers },
       ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
+      restarts: this.#engines.restarts,
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: this.#blocksCallers,
     };
@@ -171,7 +178,6 @@ class Replay {
   #keepUnit(request: LoggedRequest, unit: Unit): void {
     if (!request.denied && request.part === 'whole') return;
     this.#units.set(unitKey(request), unit);
-    if (this.#units.size > MAX_UNITS) dropOldest(this.#units);
   }
 
   #refund(atMs: number, request: LoggedRequest): void {
@@ -185,22 +191,10 @@ class Replay {
   #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {
     const name = this.#options.store === 'redis' ? '' : instance;
     if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
-    let engine = this.#engines.get(name);
-    if (engine === undefined) {
-      if (this.#engines.size >= MAX_ENGINES) dropOldest(this.#engines);
-      engine = new LimitEngine(this.#options.limits, atMs - LEAD_MS, () => this.#restrictions.noteShadowed());
-      this.#engines.set(name, engine);
-    }
-    return engine;
+    return this.#engines.of(name, atMs);
   }
 }
 
 function unitKey({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
-}
-
-/** A map yields its keys in the order in which they came. */
-function dropOldest(map: Map<string, unknown>): void {
-  const { value, done } = map.keys().next();
-  if (done !== true) map.delete(value);
 }

@@ -15,6 +15,8 @@ export interface Report {
   readonly log: LogReport & {
     /** Requests of callers beyond those told apart. */
     readonly unnamed: number;
+    /** How often a gateway began anew, because there are too many for all of their counters to be held. */
+    readonly restarts: number;
   };
   readonly restrictions: RestrictionReport;
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
@@ -61,7 +63,7 @@ export function reportOf(
     buckets: rows
       .toSorted((a, b) => b.after - a.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
-    log: { ...logReportOf(replayed, store), unnamed: tally.unnamed },
+    log: { ...logReportOf(replayed, store), unnamed: tally.unnamed, restarts: replayed.restarts },
     restrictions: replayed.restrictions,
     patience: replayed.patience,
     blocksCallers: replayed.blocksCallers,

@@ -1,4 +1,5 @@
 import type { LimitsModel } from '../config/index.ts';
+import { TwoGenerations } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import type { Claim } from '../runtime/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
@@ -10,7 +11,7 @@ import type { RestrictionReport } from './restriction-report.ts';
 /** What the limits that are tried did with a request whose end is still to come: refused it, and that counts or does not. */
 type Fate = 'counts' | 'harmless';
 
-const MAX_FATES = 100_000;
+const MAX_FATES = 200_000;
 
 /** Says what restrictions refuse, and what counts towards them: with the limits that are tried, and with those that ran. */
 export class RestrictionLedger {
@@ -18,7 +19,7 @@ export class RestrictionLedger {
   readonly #hasRules: boolean;
   readonly #before = new RestrictedSenders();
   readonly #after = new RestrictedSenders();
-  readonly #fates = new Map<string, Fate>();
+  readonly #fates = new TwoGenerations<Fate>(MAX_FATES);
   #unknownCallers = 0;
   #unknownOutcomes = 0;
   #unknownMoments = 0;
@@ -111,9 +112,6 @@ export class RestrictionLedger {
 
   #keep(request: LoggedRequest, fate: Fate): void {
     this.#fates.set(keyOf(request), fate);
-    if (this.#fates.size <= MAX_FATES) return;
-    const [oldest] = this.#fates.keys();
-    if (oldest !== undefined) this.#fates.delete(oldest);
   }
 }
 

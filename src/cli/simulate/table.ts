@@ -59,7 +59,7 @@ function visible(caller: string): string {
 }
 
 function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions: found }: Report): string {
-  const { unnamed } = log;
+  const { unnamed, restarts } = log;
   const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
@@ -76,6 +76,11 @@ function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions
       : []),
     ...restrictionNotes(found),
     ...beyond,
+    ...(restarts > 0
+      ? [
+          `more gateways wrote these logs at a time than can be simulated: their counters were lost ${count(restarts)} times, so too few requests are refused; simulate the logs of at most 32 gateways, or all with --store redis`,
+        ]
+      : []),
     ...logNotes(log, unanswered),
   ]);
 }

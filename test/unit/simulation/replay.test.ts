@@ -100,6 +100,20 @@ test('the files of several gateways are merged, each counted alone or all togeth
   expect(refused(await replay([one, two], { store: 'redis' }))).toBe(4);
 });
 
+test('a gateway that goes on keeps its counters while others come and go', async () => {
+  const others = Array.from({ length: 40 }, (_, i) => line(10 * i + 5, { instance: `b${i}` }));
+  const lines = others.flatMap((other, i) => [line(10 * i), other]);
+  expect(await replay([lines.join('')])).toMatchObject({ refused: { after: 38 }, log: { restarts: 0 } });
+});
+
+test('more gateways at a time than can be simulated are reported', async () => {
+  const lines = Array.from({ length: 120 }, (_, i) => line(i, { instance: `b${i % 40}` }));
+  expect(await replay([lines.join('')])).toMatchObject({ refused: { after: 0 }, log: { restarts: 80 } });
+  expect(await replay([lines.join('')], { store: 'redis' })).toMatchObject({
+    ...{ refused: { after: 118 }, log: { restarts: 0 } },
+  });
+});
+
 test('a stream counts when it begins, and not again at its end', async () => {
   const lines = [line(0, { type: 'admission' }), line(1), line(2_000), line(4_000, { lasted: true })];
   expect(await replay([lines.join('')])).toMatchObject({ requests: 3, refused: { after: 1 } });
