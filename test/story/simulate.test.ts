@@ -150,7 +150,7 @@ test('so are limits with patience: the log has the moment at which a held reques
 
 const RESTRICTING = {
   global: { user: '40/1s', address: '60/1s' },
-  buckets: { messages: { main: 'channel', user: '3/3s', address: '5/1s' } },
+  buckets: { messages: { main: 'channel', user: '3/3s', address: '5/1s', resource: '9/2s' } },
   routes: { 'GET /v1/channels/{channel}/messages': 'messages' },
   invalid_requests: { limit: '12/2s', restrict_for: '1s' },
   webhook_not_found: { limit: '3/3s', restrict_for: '1s' },
@@ -161,7 +161,8 @@ const RESTRICTING = {
 const CLIENTS = 14;
 /** Of each client, in some three seconds. */
 const REQUESTS = 130;
-const STATUSES = [200, 200, 401, 403, 429, 404];
+/** Without 404: the log does not tell when exactly that returned a unit of a resource limit. */
+const STATUSES = [200, 200, 401, 403, 429, 403];
 
 /** A gateway whose callers are restricted in each way, over and over again, and its log. */
 async function restrictingGateway(): Promise<string> {

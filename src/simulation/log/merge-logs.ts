@@ -65,9 +65,15 @@ export async function* mergeLogs(paths: readonly string[], counts: ReadCounts): 
 function hold(held: LogEvent[], request: LoggedRequest): void {
   const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
   if (part !== 'end') held.push(request);
-  if (denied)
-    held.push({ kind: 'refund', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
   const offence = facts?.offence ?? null;
+  if (denied) {
+    // Where the line tells when the request counted as invalid, the unit was returned just before.
+    const isKnown = offence !== null && !offence.isGuessed;
+    const at = isKnown
+      ? { decidedAtMs: offence.atMs, sequence: offence.after + 0.25 }
+      : { decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence };
+    held.push({ kind: 'refund', request, ...at });
+  }
   if (offence !== null)
     held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence: offence.after + 0.5, request });
 }
