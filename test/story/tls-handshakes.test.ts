@@ -92,8 +92,8 @@ describe('a handshake', () => {
     const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
     const client = await gateway.connect();
     const drip = setInterval(() => void client.send(Buffer.from([0x16])), 50);
+    onTestFinished(() => clearInterval(drip));
     expect(await client.ended()).toBe('close');
-    clearInterval(drip);
   });
 
   test.each([
