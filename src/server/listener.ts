@@ -98,6 +98,7 @@ export class Listener {
    * Resolves when none is left.
    */
   async drain(): Promise<void> {
+    await socketsWereRead();
     for (const connection of this.#connections) connection.drain();
     // Idle connections stay for a moment, since a client may just have sent a request on one. The sweep closes them.
     await new Promise<void>(resolve => this.#server.close(() => resolve()));
@@ -142,4 +143,14 @@ export class Listener {
     if (this.#connections.size > 2 * this.#caps.maxConnections) connection.socket.destroy();
     else connection.refuse(overloaded(cap));
   }
+}
+
+/**
+ * Resolves right after the event loop has looked at its sockets. Connections that clients opened before were accepted then; if the
+ * listener closed first, the kernel would reset them.
+ */
+function socketsWereRead(): Promise<void> {
+  return new Promise(resolve => {
+    setImmediate(resolve);
+  });
 }
