@@ -24,6 +24,8 @@ export function settle(exchange: Exchange, state: GatewayState): void {
     if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
       refund(ruling.resourceUnit, limiting);
       refund(ruling.shadowUnit, limiting);
+      if (ruling.resourceUnit !== null || ruling.shadowUnit !== null)
+        exchange.returned = { atMs: limiting.memory.tell(), after: state.sequence };
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
       noteOffence(exchange, state, () => limiting.webhookNotFound.note(addressKey, webhook));
@@ -76,6 +78,7 @@ export function recordOf(exchange: Exchange, nowMs: number): ExchangeRecord {
     decision: exchange.ruling,
     restriction,
     offence: exchange.offence,
+    returned: exchange.returned,
     scopeOf429: scopeOf429(exchange),
     isPreflight: destination.isPreflight,
     webhook: exchange.webhook,
@@ -170,6 +173,7 @@ export function refusalRecord(
     ...{
       restriction: null,
       offence: null,
+      returned: null,
       scopeOf429: null,
       isPreflight: false,
       webhook: '',

@@ -54,11 +54,11 @@ export interface RestrictionRecord {
   readonly isCallerUnknown: boolean;
 }
 
-/** A request that counts towards a restriction: it ended invalid, or with a webhook's 404 (docs/contract.md, 5.1 and 5.3). */
-export interface OffenceRecord {
-  /** When it counted, by the clock of `DecisionRecord.decidedAtMs`. */
+/** When something happened between the decisions of other exchanges. */
+export interface MomentRecord {
+  /** By the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
-  /** The number of the latest exchange by then: whatever has a higher one came after a restriction that began now. */
+  /** The number of the latest exchange by then: those with a higher one were decided later. */
   readonly after: number;
 }
 
@@ -112,8 +112,13 @@ export interface ExchangeRecord {
   readonly decision: DecisionRecord | null;
   /** Null: no restriction refused it. */
   readonly restriction: RestrictionRecord | null;
-  /** Null: it counts towards no restriction. */
-  readonly offence: OffenceRecord | null;
+  /**
+   * When it counted towards a restriction: it ended invalid, or with a webhook's 404 (docs/contract.md, 5.1 and 5.3). Null: it does not
+   * count.
+   */
+  readonly offence: MomentRecord | null;
+  /** When it returned the unit that it drew on a resource limit; null: it did not. */
+  readonly returned: MomentRecord | null;
   /** The scope of a service's 429; null: its service did not answer so. */
   readonly scopeOf429: 'user' | 'shared' | 'global' | null;
   readonly isPreflight: boolean;

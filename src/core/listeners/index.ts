@@ -17,7 +17,7 @@ export type {
   Draws,
   ExchangeListener,
   ExchangeRecord,
-  OffenceRecord,
+  MomentRecord,
   Outcome,
   Protocol,
   RestrictedBy,

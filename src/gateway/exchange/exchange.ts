@@ -4,7 +4,7 @@ import type {
   BodyLength,
   Clock,
   GatewayError,
-  OffenceRecord,
+  MomentRecord,
   Protocol,
   ShadowRefuser,
 } from '../../core/index.ts';
@@ -64,7 +64,9 @@ export class Exchange {
   /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0: none did. */
   restrictedAtMs = 0;
   /** Set at its end: it counts towards a restriction. */
-  offence: OffenceRecord | null = null;
+  offence: MomentRecord | null = null;
+  /** Set at its end: it returned the unit that it drew on a resource limit. */
+  returned: MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: NodeJS.Timeout | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */

@@ -73,6 +73,8 @@ export class AccessLine {
     if (record.scopeOf429 !== null) line += `,"scope":"${record.scopeOf429}"`;
     if (record.offence !== null)
       line += `,"offenceAt":${record.offence.atMs},"offenceAfter":${record.offence.after}`;
+    else if (record.returned !== null)
+      line += `,"returnedAt":${record.returned.atMs},"returnedAfter":${record.returned.after}`;
     if (record.heldMs > 0) line += `,"waitedMs":${millis(record.heldMs)}`;
     if (record.retried) line += ',"retried":true';
     if (record.tokenRefused !== null) line += refusalMembers(record.tokenRefused);

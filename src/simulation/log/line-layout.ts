@@ -35,6 +35,8 @@ const NAMES = [
     'scope',
     'offenceAt',
     'offenceAfter',
+    'returnedAt',
+    'returnedAfter',
     'waitedMs',
     'retried',
     'tokenRefused',

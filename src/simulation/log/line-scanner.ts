@@ -30,9 +30,11 @@ const SPARED = placeOf('spared');
 const WEBHOOK = placeOf('webhook');
 const OFFENCE_AT = placeOf('offenceAt');
 const OFFENCE_AFTER = placeOf('offenceAfter');
+const RETURNED_AT = placeOf('returnedAt');
+const RETURNED_AFTER = placeOf('returnedAfter');
 const GRPC_STATUS = placeOf('grpcStatus');
 /** Each line that has one of the other rare members has one of these. */
-const RARE = [RESTRICTED, PREFLIGHT, SPARED, WEBHOOK, OFFENCE_AT];
+const RARE = [RESTRICTED, PREFLIGHT, SPARED, WEBHOOK, OFFENCE_AT, RETURNED_AT];
 
 /**
  * Reads lines as this gateway writes them from their bytes, without a string or an object for what is not needed: a log then
@@ -93,6 +95,8 @@ export class LineScanner {
       webhook: this.#text(bytes, WEBHOOK),
       offenceAt: this.#whole(bytes, OFFENCE_AT),
       offenceAfter: this.#whole(bytes, OFFENCE_AFTER),
+      returnedAt: this.#whole(bytes, RETURNED_AT),
+      returnedAfter: this.#whole(bytes, RETURNED_AFTER),
       grpcStatus: this.#whole(bytes, GRPC_STATUS),
     };
   }

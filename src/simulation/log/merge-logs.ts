@@ -68,9 +68,9 @@ function hold(held: LogEvent[], request: LoggedRequest): void {
   const offence = facts?.offence ?? null;
   if (denied) {
     // Where the line tells when the request counted as invalid, the unit was returned just before.
-    const isKnown = offence !== null && !offence.isGuessed;
-    const at = isKnown
-      ? { decidedAtMs: offence.atMs, sequence: offence.after + 0.25 }
+    const moment = offence === null || offence.isGuessed ? (facts?.returned ?? null) : offence;
+    const at = moment
+      ? { decidedAtMs: moment.atMs, sequence: moment.after + 0.25 }
       : { decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence };
     held.push({ kind: 'refund', request, ...at });
   }

@@ -1,7 +1,7 @@
 import { type RestrictedBy, RpcCode } from '../../core/index.ts';
 import { isMoment } from './is-moment.ts';
 
-/** What few lines tell, and restrictions need. */
+/** What few lines tell. */
 export interface RestrictionFacts {
   /** What refused the request before its limits were asked; null: nothing. */
   readonly restrictedBy: RestrictedBy | null;
@@ -14,19 +14,25 @@ export interface RestrictionFacts {
   readonly webhook: string;
   /** Null: it counted towards no restriction. */
   readonly offence: Offence | null;
+  /** When it returned the unit that it drew on a resource limit, if the line tells. */
+  readonly returned: LoggedMoment | null;
 }
 
-/** How a request counted towards a restriction. */
-export interface Offence {
-  readonly reason: 'invalid_requests' | 'webhook_not_found';
+/** When something happened between the decisions about other requests. */
+export interface LoggedMoment {
   readonly atMs: number;
   /** The number of the latest request by then. */
   readonly after: number;
+}
+
+/** How a request counted towards a restriction. */
+export interface Offence extends LoggedMoment {
+  readonly reason: 'invalid_requests' | 'webhook_not_found';
   /** The line does not say when it counted, so that is when the line was written: it is of an earlier version. */
   readonly isGuessed: boolean;
 }
 
-/** The members of a line that only restrictions need, as they were found there. */
+/** The members that few lines have, as they were found there. */
 export interface RareMembers {
   restricted?: unknown;
   callerUnknown?: unknown;
@@ -35,6 +41,8 @@ export interface RareMembers {
   webhook?: unknown;
   offenceAt?: unknown;
   offenceAfter?: unknown;
+  returnedAt?: unknown;
+  returnedAfter?: unknown;
   grpcStatus?: unknown;
 }
 
@@ -63,11 +71,13 @@ export function outcomeBefore({
 export function restrictionFacts(rare: RareMembers, common: CommonFacts): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
   const offence = offenceOf(rare, common);
+  const returned = momentOf(rare.returnedAt, rare.returnedAfter, common);
   const isRestricted = isRestrictedBy(restricted);
   const isPreflight = preflight === true;
   const isSpared = spared === true;
   const name = typeof webhook === 'string' ? webhook : '';
-  if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null) return null;
+  if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returned === null)
+    return null;
   return {
     restrictedBy: isRestricted ? restricted : null,
     isCallerUnknown: rare.callerUnknown === true,
@@ -75,18 +85,28 @@ export function restrictionFacts(rare: RareMembers, common: CommonFacts): Restri
     isSpared,
     webhook: name,
     offence,
+    returned,
   };
 }
 
 function offenceOf(rare: RareMembers, common: CommonFacts): Offence | null {
-  const { offenceAt, offenceAfter, grpcStatus, preflight } = rare;
+  const { grpcStatus, preflight } = rare;
   const { status, sequence, writtenAtMs } = common;
   const isNotFound = status === 404 || grpcStatus === RpcCode.notFound;
   const reason = isNotFound ? 'webhook_not_found' : 'invalid_requests';
-  if (isMoment(offenceAt, writtenAtMs) && isNumber(offenceAfter) && offenceAfter >= sequence)
-    return { reason, atMs: offenceAt, after: offenceAfter, isGuessed: false };
+  const moment = momentOf(rare.offenceAt, rare.offenceAfter, common);
+  if (moment !== null) return { reason, ...moment, isGuessed: false };
   const isOld = preflight !== true && mayBeOld(common);
   return isOld ? { reason, atMs: writtenAtMs, after: sequence, isGuessed: true } : null;
+}
+
+function momentOf(
+  atMs: unknown,
+  after: unknown,
+  { sequence, writtenAtMs }: CommonFacts,
+): LoggedMoment | null {
+  if (!isMoment(atMs, writtenAtMs) || !isNumber(after) || after < sequence) return null;
+  return { atMs, after };
 }
 
 /** Of each such request, today's lines say when it counted, or that it was a preflight. The scope of a service's 429 cannot be guessed. */

@@ -30,6 +30,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     },
     restriction: null,
     offence: null,
+    returned: null,
     scopeOf429: null,
     isPreflight: false,
     webhook: '',

@@ -154,6 +154,16 @@ test('a unit is returned at the moment at which its request counted, if the log 
   expect(refused(await replay([[late, ...others].join('')], { limits }))).toBe(2);
 });
 
+test('a unit that a 404 drew is returned at the moment that the log tells', async () => {
+  const limits = LIMITS.replace('user: 2/5s', 'user: 100/5s, resource: 2/5s');
+  const denied = { status: 404, time: new Date(START + 100).toISOString(), returnedAt: START + 50 };
+  const others = [line(10, { sequence: 2 }), line(50, { sequence: 3 }), line(50, { sequence: 4 })];
+  const first = line(0, { ...denied, sequence: 1, returnedAfter: 3 });
+  expect(refused(await replay([[first, ...others].join('')], { limits }))).toBe(1);
+  const late = line(0, { ...denied, sequence: 1, returnedAfter: 4 });
+  expect(refused(await replay([[late, ...others].join('')], { limits }))).toBe(2);
+});
+
 test('a new word that the log shows as a pseudonym is said to be unanswered', async () => {
   const limits = LIMITS.replace('}\n', '}\n')
     .replace(

@@ -29,6 +29,7 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { status: 403, offence: { atMs: decided.decidedAtMs, after: 7 }, isSpared: true, webhook: 'hash' },
     { status: 429, scopeOf429: 'user', offence: { atMs: decided.decidedAtMs, after: 1 } },
     { isPreflight: true, method: 'OPTIONS' },
+    { status: 404, upstreamMs: 3, returned: { atMs: decided.decidedAtMs, after: 7 } },
     { decision: null, status: 403, offence: { atMs: decided.decidedAtMs, after: 7 } },
     { decision: null, status: 429, restriction: restrictedBy('address', decided.decidedAtMs), path: null },
     { decision: null, status: 429, restriction: restrictedBy('blocked_caller', decided.decidedAtMs) },
@@ -64,7 +65,7 @@ test('lines of a gateway are read from their bytes, as JSON.parse reads them', (
   const lines = gatewayLines();
   const twice = [...lines, ...lines];
   expect(scan(scanner, twice)).toEqual(twice.map(readLogLine));
-  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(25);
+  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(27);
   expect(lines.map(readLogLine)).not.toContain('broken');
 });
 
