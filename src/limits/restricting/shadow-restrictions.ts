@@ -43,8 +43,8 @@ export class ShadowRestrictions {
     const key = keyOf(whom.key, whom.webhook);
     if ((held.get(key) ?? 0) > nowMs) return;
     const { maxPerReason = 100_000, began } = this.#options;
-    if (held.size >= maxPerReason) this.sweep();
-    if (held.size >= maxPerReason) return;
+    // Those that are over leave at the next sweep: to look for them here would cost a walk through all for each offence.
+    if (held.size >= maxPerReason && !held.has(key)) return;
     held.set(key, nowMs + forMs);
     this.#isEmpty = false;
     began(whom, forMs);
@@ -92,7 +92,7 @@ export class ShadowRestrictions {
     this.#look();
   }
 
-  /** Drops expired ones. */
+  /** Drops expired ones. Call it every second or so: until then, they take room. */
   sweep(): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const held of this.#held.values()) {

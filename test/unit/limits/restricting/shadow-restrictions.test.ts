@@ -28,6 +28,18 @@ describe('restrictions in shadow', () => {
     expect(begun).toHaveLength(2);
   });
 
+  test('are no more than fit, until a sweep drops those that are over', () => {
+    const of = (key: string) => ({ ...invalid, key });
+    for (const key of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) shadow.restrict(of(key), 1_000);
+    expect(begun.map(({ key }) => key)).toEqual(['192.0.2.1', '192.0.2.2']);
+    clock.advance(1_000);
+    shadow.restrict(of('192.0.2.2'), 1_000);
+    shadow.restrict(of('192.0.2.4'), 1_000);
+    shadow.sweep();
+    shadow.restrict(of('192.0.2.5'), 1_000);
+    expect(begun.map(({ key }) => key).slice(2)).toEqual(['192.0.2.2', '192.0.2.5']);
+  });
+
   test('are about an address, a principal, or one webhook', () => {
     shadow.restrict({ ...invalid, kind: 'webhook', webhook: 'h1', reason: 'webhook_not_found' }, 1_000);
     shadow.restrict({ ...invalid, kind: 'principal', key: 'user:a', reason: 'ignored_refusals' }, 1_000);
