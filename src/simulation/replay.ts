@@ -40,6 +40,7 @@ export interface Replayed {
   /** Refused requests that would first be held, for at most this; null: `patience` is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   readonly blocksCallers: boolean;
+  readonly enforcesShares: boolean;
 }
 
 const MAX_UNITS = 200_000;
@@ -102,6 +103,7 @@ class Replay {
       restarts: this.#engines.restarts,
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: this.#blocksCallers,
+      enforcesShares: this.#options.limits.buckets.some(({ rollout }) => rollout !== null),
     };
   }
 

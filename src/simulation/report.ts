@@ -23,6 +23,8 @@ export interface Report {
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   /** Whether limits.yaml blocks callers, of whom the log has pseudonyms only: those count who were blocked when it was written. */
   readonly blocksCallers: boolean;
+  /** Whether a bucket of limits.yaml holds for a share of callers: the share of their pseudonyms in the log is another. */
+  readonly enforcesShares: boolean;
   readonly unanswered: readonly Unanswered[];
 }
 
@@ -67,6 +69,7 @@ export function reportOf(
     restrictions: replayed.restrictions,
     patience: replayed.patience,
     blocksCallers: replayed.blocksCallers,
+    enforcesShares: replayed.enforcesShares,
     unanswered: findUnanswered(patterns, shapes),
   };
 }

@@ -58,7 +58,8 @@ function visible(caller: string): string {
   return caller.replaceAll(/\p{C}/gu, '\ufffd');
 }
 
-function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions: found }: Report): string {
+function notes(report: Report): string {
+  const { log, unanswered, patience, blocksCallers, enforcesShares, buckets, restrictions: found } = report;
   const { unnamed, restarts } = log;
   const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
@@ -67,6 +68,11 @@ function notes({ log, unanswered, patience, blocksCallers, buckets, restrictions
     ...(blocksCallers
       ? [
           'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written',
+        ]
+      : []),
+    ...(enforcesShares
+      ? [
+          '"enforce" holds for other callers here than in a gateway, though for as many: the log has their pseudonyms',
         ]
       : []),
     ...(patience !== null && patience.requests > 0

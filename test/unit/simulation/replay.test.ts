@@ -241,6 +241,16 @@ test('weir simulate says in words what a log cannot answer', async () => {
   expect(text).toContain('1 requests were refused before the limits were asked');
 });
 
+test('weir simulate says that a share of callers is another one in a log', async () => {
+  const said = async (limits: string) => {
+    const log = await tempText('weir.log', line(0));
+    const { text } = await run('--limits', await tempText('limits.yaml', limits), log);
+    return text.includes('"enforce" holds for other callers here');
+  };
+  expect(await said(LIMITS.replace('user: 2/5s', 'user: 2/5s, enforce: 50%'))).toBe(true);
+  expect(await said(LIMITS)).toBe(false);
+});
+
 test.each([
   [['x.log'], 64, 'missing --limits'],
   [['--limits', 'l.yaml'], 64, 'missing LOG...'],
