@@ -36,6 +36,7 @@ export class Listener {
   readonly #redirects: boolean;
   readonly #caps: ConnectionCaps;
   readonly #connections = new Set<Accepted>();
+  #draining = false;
 
   constructor(listener: ListenerModel, { state, caps, redirects, openTls }: ListenerDependencies) {
     this.#address = listener.address;
@@ -98,8 +99,9 @@ export class Listener {
    * Resolves when none is left.
    */
   async drain(): Promise<void> {
-    await socketsWereRead();
+    this.#draining = true;
     for (const connection of this.#connections) connection.drain();
+    await socketsWereRead();
     // Idle connections stay for a moment, since a client may just have sent a request on one. The sweep closes them.
     await new Promise<void>(resolve => this.#server.close(() => resolve()));
   }
@@ -124,6 +126,7 @@ export class Listener {
     } as const;
     connection.become(openFirstStage(connection, client, this.#terms));
     this.#connections.add(connection);
+    if (this.#draining) connection.drain();
     const cap = this.#caps.take(peer);
     socket.on('close', () => {
       this.#connections.delete(connection);
