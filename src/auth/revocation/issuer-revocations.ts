@@ -103,8 +103,8 @@ export class IssuerRevocations {
    * @param session as in `Revocable`
    * @param untilS a moment on the provider's clock, in seconds since the epoch, that is surely not later, for a provider whose
    *   clock is ahead: the `iat` of a valid token
-   * @param subject its digest, or `NO_SUBJECT`; when it ends too many sessions, it loses all of them, lest it fill the table at the
-   *   cost of everyone. Null: whose session it is does not count, since the provider says so
+   * @param subject its digest, or `NO_SUBJECT`; when it ends too many sessions, it loses all of them, so that it cannot
+   *   fill the table at the cost of everyone. Null: the provider ended the session, so this is not counted
    */
   endSession(session: string, untilS = 0, subject: string | null = null): void {
     const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;

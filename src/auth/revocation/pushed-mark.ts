@@ -25,7 +25,7 @@ export class PushedMark {
   }
 
   /**
-   * Takes a push, unless a newer one is known. It is kept longer than the one before it, which would else come back at gateways
+   * Takes a push, unless a newer one is known. It is kept longer than the one before it, which would otherwise come back at gateways
    * that start later.
    */
   take({ markS, order }: Pushed, untilMs: number): boolean {

@@ -36,7 +36,7 @@ export async function readSecrets(file: ConfigFile, clock: Clock): Promise<Secre
 }
 
 /**
- * What stands in for them where nobody serves with the configuration: the providers as they are written, and nothing else.
+ * Replaces the secrets where a command only looks at the configuration: the providers as written, without any file.
  *
  * @param authenticationOf how the gateway authenticates at a provider
  */

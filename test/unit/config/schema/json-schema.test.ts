@@ -115,7 +115,7 @@ describe('the JSON Schema of gateway.yaml', () => {
       `identity_provider: { ${PROVIDER}, client_secret: hunter2 }\n${NEEDED}`,
     ],
     ['an unknown key of the rule for bots', `access_tokens: { audience: any, bots: { clam: x } }\n${NEEDED}`],
-    ['a moment that is none', `access_tokens: { audience: any, not_before: today }\n${NEEDED}`],
+    ['a moment that is not one', `access_tokens: { audience: any, not_before: today }\n${NEEDED}`],
     [
       'a method that is none',
       `upstreams: {}\nroutes: [{ path: /, upstream: a, authentication: none, methods: [get] }]\n`,
