@@ -39,6 +39,12 @@ describe('the README', () => {
     expect(documentNamed('README.md').text.split('\n').length).toBeLessThanOrEqual(150);
   });
 
+  it('names side by side the line that runs a fresh clone and the line that tests it', () => {
+    const { text } = documentNamed('README.md');
+    // Without comments: an interactive zsh would hand them to npm.
+    expect(text).toContain('```\nnpm ci && npm start\nnpm ci && npm test\n```');
+  });
+
   it('links to every document of docs/', () => {
     const linked = new Set(documentNamed('README.md').links.map(({ file }) => file));
     const documents = DOCUMENTS.map(({ name }) => name).filter(name => name.startsWith('docs/'));
