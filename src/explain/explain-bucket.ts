@@ -43,7 +43,7 @@ export function describeBucket({ route: { bucket, line }, value }: BucketInUse, 
     rows.push(['main parameter', `${bucket.main} ${counted}`]);
   }
   const scope = places.of(['buckets', bucket.name, 'scope']);
-  const why = bucket.scope === 'shared' ? 'several lines use the bucket' : 'one line uses the bucket';
+  const why = SCOPE_REASONS[bucket.scopeReason];
   rows.push(['bucket hash', value === null ? 'none' : bucket.hash.of(value)]);
   rows.push([
     'scope',
@@ -51,6 +51,12 @@ export function describeBucket({ route: { bucket, line }, value }: BucketInUse, 
   ]);
   return rows;
 }
+
+const SCOPE_REASONS = {
+  one_line: 'one line uses the bucket',
+  wildcard: 'the only line that uses the bucket covers several routes',
+  several_lines: 'several lines use the bucket',
+} as const;
 
 /** What a caller draws on in the bucket. `key`: null for callers that a roll-out has reached. */
 export function limitsOf({ route: { bucket } }: BucketInUse, key: string | null): BucketLimits {

@@ -350,8 +350,9 @@ describe('weir check', () => {
     const limits = join(dirname(file), 'limits.yaml');
     await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
     const { code, out } = await weir(['check', '--strict', '--config', file]);
-    const [hint, summary] = out.split('\n');
+    const [hint, flood, summary] = out.split('\n');
     expect(code).toBe(0);
+    expect(flood).toMatch(`${limits}:1:12: hint: buckets: nothing restricts an address`);
     expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
     expect(summary).toBe(`${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`);
   });

@@ -1,8 +1,9 @@
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
+import { scopeReason } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys, parseLimitRoute } from '../schema/index.ts';
 import { checkCallers } from './caller-checks.ts';
-import { checkReach, type LimitLine } from './limit-reach.ts';
+import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 
 /**
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
@@ -109,16 +110,27 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
   const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));
   for (const name of names) {
     const users = byBucket.get(name) ?? [];
-    if (users.length > 1 && !file.has(['buckets', name, 'scope'])) addSharedHint(file, name);
+    if (!file.has(['buckets', name, 'scope'])) checkScope(file, name, users);
     if (users.length > 0 || !allKnown) continue;
     const message = `no line of "routes" uses the bucket "${name}"`;
     file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
   }
 }
 
-function addSharedHint(file: LimitsFiles, name: string): void {
-  const message = `the scope of the bucket "${name}" is "shared" because several routes use it, and some clients ignore the headers of a shared bucket until a 429: write "scope: user" for those clients, or "scope: shared" to keep it`;
+/** Hints that a bucket is shared, which its operator may not have meant. */
+function checkScope(file: LimitsFiles, name: string, users: readonly LimitLine[]): void {
+  const why = whyShared(users);
+  if (why === null) return;
+  const message = `the scope of the bucket "${name}" is "shared" because ${why}, and some clients ignore the headers of a shared bucket until a 429: write "scope: user" for those clients, or "scope: shared" to keep it`;
   file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+}
+
+function whyShared(users: readonly LimitLine[]): string | null {
+  const reason = scopeReason(patternsOf(users));
+  if (reason === 'one_line') return null;
+  if (reason === 'several_lines') return 'several routes use it';
+  const ending = users.some(({ line }) => line.endsWith('/*')) ? '/*' : '/**';
+  return `its line ends in "${ending}" and so covers several routes`;
 }
 
 function checkMain(

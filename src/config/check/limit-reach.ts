@@ -1,5 +1,5 @@
 import { Reach, type RoutePattern } from '../../routing/index.ts';
-import { QUOTA_KEYS } from '../compile/index.ts';
+import { QUOTA_KEYS, scopeReason } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { routeKeys } from '../schema/index.ts';
@@ -44,7 +44,9 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
   const hasBots = sections.some(section => ![undefined, 'none'].includes(asMap(section).bots as string));
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
-    const of = (byBucket.get(name) ?? []).map(({ line }) => reached.get(line) ?? []);
+    const lines = byBucket.get(name) ?? [];
+    const of = lines.map(({ line }) => reached.get(line) ?? []);
+    if (isSharedUnsaid(file, name, lines)) checkFloods(file, name, of.flat());
     // Skips buckets with an unreached line: the operator may have removed its route for a while.
     if (of.length > 0 && of.every(kinds => kinds.length > 0)) checkClasses(file, name, of.flat(), hasBots);
   }
@@ -69,6 +71,30 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
   );
   const sound = takers.filter(taker => taker !== null);
   return sound.length === takers.length ? [...sound, ...own] : null;
+}
+
+/** The patterns of lines, but those that are invalid in themselves: validation reports them. */
+export function patternsOf(lines: readonly LimitLine[]): RoutePattern[] {
+  return lines.flatMap(({ pattern }) => pattern ?? []);
+}
+
+/** Whether a bucket is shared because of its lines, and not because the operator said so. */
+function isSharedUnsaid(file: LimitsFiles, name: string, lines: readonly LimitLine[]): boolean {
+  return !file.has(['buckets', name, 'scope']) && scopeReason(patternsOf(lines)) !== 'one_line';
+}
+
+/**
+ * Hints that a flood from addresses meets no restriction: 429s of a shared bucket do not count as invalid requests, and
+ * `ignored_refusals` restricts addresses only if it says so.
+ */
+function checkFloods(file: LimitsFiles, name: string, kinds: readonly Authentication[]): void {
+  const serves = kinds.some(kind => callerClassesOf(kind, false).includes('address'));
+  const limits = QUOTA_KEYS.address.some(key => file.has(['buckets', name, key]));
+  const { ignored_refusals: rule, buckets } = asMap(file.value);
+  const isInShadow = asMap(asMap(buckets)[name]).shadow === true;
+  if (!serves || !limits || isInShadow || asMap(rule).addresses === true) return;
+  const message = `nothing restricts an address that floods the bucket "${name}": 429s of a shared bucket do not count as invalid requests. If something should, write "scope: user" for the bucket, or "ignored_refusals: { addresses: true }"`;
+  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
 }
 
 const CLASSES = ['bot', 'user', 'address'] as const;

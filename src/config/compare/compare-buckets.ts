@@ -1,6 +1,7 @@
-import { QUOTA_KEYS } from '../compile/index.ts';
+import type { RoutePattern } from '../../routing/index.ts';
+import { QUOTA_KEYS, scopeOf, scopeReason } from '../compile/index.ts';
 import type { CallerClass } from '../model/index.ts';
-import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { type BucketConfig, type LimitsConfig, parseLimitRoute } from '../schema/index.ts';
 import { type Effect, togetherOf, type WeighedChange } from './change.ts';
 import { compareShadow } from './compare-shadow.ts';
 import { compareQuotas, type Difference } from './compare-values.ts';
@@ -55,25 +56,28 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
   return Object.entries(now.buckets).flatMap(([name, bucket]) => {
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
     if (old === undefined) return [];
-    const scopes = [
-      scopeOf(bucket, usesNow.get(name) ?? 0),
-      scopeOf(old, usesBefore.get(name) ?? 0),
-    ] as const;
+    const [uses, used] = [usesNow.get(name), usesBefore.get(name)];
+    // Without a line nobody sees its scope.
+    const scopes =
+      uses === undefined || used === undefined
+        ? []
+        : compareScope(scopeOf(bucket.scope, scopeReason(uses)), scopeOf(old.scope, scopeReason(used)));
     const numbers = [
       ...compareBucketQuotas(bucket, old),
       ...compareMain(bucket, old),
       ...compareAlgorithm(bucket, old),
-      ...compareScope(...scopes),
+      ...scopes,
     ];
     const differences = compareShadow(bucket, old, numbers);
     return differences.map(difference => ({ ...difference, subject: `bucket ${name}` }));
   });
 }
 
-/** The number of lines that use each bucket. */
-function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, number> {
-  const uses = new Map<string, number>();
-  for (const name of Object.values(routes)) uses.set(name, (uses.get(name) ?? 0) + 1);
+/** The lines that lead to each bucket. */
+function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly RoutePattern[]> {
+  const uses = new Map<string, RoutePattern[]>();
+  for (const [line, name] of Object.entries(routes))
+    uses.set(name, [...(uses.get(name) ?? []), parseLimitRoute(line)]);
   return uses;
 }
 
@@ -98,11 +102,6 @@ function compareAlgorithm(now: BucketConfig, before: BucketConfig): Difference[]
 }
 
 type Scope = NonNullable<BucketConfig['scope']>;
-
-/** The scope that clients see. */
-function scopeOf({ scope }: BucketConfig, uses: number): Scope {
-  return scope ?? (uses > 1 ? 'shared' : 'user');
-}
 
 /** Only refusals of the scope `user` count as invalid requests (docs/contract.md, 4.8). */
 function compareScope(now: Scope, before: Scope): Difference[] {

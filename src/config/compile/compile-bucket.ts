@@ -8,8 +8,10 @@ import {
   type Quota,
   type RecentDigests,
 } from '../../limits/index.ts';
+import type { RoutePattern } from '../../routing/index.ts';
 import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import { scopeOf, scopeReason } from './bucket-scope.ts';
 import { type GlobalLimits, ofEachClass, type PerClass, withGlobal } from './compile-global.ts';
 
 /**
@@ -24,21 +26,23 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
 
 /** What the buckets of a configuration share. */
 export interface BucketContext {
-  /** Whether several lines use the bucket. */
-  readonly shared: boolean;
+  /** The lines of limits.yaml that lead to the bucket. */
+  readonly lines: readonly RoutePattern[];
   readonly config: LimitsConfig;
   readonly global: PerClass<GlobalLimits>;
   readonly digests: RecentDigests;
 }
 
 export function compileBucket(name: string, config: BucketConfig, context: BucketContext): BucketModel {
-  const { shared, config: limits, digests } = context;
+  const { lines, config: limits, digests } = context;
   const { enforce } = config;
   const sets = setsOf(name, config, context);
+  const reason = scopeReason(lines);
   return {
     name,
     main: config.main ?? null,
-    scope: config.scope ?? (shared ? 'shared' : 'user'),
+    scope: scopeOf(config.scope, reason),
+    scopeReason: reason,
     hash: new BucketHash(name, limits.bucket_hash, digests),
     ...sets,
     rollout:

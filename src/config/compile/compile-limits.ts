@@ -1,5 +1,5 @@
 import { type IgnoredRefusalsRule, NO_LIMITS, type OffenceRule, RecentDigests } from '../../limits/index.ts';
-import { type RouteEntry, RouteTable } from '../../routing/index.ts';
+import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
 import type { BucketModel, LimitRouteModel, LimitsModel } from '../model/index.ts';
 import {
   type BucketConfig,
@@ -25,16 +25,22 @@ export function compileLimits(
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
 ): CompiledLimits {
   const global = compileGlobal(config);
-  const lines = Object.entries(config.routes);
-  const linesOf = Map.groupBy(lines, ([, name]) => name);
+  const lines = Object.entries(config.routes).map(([line, name]) => ({
+    line,
+    name,
+    pattern: parseLimitRoute(line),
+  }));
+  const linesOf = Map.groupBy(lines, ({ name }) => name);
   const digests = new RecentDigests();
   const buckets = new Map(
     Object.entries(config.buckets).map(([name, bucket]) => {
-      const shared = (linesOf.get(name)?.length ?? 0) > 1;
-      return [name, compileBucket(name, bucket, { shared, config, global, digests })];
+      const patterns = (linesOf.get(name) ?? []).map(({ pattern }) => pattern);
+      return [name, compileBucket(name, bucket, { lines: patterns, config, global, digests })];
     }),
   );
-  const routes = lines.map(([line, name]) => compileRoute(line, buckets.get(name), config.buckets[name]));
+  const routes = lines.map(({ line, name, pattern }) =>
+    compileRoute(line, pattern, buckets.get(name), config.buckets[name]),
+  );
   const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
   const globalSets = ofEachClass(callerClass => withGlobal(NO_LIMITS, global[callerClass]));
   return {
@@ -57,12 +63,12 @@ export function compileLimits(
 
 function compileRoute(
   line: string,
+  pattern: RoutePattern,
   bucket: BucketModel | undefined,
   config: BucketConfig | undefined,
 ): RouteEntry<LimitRouteModel> {
   if (bucket === undefined || config === undefined)
     throw new Error(`the line ${line} was not checked: there is no such bucket`);
-  const pattern = parseLimitRoute(line);
   const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
   if (mainAt === -1) throw new Error(`the line ${line} was not checked: it lacks the main parameter`);
   return { pattern, value: { line, bucket, mainAt } };

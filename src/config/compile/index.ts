@@ -1,3 +1,4 @@
+export { scopeOf, scopeReason } from './bucket-scope.ts';
 export { type CallerClaims, claimsOf, keyOfClaim, kindsOf, listedCaller } from './caller-claims.ts';
 export { compileGateway } from './compile.ts';
 export { QUOTA_KEYS } from './compile-bucket.ts';

@@ -9,6 +9,7 @@ export type {
   LimitsModel,
   Listed,
   PolicyModel,
+  ScopeReason,
   StoreModel,
 } from './limits-model.ts';
 export type { AdminListenerModel, ListenerModel, ListenModel, RedirectModel } from './listen-model.ts';

@@ -68,12 +68,17 @@ export interface BucketLimits {
   readonly exemptSets: Readonly<Record<CallerClass, LimitSet>>;
 }
 
+/** Which lines of limits.yaml lead to a bucket: one for one route, one with a wildcard that covers several, or several. */
+export type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
+
 /** A named group of routes that draws on one quota. */
 export interface BucketModel extends BucketLimits {
   readonly name: string;
   /** The name of its main parameter; null: it has none. */
   readonly main: string | null;
   readonly scope: 'user' | 'shared';
+  /** What the scope follows from, unless the file says it. */
+  readonly scopeReason: ScopeReason;
   readonly hash: BucketHash;
   /** Null: the bucket treats all callers of a class alike. */
   readonly rollout: Rollout | null;

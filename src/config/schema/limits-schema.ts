@@ -68,7 +68,7 @@ export const bucketKeys = {
   scope: choice(['user', 'shared'])
     .optional()
     .describe(
-      'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket, shared if several do.',
+      'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket and covers one route; shared if several do, or one that ends in /** (or in /* of a gRPC service).',
     ),
   shadow: shadow(
     {

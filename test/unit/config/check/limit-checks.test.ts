@@ -295,9 +295,49 @@ describe('a bucket', () => {
     };
     expect(await hintsOf('')).toEqual([
       expect.stringMatching(/limits\.yaml:2:3: hint: buckets: the scope of the bucket "b" is "shared"/),
+      expect.stringMatching(/limits\.yaml:2:3: hint: buckets: nothing restricts an address/),
     ]);
     expect(await hintsOf(', scope: user')).toEqual([]);
     expect(await hintsOf(', scope: shared')).toEqual([]);
+  });
+
+  describe('with one line that covers several routes', () => {
+    const hintsOf = async (
+      keys: string,
+      { line = '/v1/**', authentication = 'optional', more = '' } = {},
+    ): Promise<string[]> => {
+      const result = await loadFiles({
+        'gateway.yaml': `${IDENTITY}routes: [{ path: /**, upstream: api, authentication: ${authentication} }]\n`,
+        'limits.yaml': `buckets:\n  b: { ${keys} }\nroutes: { ${line}: b }\n${more}`,
+      });
+      if (!result.ok) throw new Error(diagnosticsOf(result).join('\n'));
+      expect(result.warnings).toEqual([]);
+      return result.hints.map(formatDiagnostic);
+    };
+    const scope = expect.stringMatching(
+      /hint: buckets: the scope of the bucket "b" is "shared" because its line ends in "\/\*\*" and so covers several routes/,
+    );
+    const flood = expect.stringMatching(
+      /hint: buckets: nothing restricts an address that floods the bucket "b": .*write "scope: user".*"ignored_refusals: \{ addresses: true \}"/,
+    );
+
+    it('brings a hint about its scope, and about floods from addresses', async () => {
+      expect(await hintsOf('user: 5/5s')).toEqual([scope, flood]);
+      expect(await hintsOf('user: 5/5s', { more: 'ignored_refusals: off\n' })).toEqual([scope, flood]);
+    });
+
+    it('brings no hint about floods where they are restricted, or where there are no addresses', async () => {
+      expect(await hintsOf('user: 5/5s', { more: 'ignored_refusals: { addresses: true }\n' })).toEqual([
+        scope,
+      ]);
+      expect(await hintsOf('user: 5/5s', { line: '/api/**', authentication: 'required' })).toEqual([scope]);
+    });
+
+    it('brings none if it says its scope', async () => {
+      expect(await hintsOf('user: 5/5s, scope: user')).toEqual([]);
+      expect(await hintsOf('user: 5/5s, scope: shared')).toEqual([]);
+      expect(await hintsOf('user: 5/5s', { line: '/v1/a' })).toEqual([]);
+    });
   });
 });
 

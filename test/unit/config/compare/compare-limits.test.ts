@@ -129,6 +129,13 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('says how the scope changes when the only line of a bucket comes to cover several routes', () => {
+    const bucket = { user: '5/5s' };
+    expect(changes(oneBucket(bucket, { '/a': 'b' }), oneBucket(bucket, { '/a/**': 'b' }))).toContain(
+      'looser: bucket b: scope shared, before user: its 429s no longer count as invalid requests',
+    );
+  });
+
   it('says when a limit begins to hold, for whom, and what is tried beside it', () => {
     const steps = [
       { user: '5/5s', shadow: true },

@@ -207,6 +207,9 @@ describe('a bucket', () => {
     ['several lines', 'user: 5/5s', ['/a', '/b'], 'shared'],
     ['several lines and a scope of its own', 'user: 5/5s, scope: user', ['/a', '/b'], 'user'],
     ['one line and a scope of its own', 'user: 5/5s, scope: shared', ['/a'], 'shared'],
+    ['one line that covers several routes', 'user: 5/5s', ['/a/**'], 'shared'],
+    ['such a line and a scope of its own', 'user: 5/5s, scope: user', ['/a/**'], 'user'],
+    ['one line with a parameter, which is one route', 'user: 5/5s', ['"/{id}"'], 'user'],
   ])('with %s has the scope of those', async (_, keys, paths, scope) => {
     const lines = paths.map(path => `  ${path}: b\n`).join('');
     const { routes } = await modelOf(
@@ -214,6 +217,14 @@ describe('a bucket', () => {
     );
     expect(routes.find('GET', '/a')?.value.bucket.scope).toBe(scope);
     expect(routes.find('GET', '/c')?.value.bucket.scope).toBe('user');
+  });
+
+  it.each([
+    ['GRPC a.B/*', 'shared'],
+    ['GRPC a.B/C', 'user'],
+  ])('of gRPC calls by the line %s has the scope %s', async (line, scope) => {
+    const { routes } = await modelOf(`buckets: { b: { user: 5/5s } }\nroutes: { ${line}: b }\n`);
+    expect(routes.find('GRPC', '/a.B/C')?.value.bucket.scope).toBe(scope);
   });
 
   it('has a hash for each main value, or one for all with bucket_hash: route', async () => {
