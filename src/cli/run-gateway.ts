@@ -69,7 +69,7 @@ function logAddresses(log: Logger, { addresses }: App, config: string, hash: str
 
 /**
  * Has V8 collect young objects without helper threads. Little survives a request, so sharing the work out costs more than it
- * saves: docs/design.md has the measurement. V8 reads the flag at each collection.
+ * saves: docs/decisions/002-http2-towards-clients.md has the measurement. V8 reads the flag at each collection.
  */
 function collectOnOneThread(): void {
   setFlagsFromString('--no-parallel-scavenge');

@@ -14,7 +14,7 @@ import type { TlsTermination } from './tls/index.ts';
 
 /**
  * Connections that wait to be accepted; the kernel drops what comes beyond, and the clients try again. A longer queue outlasts the
- * patience of clients under overload: then each connection that is accepted has already been given up (docs/design.md).
+ * patience of clients under overload: then each accepted connection was given up already: docs/decisions/005-accept-queue.md.
  */
 const BACKLOG = 511;
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { loadText } from '../support/config-text.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 import { CHECKOUT, DOCUMENTS, documentNamed } from '../support/documents.ts';
+import { fuzzConversations, fuzzReadings } from '../support/fuzz/settings.ts';
 
 describe('the documents', () => {
   it.each(DOCUMENTS)('$name links to files and headings that exist', document => {
@@ -48,7 +49,12 @@ describe('the README', () => {
   it('links to every document of docs/', () => {
     const linked = new Set(documentNamed('README.md').links.map(({ file }) => file));
     const documents = DOCUMENTS.map(({ name }) => name).filter(name => name.startsWith('docs/'));
-    expect(documents.filter(name => !linked.has(name))).toEqual([]);
+    const index = 'docs/decisions/README.md';
+    expect(
+      documents
+        .filter(name => name === index || !name.startsWith('docs/decisions/'))
+        .filter(name => !linked.has(name)),
+    ).toEqual([]);
   });
 });
 
@@ -107,11 +113,29 @@ describe('docs/tokens.md', () => {
   });
 });
 
-describe('docs/design.md', () => {
+describe('docs/decisions', () => {
+  const DECISIONS = DOCUMENTS.filter(({ name }) => /^docs\/decisions\/\d/.test(name));
+
   it('names every package that the gateway needs', () => {
     const { dependencies } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'));
-    const listed = documentNamed('docs/design.md').section('## Dependencies');
+    const listed = documentNamed('docs/decisions/README.md').section('## Dependencies');
     const missing = Object.keys(dependencies).filter(name => !listed.includes(`\n| [${name}](`));
     expect(missing).toEqual([]);
+  });
+
+  it('links to each page from its index', () => {
+    const linked = new Set(documentNamed('docs/decisions/README.md').links.map(({ file }) => file));
+    expect(DECISIONS.map(({ name }) => posix.basename(name)).filter(name => !linked.has(name))).toEqual([]);
+  });
+
+  it.each(DECISIONS)('$name says context, decision, figures and what would change it', ({ text }) => {
+    const headings = Array.from(text.matchAll(/^## (.*)$/gm), ([, heading]) => heading);
+    expect(headings).toEqual(['Context', 'Decision', 'Figures', 'What would change our mind']);
+  });
+
+  it('says as many fuzz cases as the tests make', () => {
+    const { text } = documentNamed('docs/decisions/001-own-http1.md');
+    const said = `on ${fuzzConversations.toLocaleString('en')} conversations and ${fuzzReadings.toLocaleString('en')} responses`;
+    expect(text.replace(/\s+/g, ' ')).toContain(said);
   });
 });

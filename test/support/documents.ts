@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 export const CHECKOUT = resolve(import.meta.dirname, '../..');
 
 /** The folders that hold documents; of each only the files in it. */
-const FOLDERS = ['', 'docs/', 'src/', 'bench/', 'helm/weir/'];
+const FOLDERS = ['', 'docs/', 'docs/decisions/', 'src/', 'bench/', 'helm/weir/'];
 
 /** A Markdown file of the project. */
 export class Document {

@@ -18,8 +18,8 @@ interface Rest {
  * take those bytes for its response: one client would choose what another reads. While a connection rests it carries no request,
  * and any byte that comes destroys it.
  *
- * Costs 0.13 to 0.15 connections for each response of this kind per second, and colder sockets. docs/design.md has the figures,
- * also for closing the connection instead.
+ * Costs 0.13 to 0.15 connections for each response of this kind per second, and colder sockets. Figures, also for closing the
+ * connection instead: docs/decisions/004-connections-rest.md.
  */
 export class RestingConnections {
   readonly #clock: Clock;
