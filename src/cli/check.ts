@@ -7,10 +7,12 @@ import {
   loadConfig,
   type Severity,
   type Snapshot,
+  signInProvider,
 } from '../config/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { ExitCode } from './exit-code.ts';
+import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
 
 export const check: Command = {
   help: `Reads the configuration and the files it names, as "weir serve" would, and reports every error. Variables such as
@@ -77,6 +79,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
     many(snapshot.outline.routes.length, 'route'),
     many(snapshot.upstreams.length, 'upstream'),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
+    ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
     ...(limitsFiles.length === 0
       ? []
       : [`limits of ${limitsFiles.join(', ')} (${describeLimits(snapshot)})`]),
@@ -106,6 +109,7 @@ function asJson(file: string, result: LoadResult, findings: Findings, passed: bo
         routes: result.snapshot.outline.routes.length,
         upstreams: result.snapshot.upstreams.length,
         provider: result.snapshot.identity?.providers[0]?.provider.issuer ?? null,
+        signIn: signInProvider(result.snapshot.identity)?.provider.issuer ?? null,
         providers: (result.snapshot.identity?.providers ?? []).map(({ provider }) => provider.issuer),
         buckets: result.snapshot.limits.buckets.length,
         bucketsInShadow: triedBuckets(result.snapshot.limits.buckets),

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from '../app/index.ts';
-import { formatDiagnostic, formatHostPort, type LoadedConfig } from '../config/index.ts';
+import { formatDiagnostic, formatHostPort, type LoadedConfig, type Snapshot } from '../config/index.ts';
 import { readVersion, systemClock } from '../core/index.ts';
 import { type Logger, makeLogger, standardOutput } from '../observe/index.ts';
 import type { CommandOutput } from './command.ts';
 import { ExitCode } from './exit-code.ts';
+import { isSignInOff, SIGN_IN_OFF } from './sign-in-off.ts';
 import { listenForStop } from './stop-signals.ts';
-
 import { whyNotStarted } from './why-not-started.ts';
 
 /**
@@ -38,7 +38,7 @@ export async function runGateway(
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
     return ExitCode.failure;
   }
-  logAddresses(log, app, file, snapshot.hash);
+  logAddresses(log, app, file, snapshot);
   await output.flush();
   // Not awaited here: a waiting call would keep the loaded configuration in memory for good.
   return untilStopped(app, stop, log, output);
@@ -58,13 +58,15 @@ async function untilStopped(
   return drained ? ExitCode.ok : ExitCode.drainTimeout;
 }
 
-function logAddresses(log: Logger, { addresses }: App, config: string, hash: string): void {
+function logAddresses(log: Logger, { addresses }: App, config: string, snapshot: Snapshot): void {
   const http = formatHostPort(addresses.http);
   const grpc = addresses.grpc === null ? 'off' : formatHostPort(addresses.grpc);
   const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
   // Most gateways have none, and no line about it.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
-  log.info({ http, ...redirect, grpc, admin, config, hash, version: readVersion() }, 'listening');
+  const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
+  const { hash } = snapshot;
+  log.info({ http, ...redirect, grpc, admin, ...signIn, config, hash, version: readVersion() }, 'listening');
 }
 
 /**

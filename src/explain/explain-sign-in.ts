@@ -11,8 +11,7 @@ export function whyOwnRefuses(
   identity: IdentityModel | null,
 ): string | null {
   if (identity === null) return '404, no identity_provider is configured';
-  if (kind === 'sign-in' && signInProvider(identity) === null)
-    return '404, no provider has a redirect_uri to sign users in';
+  if (kind === 'sign-in' && signInProvider(identity) === null) return '404, sign-in is off: no redirect_uri';
   // The missing token is found first.
   if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;

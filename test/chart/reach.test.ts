@@ -198,6 +198,10 @@ describe('the notes after an installation', () => {
       },
       access_tokens: { audience: 'api' },
     };
+    const listed = {
+      identity_providers: [{ name: 'main', issuer: 'https://id.example.com', audience: 'api' }],
+    };
+    expect(await notes({ config: listed })).not.toContain('No identity_provider is configured');
     const full = await notes({
       replicas: 2,
       config: { store: { redis: 'redis://redis:6379' }, ...identity },

@@ -22,6 +22,26 @@ async function front(...named: Record<string, unknown>[]) {
   return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, config: { cors, routes } }) };
 }
 
+describe('the two paths of the sign-in, where the gateway only checks tokens', () => {
+  test('are 404, and lead to no service', async () => {
+    const issuer = await startIssuer();
+    const off = {
+      client_id: undefined,
+      client_secret_file: undefined,
+      redirect_uri: undefined,
+      scope: undefined,
+    };
+    const { gateway, upstream } = await startGatewayOf(issuer, { provider: off });
+    expectError(await gateway.ask(head('GET /v1/anonymous/authorize-url')), 404, 5);
+    const code = { code: secret('a-code-of-nobody'), redirectUri: 'https://app.example/callback' };
+    expectError(await gateway.ask(redeeming(code)), 404, 5);
+    expect(upstream.connections).toEqual([]);
+    const { paths } = JSON.parse((await gateway.admin('/openapi.json')).text);
+    expect(Object.keys(paths).filter(path => path.startsWith('/v1'))).toEqual([]);
+    expect((await gateway.ask(head('GET /v1/things', issuer.bearer()))).status).toBe(200);
+  });
+});
+
 describe('a path under /v1/anonymous other than the two', () => {
   test.each([
     ...[

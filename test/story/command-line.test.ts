@@ -301,6 +301,23 @@ describe('weir check', () => {
     });
   });
 
+  it('says that sign-in is off where the gateway only checks tokens', async () => {
+    const file = await configOf(`identity_provider: { issuer: "https://id.example.com" }
+access_tokens: { audience: api }
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /**, upstream: api }]
+`);
+    expect(await weir(['check', file])).toEqual({
+      code: 0,
+      out: `${file}: ok, 1 route, 1 upstream, provider https://id.example.com, sign-in is off: no redirect_uri\n`,
+      err: '',
+    });
+    expect(JSON.parse((await weir(['check', '--format', 'json', file])).out)).toMatchObject({ signIn: null });
+    expect((await weir(['explain', 'GET', '/v1/anonymous/authorize-url', file])).out).toContain(
+      '404, sign-in is off: no redirect_uri',
+    );
+  });
+
   it('reports the same as JSON', async () => {
     const file = await configOf(WITH_MISTAKES);
     const failed = await weir(['check', '--format', 'json', '--config', file]);
@@ -336,6 +353,7 @@ describe('weir check', () => {
       routes: 6,
       upstreams: 3,
       provider: 'https://id.example.com/realms/main',
+      signIn: 'https://id.example.com/realms/main',
       providers: ['https://id.example.com/realms/main'],
       buckets: 4,
       bucketsInShadow: 0,

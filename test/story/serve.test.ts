@@ -114,6 +114,16 @@ describe('weir serve', () => {
     upstream.closeAllConnections();
   });
 
+  it('says in that line that sign-in is off where tokens are only checked', async () => {
+    const serving = await serve({
+      upstreams: { api: { url: 'http://127.0.0.1:9' } },
+      routes: [{ path: '/**', upstream: 'api' }],
+      identity_provider: { issuer: 'http://127.0.0.1:9' },
+      access_tokens: { audience: 'api' },
+    });
+    expect(await serving.logged('listening')).toMatchObject({ signIn: 'sign-in is off: no redirect_uri' });
+  });
+
   it('exits with 78 when its configuration has errors, and prints them', async () => {
     const serving = await serve({ listen: { http: 'off' }, rouets: [] });
     expect(await serving.ended).toBe(78);

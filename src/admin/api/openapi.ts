@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Snapshot } from '../../config/index.ts';
+import { type Snapshot, signInProvider } from '../../config/index.ts';
 import { readVersion } from '../../core/index.ts';
 import { bucketsReadSchema, bucketsResetSchema, bucketsSchema } from './bucket-shapes.ts';
 import { configSchema } from './config-api.ts';
@@ -15,7 +15,7 @@ import {
 } from './shapes.ts';
 
 /** Makes the description of the API, in the form of OpenAPI 3.1. */
-export function openApiDocument({ outline: { ownRoutes } }: Snapshot): object {
+export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot): object {
   return {
     openapi: '3.1.0',
     info: {
@@ -26,7 +26,7 @@ export function openApiDocument({ outline: { ownRoutes } }: Snapshot): object {
     },
     servers: [{ url: '/', description: 'The admin listener, listen.admin.' }],
     security: [{ token: [] }],
-    paths: { ...ADMIN_PATHS, ...signInPaths(ownRoutes) },
+    paths: { ...ADMIN_PATHS, ...(signInProvider(identity) === null ? {} : signInPaths(ownRoutes)) },
     components: {
       schemas: schemas(),
       securitySchemes: {

@@ -37,14 +37,13 @@ function asks(route: unknown): boolean {
 
 function checkSection(file: ConfigFile, { path, raw }: Section, route: string): void {
   const asksAs = 'asks this provider about its tokens, for which the gateway has to authenticate there';
-  if (raw.client_id === undefined && path.length > 1)
-    file.add(path, `${route} ${asksAs}: add "client_id" and a secret`);
+  if (raw.client_id === undefined) file.add(path, `${route} ${asksAs}: add "client_id" and a secret`);
   else if (raw.client_authentication === 'none')
     file.add([...path, 'client_authentication'], `${route} ${asksAs}: none is not enough`);
   const { authorization, token, key_set: keySet, introspection } = asMap(raw.endpoints);
-  const signsIn = path.length === 1 || raw.redirect_uri !== undefined;
   const readsNoDocument =
-    keySet !== undefined && (!signsIn || (authorization !== undefined && token !== undefined));
+    keySet !== undefined &&
+    (raw.redirect_uri === undefined || (authorization !== undefined && token !== undefined));
   if (!readsNoDocument || introspection !== undefined) return;
   const message = `${route} asks this provider about its tokens, and with these addresses the discovery document is not read: add "introspection"`;
   file.add([...path, 'endpoints'], message);

@@ -23,11 +23,7 @@ export function checkSignIn(file: ConfigFile): void {
   if (!Object.keys(root).some(word => suggest(word, ['identity_provider']) !== undefined)) {
     const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
     file.add(['sign_in'], message, { about: 'key' });
-  } else if (Array.isArray(root.identity_providers) && !root.identity_providers.some(signsIn)) {
-    const message =
-      '"sign_in" has no effect: no entry of identity_providers has a "redirect_uri" to sign users in';
-    file.add(['sign_in'], message, { about: 'key' });
-  }
+  } else addNeedsSignIn(file, root);
   const taken = signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' }));
   for (const [key, path] of pathsIn(file)) {
     const pattern = signInRoutes({ [key]: path }).at(-1)?.pattern;
@@ -39,6 +35,24 @@ export function checkSignIn(file: ConfigFile): void {
     taken.push({ pattern, by: `"${key}"` });
   }
   checkSignOut(file, asMap(root.sign_in));
+}
+
+/** Adds an error if no provider signs users in: only their refresh tokens are of use to these endpoints. */
+function addNeedsSignIn(
+  file: ConfigFile,
+  { identity_provider: only, identity_providers: list }: Readonly<Record<string, unknown>>,
+): void {
+  const add = (needs: string, without: string) => {
+    const message = `"sign_in" needs ${needs}: without ${without} nobody signs in through the gateway`;
+    file.add(['sign_in'], message, { about: 'key' });
+  };
+  if (Array.isArray(list)) {
+    if (!list.some(signsIn)) add('"redirect_uri" in an entry of identity_providers', 'it');
+  } else if (only !== undefined && !signsIn(only)) {
+    if (asMap(only).client_id === undefined)
+      add('"redirect_uri" and "client_id" in identity_provider', 'them');
+    else add('"redirect_uri" in identity_provider', 'it');
+  }
 }
 
 /** The first three make the gateway read no discovery document, which would name the others. */
@@ -71,8 +85,11 @@ function signInProvider({
   return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
 
+/** A misspelt key counts as the intended one: validation reports it. */
 function signsIn(entry: unknown): boolean {
-  return asMap(entry).redirect_uri !== undefined;
+  return Object.keys(asMap(entry)).some(
+    key => suggest(key, ['redirect_uri', 'redirect_uris']) === 'redirect_uri',
+  );
 }
 
 /** Whether both patterns match the same paths, ignoring methods. */

@@ -34,7 +34,8 @@ interface LabelSources {
 /** Lists the label values that the configuration makes possible. */
 export function compileLabels(sources: LabelSources): LabelModel {
   const { listen, upstreams, identity, routeDurations } = sources;
-  const own = signInProvider(identity) === null ? [] : sources.ownRoutes.map(({ value }) => value);
+  const signsIn = signInProvider(identity) !== null;
+  const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
   const routes = sources.routes.map(({ value }) => value);
   return {
     routes: routeLabels(routes, own, listen),

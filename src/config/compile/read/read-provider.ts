@@ -10,11 +10,15 @@ import {
 } from '../../../signin/index.ts';
 import { asMap, type ConfigFile, type Path } from '../../file/index.ts';
 import type { NoticePlaces } from '../../model/index.ts';
-import { identityProviderSchema, providerEntrySchema } from '../../schema/index.ts';
+import {
+  type IdentityProviderConfig,
+  identityProviderSchema,
+  providerEntrySchema,
+} from '../../schema/index.ts';
 import { clientAuthentication } from './compile-client-authentication.ts';
 import { noticePlaces } from './notice-places.ts';
 import { addOptionErrors } from './provider-option-errors.ts';
-import { checkRoles, type ProviderConfig, warnOfScope } from './provider-roles.ts';
+import { checkRoles, warnOfScope } from './provider-roles.ts';
 import { SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** What a provider's section says about signing in. */
@@ -75,7 +79,7 @@ async function readProvider(
     checkSoundPart(file, { path, schema }, asMap(raw), new Set(error.issues.map(issue => issue.path[0])));
     return null;
   }
-  const config: ProviderConfig = data;
+  const config: IdentityProviderConfig = data;
   checkRoles(file, path, config);
   warnOfScope(file, path, config);
   const tls = tlsOf(tlsFiles);
@@ -101,7 +105,7 @@ async function readProvider(
 
 /** A provider without its secrets and certificates, for whom does not ask it anything. */
 export function providerWithoutSecrets(
-  config: ProviderConfig,
+  config: IdentityProviderConfig,
   clientAuthentication: ClientAuthentication,
 ): ProviderConfigOptions {
   const { client_id: clientId } = config;
@@ -134,14 +138,10 @@ function checkSoundPart(
 }
 
 /** Valid values in place of required keys. */
-const STAND_INS = {
-  issuer: 'https://id.invalid',
-  client_id: 'gateway',
-  redirect_uri: 'https://app.invalid/',
-};
+const STAND_INS = { issuer: 'https://id.invalid' };
 const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
 
-function signInOptions(config: ProviderConfig, client: ClientOptions): SignInHere | null {
+function signInOptions(config: IdentityProviderConfig, client: ClientOptions): SignInHere | null {
   if (config.redirect_uri === undefined) return null;
   return {
     ...client,
@@ -152,7 +152,7 @@ function signInOptions(config: ProviderConfig, client: ClientOptions): SignInHer
   };
 }
 
-function providerOptions(config: ProviderConfig, tls: ProviderTls | null): ProviderOptions {
+function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
   return {
     ...PROVIDER_LIMITS,
     issuer: config.issuer,

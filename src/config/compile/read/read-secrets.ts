@@ -2,8 +2,7 @@ import type { Clock } from '../../../core/index.ts';
 import type { ClientAuthentication } from '../../../signin/index.ts';
 import type { ConfigFile } from '../../file/index.ts';
 import type { StoreModel } from '../../model/index.ts';
-import type { GatewayConfig } from '../../schema/index.ts';
-import type { ProviderConfig } from './provider-roles.ts';
+import type { GatewayConfig, IdentityProviderConfig } from '../../schema/index.ts';
 import { readAdminToken } from './read-admin-token.ts';
 import { type ListenerTls, readListenerTls } from './read-listener-tls.ts';
 import { type ProviderConfigOptions, providerWithoutSecrets, readProviders } from './read-provider.ts';
@@ -42,7 +41,7 @@ export async function readSecrets(file: ConfigFile, clock: Clock): Promise<Secre
  */
 export function withoutSecrets(
   gateway: GatewayConfig,
-  authenticationOf: (config: ProviderConfig) => ClientAuthentication,
+  authenticationOf: (config: IdentityProviderConfig) => ClientAuthentication,
 ): SecretParts & { readonly store: StoreModel } {
   const { identity_provider: one, identity_providers: several = [] } = gateway;
   return {

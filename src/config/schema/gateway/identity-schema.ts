@@ -61,9 +61,11 @@ export const identityProviderSchema = z.strictObject({
   timeout: duration()
     .prefault('5s')
     .describe('For one whole request to the provider, name resolution included.'),
-  client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`).describe(
-    'The client id of the gateway at the provider.',
-  ),
+  client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`)
+    .optional()
+    .describe(
+      'The client id of the gateway at the provider. Required with redirect_uri, notices, a client authentication, and where a route has introspection.',
+    ),
   client_authentication: choice([
     'client_secret_basic',
     'client_secret_post',
@@ -97,9 +99,11 @@ export const identityProviderSchema = z.strictObject({
     })
     .prefault({})
     .describe('PEM files for https with the provider, relative to this file.'),
-  redirect_uri: redirectUri().describe(
-    'Where the provider sends browsers back to: the default redirect_uri of the authorization URL.',
-  ),
+  redirect_uri: redirectUri()
+    .optional()
+    .describe(
+      'Where the provider sends browsers back to: the default redirect_uri of the authorization URL. Left out: nobody signs in through the gateway, which only checks tokens.',
+    ),
   redirect_uris: z
     .union([z.literal('any'), z.array(redirectUri())], {
       error: 'expected any, or a list of redirect URIs',

@@ -19,14 +19,9 @@ export const providerEntrySchema = identityProviderSchema.extend({
     // Metrics say none for tokens of no provider.
     .refine(name => name !== 'none', { error: 'no provider may be named none: metrics use that word' })
     .describe('Names it in metrics, logs, limits.yaml and the admin API.'),
-  client_id: identityProviderSchema.shape.client_id
-    .optional()
-    .describe('The client id of the gateway at the provider. Required with redirect_uri.'),
-  redirect_uri: identityProviderSchema.shape.redirect_uri
-    .optional()
-    .describe(
-      'Where the provider sends browsers back to. The one provider that has it signs users in; tokens of the others are only checked.',
-    ),
+  redirect_uri: identityProviderSchema.shape.redirect_uri.describe(
+    'Where the provider sends browsers back to. The one provider that has it signs users in; tokens of the others are only checked.',
+  ),
   ...tokenRules,
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnosticsIn } from '../../../support/config-text.ts';
+import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const PROVIDER =
   'identity_provider: { issuer: "https://id", client_id: gateway, client_authentication: none, redirect_uri: "https://app" }\n';
@@ -44,6 +44,70 @@ describe('the two sections about tokens', () => {
   it('are of use to some route, else there is a warning', async () => {
     expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',
+    ]);
+  });
+});
+
+describe('a provider that only issues tokens', () => {
+  const VERIFIED = 'identity_provider: { issuer: "https://id" }\n';
+  const withKeys = (keys: string, rest = routeWith()) =>
+    diagnosticsIn(VERIFIED.replace(' }', `, ${keys} }`) + TOKENS + rest);
+
+  it('needs nothing but its issuer', async () => {
+    expect(await diagnosticsIn(VERIFIED + TOKENS + routeWith())).toEqual([]);
+    const loaded = await loadText(VERIFIED + TOKENS + routeWith());
+    expect(loaded.ok && loaded.snapshot.identity?.providers[0]).toMatchObject({ client: null, signIn: null });
+  });
+
+  it('may know the gateway as a client where nobody signs in', async () => {
+    expect(await withKeys('client_id: gateway, client_authentication: none')).toEqual([]);
+  });
+
+  it.each([
+    ['redirect_uri: "https://app"', '"redirect_uri" needs it'],
+    ['client_authentication: none', '"client_authentication" needs it'],
+    [
+      'client_secret_file: /none, redirect_uri: "https://app"',
+      '"redirect_uri" and "client_secret_file" need it',
+    ],
+    ['notices: { back_channel_logout: /logout }', '"notices" needs it'],
+    [
+      'private_key_id: k, notices: { back_channel_logout: /logout }, redirect_uri: "https://app"',
+      '"redirect_uri", "private_key_id" and "notices" need it',
+    ],
+  ])('needs a client_id for %s, in one message', async (keys, why) => {
+    expect((await withKeys(keys)).filter(line => !line.includes('client_secret_file: '))).toEqual([
+      `1:20: identity_provider: missing key "client_id", the id of the gateway at the provider: ${why}`,
+    ]);
+  });
+
+  it('needs a client_id where a route asks it about tokens', async () => {
+    expect(await diagnosticsIn(VERIFIED + TOKENS + routeWith(', introspection: true'))).toEqual([
+      expect.stringMatching(
+        /^1:20: identity_provider: the route in line 3 asks .*: add "client_id" and a secret$/,
+      ),
+    ]);
+  });
+
+  it.each(['scope: openid', 'redirect_uris: any'])('has no key of a sign-in: %s', async key => {
+    const [name] = key.split(':');
+    expect(await withKeys(key)).toEqual([
+      `1:44: identity_provider: "${name}" has no effect without "redirect_uri"`,
+    ]);
+  });
+
+  it('serves no path of sign_in', async () => {
+    const signIn = 'sign_in: { refresh: /r }\n';
+    expect(await diagnosticsIn(signIn + VERIFIED + TOKENS + routeWith())).toEqual([
+      '1:1: "sign_in" needs "redirect_uri" and "client_id" in identity_provider: without them nobody signs in through the gateway',
+    ]);
+    const withClient = VERIFIED.replace(' }', ', client_id: g, client_authentication: none }');
+    expect(await diagnosticsIn(signIn + withClient + TOKENS + routeWith())).toEqual([
+      '1:1: "sign_in" needs "redirect_uri" in identity_provider: without it nobody signs in through the gateway',
+    ]);
+    const misspelt = withClient.replace(' }', ', redirect_url: "https://app" }');
+    expect(await diagnosticsIn(signIn + misspelt + TOKENS + routeWith())).toEqual([
+      '2:87: identity_provider: unknown key "redirect_url", did you mean "redirect_uri"?',
     ]);
   });
 });

@@ -94,7 +94,7 @@ describe('sign_in', () => {
     const text = (entry: string) => `identity_providers: [${entry}]\nsign_in: { refresh: /r }\n${REST}`;
     expect(await diagnosticsIn(text(SIGNS_IN))).toEqual([]);
     expect(await diagnosticsIn(text(OLD))).toEqual([
-      '2:1: "sign_in" has no effect: no entry of identity_providers has a "redirect_uri" to sign users in',
+      '2:1: "sign_in" needs "redirect_uri" in an entry of identity_providers: without it nobody signs in through the gateway',
     ]);
   });
 });
@@ -103,8 +103,7 @@ describe('an entry without redirect_uri', () => {
   it.each([
     ['redirect_uris: any', '"redirect_uris" has no effect without "redirect_uri"'],
     ['scope: openid', '"scope" has no effect without "redirect_uri"'],
-    ['client_authentication: none', '"client_authentication" has no effect without "client_id"'],
-    ['private_key_id: k', '"private_key_id" has no effect without "client_id"'],
+    ['max_in_flight: 7', '"max_in_flight" has no effect without "client_id"'],
   ])('has no key of a sign-in or a client: %s', async (key, why) => {
     expect(await diagnosticsWith(OLD.replace('{', `{ ${key},`))).toEqual([
       `2:5: identity_providers[0]: ${why}`,
@@ -122,7 +121,7 @@ describe('an entry without redirect_uri', () => {
 describe('an entry with redirect_uri', () => {
   it('needs a client', async () => {
     expect(await diagnosticsWith(OLD.replace('{', '{ redirect_uri: "https://app",'))).toEqual([
-      '2:19: identity_providers[0].redirect_uri: needs "client_id" beside it: users sign in to a client',
+      '2:3: identity_providers[0]: missing key "client_id", the id of the gateway at the provider: "redirect_uri" needs it',
     ]);
   });
 });

@@ -46,6 +46,15 @@ routes:
     expect([upstreams, webSocketUpstreams]).toEqual([['api', 'chat', 'calls'], ['chat']]);
   });
 
+  it('name the routes of notices where nobody signs in, and no route of a sign-in', async () => {
+    const { routes } =
+      await labelsOf(`identity_provider: { issuer: "https://id.example/", client_id: weir, client_authentication: none, notices: { back_channel_logout: /logout } }
+access_tokens: { audience: api }
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /v1/**, upstream: api }]`);
+    expect(routes.map(({ route }) => route)).toEqual(['/v1/**', '/logout', 'none']);
+  });
+
   it('name each bucket that a route leads to, with its classes and the limits that can refuse', async () => {
     const limits = `global: { user: 50/1s }
 buckets:

@@ -134,8 +134,6 @@ describe('a value of identity_provider', () => {
     const diagnostics = await diagnosticsIn(`identity_provider: {}\naccess_tokens: {}\n${REST}`);
     expect(diagnostics.map(diagnostic => diagnostic.split(': ').slice(0, 3).join(': '))).toEqual([
       '1:20: identity_provider: missing key "issuer"',
-      '1:20: identity_provider: missing key "client_id"',
-      '1:20: identity_provider: missing key "redirect_uri"',
       '2:16: access_tokens: missing key "audience"',
     ]);
   });
@@ -238,7 +236,6 @@ describe('an address of the provider', () => {
     const diagnostics = await diagnosticsIn(WITH('  client_id: gateway\n'));
     expect(diagnostics.map(diagnostic => diagnostic.replace(/:[^:]*$/, ''))).toEqual([
       '2:3: identity_provider: missing key "issuer": write the issuer, an address such as https',
-      '2:3: identity_provider: missing key "redirect_uri": expected an absolute URI such as https',
     ]);
   });
 });
