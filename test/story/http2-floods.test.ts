@@ -192,6 +192,43 @@ test.each(FLOODS)(
   },
 );
 
+test('a client that streams small messages as fast as it can is no flood, read or waiting', async () => {
+  const { gateway, upstream } = await start({ http2: { stream_window: '1MiB', connection_window: '1MiB' } });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(POST);
+  for (let i = 0; i < 200; i++) await client.send(times(1_000, frame(TYPE.data, 0, 1, 'x')));
+  await waitFor('all has come', () => upstream.requests[0]?.bodyBytes === 200_000 || client.closed);
+  await client.send(frame(TYPE.data, FLAG.endStream, 1, 'x'));
+  expect(await client.status(1)).toBe(200);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
+test('small messages that their upstream does not read are no flood, not even once they are given up', async () => {
+  const upstream = await startUpstream(async exchange => {
+    exchange.connection.pause();
+    await exchange.received();
+  });
+  const http2 = { stream_window: '16MiB', connection_window: '16MiB' };
+  const config = { listen: H2C, http2, timeouts: { client_header: '1s' } };
+  const gateway = await startGateway({ upstreamPort: upstream.port, config });
+  const client = await (await connectFrames(gateway.port)).begin();
+  await client.send(headers(1, request('/', 'PUT'), FLAG.endHeaders));
+  // More than the system holds for the upstream.
+  for (let i = 0; i < 960; i++) await client.send(frame(TYPE.data, 0, 1, Buffer.alloc(16_384)));
+  for (let i = 0; i < 200; i++) await client.send(times(1_000, frame(TYPE.data, 0, 1, 'x')));
+  await afterSweeps(gateway);
+  await client.send(frame(TYPE.rstStream, 0, 1, uint32(CANCEL)));
+  await afterSweeps(gateway);
+  expect(client.closed).toBe(false);
+  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
+});
+
+/** A connection that sends nothing is closed by a sweep after `client_header`, which is a second. */
+async function afterSweeps(gateway: LocalGateway): Promise<void> {
+  const silent = await connectFrames(gateway.port);
+  await waitFor('the gateway has swept', () => silent.closed);
+}
+
 test('requests that are reset once they are under way end their connection, and each ends upstream', async () => {
   const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();

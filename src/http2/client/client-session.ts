@@ -153,7 +153,7 @@ export class ClientSession implements FrameSink, StreamHost {
     this.#window.take(flowBytes);
     const unused = this.#window.reopen();
     if (unused > 0) this.#writer.windowUpdate(0, unused);
-    if (flowBytes === 0 && !ends) this.#floods.emptyData();
+    if (bytes.length === 0 && !ends) this.#floods.emptyData();
     else this.#floods.content();
     this.#receiving(id)?.onData(bytes, flowBytes, ends);
   }

@@ -3,7 +3,7 @@ import { Http2Fault } from '../http2-fault.ts';
 
 /** Acknowledgements of SETTINGS and PING that may wait to be written, as many as nghttp2 allows (CVE-2019-9512, CVE-2019-9515). */
 const MAX_ACKNOWLEDGEMENTS = 1_000;
-/** Empty DATA frames in a row that end nothing (CVE-2019-9518). Some servers send one where an application flushes nothing. */
+/** DATA frames in a row that are empty, or padding alone, and end nothing (CVE-2019-9518). Some servers send one where an application flushes nothing. */
 const MAX_EMPTY_DATA = 100;
 
 /** Counts what makes work and carries nothing. Throws Http2Fault where it is too much. */

@@ -35,8 +35,9 @@ export class FloodWatch {
    *
    * @param bytesRead bytes that the connection has read so far
    * @param explained bytes that its streams explain so far, at least
+   * @param perhaps bytes that they may turn out to explain as well
    */
-  sweep(nowMs: number, bytesRead: number, explained: number): Http2Fault | null {
+  sweep(nowMs: number, bytesRead: number, explained: number, perhaps: number): Http2Fault | null {
     const seconds = (nowMs - this.#seenMs) / 1_000;
     this.#seenMs = nowMs;
     this.#resets = Math.max(0, this.#resets - RESETS_PER_S * seconds);
@@ -45,6 +46,6 @@ export class FloodWatch {
     this.#credit = Math.min(this.#credit, MAX_CREDIT_BYTES);
     this.#explained = explained;
     this.#bytesRead = bytesRead;
-    return this.#credit < 0 ? 'unexplained_bytes' : null;
+    return this.#credit + perhaps < 0 ? 'unexplained_bytes' : null;
   }
 }

@@ -169,7 +169,8 @@ export class Http2Connection implements ClientConnection, SessionSide {
     this.#streams.delete(open);
     this.#explained += open.explainedBytes;
     // What else came of the request was not looked at.
-    if (!downstream.requestComplete) this.#explained += this.#state.http2.streamWindowBytes;
+    if (!downstream.requestComplete)
+      this.#explained += this.#state.http2.streamWindowBytes + open.waitingHeadBytes;
     if (!downstream.delivered) this.#onReset();
     this.#state.gateway.over(open.exchange, downstream.delivered);
   }
@@ -188,8 +189,12 @@ export class Http2Connection implements ClientConnection, SessionSide {
 
   #sweepFloods(nowMs: number): void {
     let explained = this.#explained;
-    for (const open of this.#streams) explained += open.explainedBytes;
-    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained);
+    let perhaps = 0;
+    for (const open of this.#streams) {
+      explained += open.explainedBytes;
+      perhaps += open.waitingHeadBytes;
+    }
+    const flood = this.#floods.sweep(nowMs, this.socket.bytesRead, explained, perhaps);
     if (flood !== null) this.#calm(flood);
   }
 

@@ -89,6 +89,11 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     return this.requestBody?.bytes ?? 0;
   }
 
+  /** Pieces of DATA that were read. */
+  get piecesReceived(): number {
+    return this.requestBody?.pieces ?? 0;
+  }
+
   /** Whether the whole request has been read. */
   get requestComplete(): boolean {
     return this.requestBody?.done === true || this.stream.endAfterHeaders;

@@ -8,6 +8,8 @@ import type { StreamBody } from './stream-body.ts';
 
 /** HEADERS with their frame's header, the pseudo-fields that HTTP/1.1 does not have, and padding. */
 const HEADERS_FRAMING_BYTES = 300;
+/** The head of a frame (RFC 9113, 4.1). */
+const FRAME_HEAD_BYTES = 9;
 /** A client may answer each DATA with two WINDOW_UPDATE, and a PING that measures the connection. */
 const ACKNOWLEDGEMENT_BYTES = 64;
 
@@ -35,9 +37,14 @@ export class OpenStream implements Listed {
 
   /** Bytes that its client may have sent because of it: those of the request, and what the response makes it send. */
   get explainedBytes(): number {
-    const { bytesReceived, stream, writes } = this.downstream;
+    const { bytesReceived, piecesReceived, stream, writes } = this.downstream;
     const request = this.#headBytes + HEADERS_FRAMING_BYTES + bytesReceived + stream.readableLength;
-    return request + writes * ACKNOWLEDGEMENT_BYTES;
+    return request + piecesReceived * FRAME_HEAD_BYTES + writes * ACKNOWLEDGEMENT_BYTES;
+  }
+
+  /** Bytes that may have come as heads of the frames that wait to be read, at most: each byte may have had a frame of its own. */
+  get waitingHeadBytes(): number {
+    return this.downstream.stream.readableLength * FRAME_HEAD_BYTES;
   }
 
   /** Whether its client has taken too long. Ask at each sweep, and only then. */

@@ -28,6 +28,8 @@ export class StreamBody implements BodySource, PacedBody {
   /** Its last byte has been handed on. */
   done = false;
   bytes = 0;
+  /** Pieces that were read. A DATA frame that is not empty comes as one, or as several. */
+  pieces = 0;
 
   constructor(stream: ServerHttp2Stream, owner: StreamBodyOwner) {
     this.#stream = stream;
@@ -81,6 +83,7 @@ export class StreamBody implements BodySource, PacedBody {
     stream.once('close', () => clearTimeout(timer));
     let left = maxBytes;
     stream.on('data', (bytes: Buffer) => {
+      this.pieces++;
       if (left >= 0 && bytes.length > left) closeWhenSent(stream);
       left -= bytes.length;
     });
@@ -89,6 +92,7 @@ export class StreamBody implements BodySource, PacedBody {
 
   #onData(bytes: Buffer): void {
     if (this.#sink === null) return;
+    this.pieces++;
     this.bytes += bytes.length;
     const { maxBytes } = this.terms;
     if (maxBytes !== null && this.bytes > maxBytes) {

@@ -2,6 +2,7 @@
 //
 //	grpc-interop server          listens on a free port of 127.0.0.1, which it prints
 //	grpc-interop client PORT     reads the names of cases, one a line, and prints "ok NAME" behind each that passed
+//	grpc-interop stream PORT N   sends N messages of one byte in one call, and prints how many bytes the server counted
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,8 +25,10 @@ func main() {
 		serve()
 	case len(os.Args) == 3 && os.Args[1] == "client":
 		call(os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "stream":
+		stream(os.Args[2], os.Args[3])
 	default:
-		fail("grpc-interop server | grpc-interop client PORT")
+		fail("grpc-interop server | grpc-interop client PORT | grpc-interop stream PORT N")
 	}
 }
 
@@ -41,11 +45,40 @@ func serve() {
 	}
 }
 
-func call(port string) {
+func connect(port string) *grpc.ClientConn {
 	connection, err := grpc.NewClient("127.0.0.1:"+port, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fail(err)
 	}
+	return connection
+}
+
+// Each message has a DATA frame of its own, however fast they follow each other.
+func stream(port string, count string) {
+	messages, err := strconv.Atoi(count)
+	if err != nil {
+		fail(err)
+	}
+	call, err := testgrpc.NewTestServiceClient(connect(port)).StreamingInputCall(context.Background())
+	if err != nil {
+		fail(err)
+	}
+	message := &testgrpc.StreamingInputCallRequest{Payload: &testgrpc.Payload{Body: []byte{'x'}}}
+	for range messages {
+		// The reason is what CloseAndRecv returns.
+		if call.Send(message) != nil {
+			break
+		}
+	}
+	response, err := call.CloseAndRecv()
+	if err != nil {
+		fail(err)
+	}
+	fmt.Println(response.GetAggregatedPayloadSize())
+}
+
+func call(port string) {
+	connection := connect(port)
 	tests := testgrpc.NewTestServiceClient(connection)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

@@ -4,6 +4,7 @@ import { ScriptedSession } from '../../../support/scripted-session.ts';
 
 const OK = [[':status', '200']] as const;
 const END = 1;
+const PADDED = 8;
 const data = (stream: number, bytes: string | Buffer = '', flags = 0) =>
   frame(TYPE.data, flags, stream, bytes);
 const head = (stream: number, flags = 4) => headers(stream, OK, flags);
@@ -234,6 +235,7 @@ describe('a server is at fault', () => {
     ['with floods of PING', 11, many(1_001, () => frame(TYPE.ping, 0, 0, '12345678'))],
     ['with floods of SETTINGS', 11, many(1_001, () => settings())],
     ['with empty DATA', 11, [head(1), ...many(101, () => data(1))]],
+    ['with DATA of padding alone', 11, [head(1), ...many(101, () => data(1, '\0', PADDED))]],
   ])('%s', (_, code, frames) => {
     const scripted = ScriptedSession.begun();
     scripted.open(false);

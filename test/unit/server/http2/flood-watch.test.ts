@@ -11,14 +11,14 @@ describe('resets', () => {
     const watch = new FloodWatch(0);
     expect(afterResets(watch, 500)).toBe(0);
     expect(watch.reset()).toBe('resets');
-    watch.sweep(2_000, 0, 0);
+    watch.sweep(2_000, 0, 0, 0);
     expect(afterResets(watch, 100)).toBe(1);
   });
 
   test('are forgotten with time, and no credit is saved up', () => {
     const watch = new FloodWatch(0);
     expect(afterResets(watch, 500)).toBe(0);
-    watch.sweep(1_000_000, 0, 0);
+    watch.sweep(1_000_000, 0, 0, 0);
     expect(afterResets(watch, 500)).toBe(0);
     expect(watch.reset()).toBe('resets');
   });
@@ -29,7 +29,7 @@ describe('bytes that no stream explains', () => {
   function floods(seconds: number, read: number, explained: number): boolean {
     const watch = new FloodWatch(0);
     for (let sweep = 1; sweep <= 2 * seconds; sweep++)
-      if (watch.sweep(sweep * 500, sweep * read, sweep * explained) !== null) return true;
+      if (watch.sweep(sweep * 500, sweep * read, sweep * explained, 0) !== null) return true;
     return false;
   }
 
@@ -44,7 +44,13 @@ describe('bytes that no stream explains', () => {
 
   test('are found behind a long time of honest work', () => {
     const watch = new FloodWatch(0);
-    for (let sweep = 1; sweep <= 1_000; sweep++) watch.sweep(sweep * 500, 0, sweep * 100_000);
-    expect(watch.sweep(500_500, 2_000 * KIB, 100_000_000)).toBe('unexplained_bytes');
+    for (let sweep = 1; sweep <= 1_000; sweep++) watch.sweep(sweep * 500, 0, sweep * 100_000, 0);
+    expect(watch.sweep(500_500, 2_000 * KIB, 100_000_000, 0)).toBe('unexplained_bytes');
+  });
+
+  test('pass for as long as the streams may turn out to explain them, and count from then on', () => {
+    const watch = new FloodWatch(0);
+    expect(watch.sweep(500, 2_000 * KIB, 0, 2_000 * KIB)).toBeNull();
+    expect(watch.sweep(1_000, 2_000 * KIB, 0, 0)).toBe('unexplained_bytes');
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../../src/gateway/index.ts';
 import { NO_TERMS } from '../../../../src/http1/index.ts';
+import { FloodWatch } from '../../../../src/server/http2/flood-watch.ts';
 import type { Http2Downstream } from '../../../../src/server/http2/http2-downstream.ts';
 import { HeadReader } from '../../../../src/server/http2/http2-request-head.ts';
 import { OpenStream } from '../../../../src/server/http2/open-stream.ts';
@@ -15,6 +16,7 @@ class Swept {
   readonly body = { terms: NO_TERMS, flows: true, bytes: 0, stoodStill: false, done: false };
   readonly downstream = {
     ...{ stream: this.stream, requestBody: this.body, bytesReceived: 0, awaitsClient: false, writes: 0 },
+    piecesReceived: 0,
   };
   readonly open: OpenStream;
   #nowMs = 0;
@@ -95,5 +97,47 @@ describe('a stream', () => {
     expect(swept.open.explainedBytes).toBe(before + 1_500);
     swept.downstream.writes = 10;
     expect(swept.open.explainedBytes).toBe(before + 1_500 + 640);
+  });
+
+  test('explains the head of each DATA frame that was read, and perhaps one for each byte that waits', () => {
+    const swept = new Swept();
+    const before = swept.open.explainedBytes;
+    swept.downstream.piecesReceived = 100;
+    expect(swept.open.explainedBytes).toBe(before + 900);
+    expect(swept.open.waitingHeadBytes).toBe(0);
+    swept.stream.readableLength = 50;
+    expect(swept.open.waitingHeadBytes).toBe(450);
+  });
+});
+
+describe('a client that streams for ten minutes', () => {
+  const MESSAGE_BYTES = 6;
+  const HEAD_BYTES = 9;
+
+  /** Seconds after which it is cut off, or null. Each frame holds a message, or nothing. */
+  function cutAfter(framesPerS: number, messageBytes: number): number | null {
+    const swept = new Swept();
+    const watch = new FloodWatch(0);
+    const { downstream, open } = swept;
+    for (let sweep = 1; sweep <= 1_200; sweep++) {
+      const frames = (sweep * framesPerS) / 2;
+      downstream.bytesReceived = frames * messageBytes;
+      // Node hands on no piece for an empty frame.
+      if (messageBytes > 0) downstream.piecesReceived = frames;
+      const read = HEAD.bytes + frames * (HEAD_BYTES + messageBytes);
+      if (watch.sweep(sweep * 500, read, open.explainedBytes, open.waitingHeadBytes) !== null)
+        return sweep / 2;
+    }
+    return null;
+  }
+
+  test.each([12_000, 200_000, 1_200_000])('is never cut off for %i small messages a second', rate => {
+    expect(cutAfter(rate, MESSAGE_BYTES)).toBeNull();
+    expect(cutAfter(rate, 1)).toBeNull();
+  });
+
+  test('is cut off at once for as many frames that hold nothing', () => {
+    expect(cutAfter(12_000, 0)).toBeLessThan(10);
+    expect(cutAfter(1_200_000, 0)).toBe(0.5);
   });
 });
