@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accessValues, observationValues } from './values-around.ts';
-import { anyMap, flag, list, wholeNumber, words } from './values-parts.ts';
+import { anyMap, anyMaps, flag, list, wholeNumber, words } from './values-parts.ts';
 import { podValues } from './values-pod.ts';
 
 // The one definition of the chart's values. scripts/chart.ts makes values.schema.json and README.md in helm/weir of it;
@@ -46,7 +46,13 @@ const autoscaling = z
       .describe(
         'Average number of requests in flight per pod to hold as well. Needs a metrics adapter that serves weir_requests_in_flight of pods.',
       ),
+    metrics: anyMaps().describe(
+      'Further metrics, as in the HorizontalPodAutoscaler. The one that asks for most pods wins.',
+    ),
     behavior: anyMap().describe('How fast to scale, as in the HorizontalPodAutoscaler.'),
+    scaler: words('').describe(
+      'What sets the number of pods instead of that autoscaler, such as KEDA. Then replicas stays out of the Deployment.',
+    ),
   })
   .describe('Scaling by load.');
 
@@ -73,9 +79,14 @@ export const valuesSchema = z.strictObject({
     .describe(
       'Existing Secrets as files: oidc: { secretName: weir-oidc } mounts each key of weir-oidc as a file in /run/secrets/oidc.',
     ),
-  replicas: wholeNumber(0, 1).describe(
-    'Number of pods. More than one needs config.store.redis. Ignored with autoscaling.',
-  ),
+  replicas: z
+    .int()
+    .min(0)
+    .nullable()
+    .default(1)
+    .describe(
+      'Number of pods. More than one needs config.store.redis. It stays out of the Deployment, so that an upgrade does not touch the number, with null, and with autoscaling.enabled or autoscaling.scaler.',
+    ),
   autoscaling,
   ...podValues,
   ...accessValues,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, Rendered, VALUES_FILES } from './chart.ts';
+import { type Manifest, Rendered, template, VALUES_FILES } from './chart.ts';
+import { HELM_VERSIONS } from './helm-fetched.ts';
 
 const deploymentWith = async (values: object): Promise<Manifest> =>
   (await Rendered.of(values)).one('Deployment');
@@ -180,6 +181,35 @@ describe('scheduling', () => {
   it('replaces all pods at once with the strategy Recreate', async () => {
     const deployment = await deploymentWith({ strategy: { type: 'Recreate' } });
     expect(deployment.at('spec.strategy')).toEqual({ type: 'Recreate' });
+  });
+
+  it.each([
+    { replicas: null },
+    { autoscaling: { scaler: 'KEDA' } },
+    { replicas: 3, autoscaling: { scaler: 'KEDA' } },
+    { replicas: 3, autoscaling: { enabled: true } },
+  ])('leaves the number of pods to what sets it: %j', async values => {
+    for (const helm of HELM_VERSIONS) {
+      const { out } = await template({ ...values, limitsPerReplica: true }, { helm });
+      expect(new Rendered(out).one('Deployment').at('spec')).not.toHaveProperty('replicas');
+    }
+  });
+
+  it.each([0, 1, 3])('says how many pods there are where nothing else does: %i', async replicas => {
+    const deployment = await deploymentWith({ replicas, limitsPerReplica: true });
+    expect(deployment.at('spec.replicas')).toBe(replicas);
+  });
+
+  it('scales by further metrics', async () => {
+    const queue = {
+      type: 'External',
+      external: { metric: { name: 'queue' }, target: { type: 'Value', value: '5' } },
+    };
+    const autoscaling = { enabled: true, requestsInFlight: 200, metrics: [queue] };
+    const rendered = await Rendered.of({ autoscaling, limitsPerReplica: true });
+    const metrics = rendered.one('HorizontalPodAutoscaler').parts('spec.metrics');
+    expect(metrics.map(metric => metric.at('type'))).toEqual(['Resource', 'Pods', 'External']);
+    expect(metrics.at(-1)?.toJSON()).toEqual(queue);
   });
 
   it('leaves the number of pods to the autoscaler', async () => {

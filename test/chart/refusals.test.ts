@@ -40,6 +40,18 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     'autoscaling.maxReplicas is 4, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to 4 times each limit with limitsPerReplica: true',
   ],
   [
+    { replicas: null },
+    'replicas is null, so there may be several pods, but each would count limits alone: name a Redis in config.store.redis, or accept that N pods allow up to N times each limit with limitsPerReplica: true',
+  ],
+  [
+    { autoscaling: { scaler: 'KEDA' } },
+    'autoscaling.scaler is KEDA, so there may be several pods, but each would count limits alone',
+  ],
+  [
+    { autoscaling: { enabled: true, scaler: 'KEDA' }, config: REDIS },
+    'autoscaling.enabled is true and autoscaling.scaler is KEDA: two would set the number of pods, so keep one',
+  ],
+  [
     { config: { limits: 'limits.yaml' } },
     "config.limits is the chart's: put the content of limits.yaml into the value limits",
   ],
@@ -143,6 +155,8 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
   it.each([
     { replicas: 2, limitsPerReplica: true },
     { replicas: 2, config: REDIS },
+    { replicas: null, config: REDIS },
+    { autoscaling: { scaler: 'KEDA' }, config: REDIS },
     { config: { trusted_proxies: 'none' } },
     { autoscaling: { enabled: true, maxReplicas: 4 }, config: REDIS },
     { metrics: { monitor: 'ServiceMonitor' }, networkPolicy: { enabled: false } },

@@ -9,12 +9,23 @@
 {{- if empty $config.trusted_proxies -}}
 {{- $errors = append $errors "config.trusted_proxies is missing: list the networks of the proxies in front of the pods, such as those of the ingress controller, or write none if clients connect directly; otherwise all clients of a proxy count as one address" -}}
 {{- end -}}
-{{- $most := .Values.autoscaling.enabled | ternary .Values.autoscaling.maxReplicas .Values.replicas | int -}}
-{{- if and (gt $most 1) (not (kindIs "map" $config.store)) (not .Values.limitsPerReplica) -}}
-{{- $key := .Values.autoscaling.enabled | ternary "autoscaling.maxReplicas" "replicas" -}}
+{{- $autoscaling := .Values.autoscaling -}}
+{{- $replicas := include "weir.replicas" . -}}
+{{- if not (or (kindIs "map" $config.store) .Values.limitsPerReplica) -}}
+{{- if not (or $autoscaling.enabled $replicas) -}}
+{{- $who := empty $autoscaling.scaler | ternary "replicas is null" (printf "autoscaling.scaler is %s" $autoscaling.scaler) -}}
+{{- $errors = append $errors (printf "%s, so there may be several pods, but each would count limits alone: name a Redis in config.store.redis, or accept that N pods allow up to N times each limit with limitsPerReplica: true" $who) -}}
+{{- else -}}
+{{- $most := $autoscaling.enabled | ternary $autoscaling.maxReplicas $replicas | int -}}
+{{- if gt $most 1 -}}
+{{- $key := $autoscaling.enabled | ternary "autoscaling.maxReplicas" "replicas" -}}
 {{- $errors = append $errors (printf "%s is %d, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to %d times each limit with limitsPerReplica: true" $key $most $most) -}}
 {{- end -}}
-{{- $autoscaling := .Values.autoscaling -}}
+{{- end -}}
+{{- end -}}
+{{- if and $autoscaling.enabled $autoscaling.scaler -}}
+{{- $errors = append $errors (printf "autoscaling.enabled is true and autoscaling.scaler is %s: two would set the number of pods, so keep one" $autoscaling.scaler) -}}
+{{- end -}}
 {{- if and $autoscaling.enabled (gt (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
 {{- $errors = append $errors (printf "autoscaling.minReplicas is %d, more than autoscaling.maxReplicas, %d" (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
 {{- end -}}

@@ -1,3 +1,11 @@
+{{/* The number of pods; empty where something else sets it. Written there, each upgrade would set it back (Helm 3) or fail on the
+conflict (Helm 4). */}}
+{{- define "weir.replicas" -}}
+{{- if not (or .Values.autoscaling.enabled .Values.autoscaling.scaler (kindIs "invalid" .Values.replicas)) -}}
+{{- int64 .Values.replicas -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What the containers of a pod share: the check sees what the gateway will see. */}}
 {{- define "weir.container" -}}
 image: {{ include "weir.image" . }}
