@@ -64,6 +64,22 @@ export class Flow implements ByteSink {
     if (this.#frames.atBoundary) this.#sendLast();
   }
 
+  /**
+   * Ends the flow at once: not a byte more reaches the receiver. This frame tells it why, unless it has part of a frame, of which the
+   * Close would seem to be the rest, or has not taken all that was written.
+   */
+  cutWith(frame: Uint8Array): void {
+    if (this.#over) return;
+    this.#last = frame;
+    if (this.#blocked) this.#to.destroy();
+    else if (this.#frames.atBoundary) {
+      this.#sendLast();
+      return;
+    }
+    this.stop();
+    this.#to.end();
+  }
+
   /** Passes nothing on from here, but reads on, to notice when its source disconnects. */
   stop(): void {
     this.#over = true;

@@ -25,7 +25,7 @@ export interface TunnelOptions {
  * - `closed`: by a Close frame of one end
  * - `client`, `upstream`: this end went without a Close frame
  * - `fault`: one end sent what is no frame
- * - `gateway`: `finish` was called, or it stood idle
+ * - `gateway`: `finish` or `revoke` was called, or it stood idle
  */
 export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway';
 
@@ -63,6 +63,16 @@ export class Tunnel implements FlowOwner {
     if (this.#closing) return;
     this.#ends('gateway');
     this.#closeBoth(code, reason);
+  }
+
+  /**
+   * Ends it because the client may not go on: what it sends no longer reaches the upstream, not even the rest of a frame. The upstream's
+   * frame that is passing ends first, so that the client can be told.
+   */
+  revoke(code: CloseCode, reason: string): void {
+    this.#ends('gateway');
+    this.#close(this.toClient, code, reason);
+    this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
   }
 
   /** Checks whether something has taken too long. */

@@ -26,7 +26,7 @@ const CASES = [
   'unimplemented_service',
 ];
 
-/** Messages of one stream: with 1,200,000, as in CONTRIBUTING.md, a client sends for a minute or two. */
+/** Messages of one stream: 1,200,000 take a client some seconds (CONTRIBUTING.md). */
 const MESSAGES = Number(process.env['WEIR_GRPC_MESSAGES'] ?? 150_000);
 
 const GO = { command: 'go', versionArgs: ['version'], packages: ['golang-go'] };

@@ -161,7 +161,9 @@ describe('a not-before mark that came with a redeemed code', () => {
     await signInWithMark(issuer, gateway, nowS() - 30);
     for (const client of [waiting, sending]) expectInvalidToken(await client.answer());
     expect(await sending.ended()).toBe('close');
+    await sending.send('more');
     await expect.poll(() => upstream.openConnections.length).toBe(0);
+    expect(upstream.requests.map(request => request.bodyBytes).sort()).toEqual([0, 4]);
   });
 });
 

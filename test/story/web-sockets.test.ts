@@ -419,6 +419,41 @@ describe('the gateway ends a WebSocket', () => {
     expect(await closing(socket)).toEqual([1008, 'token revoked']);
   });
 
+  test.each([
+    ['revoked', 'token revoked'],
+    ['restricted', 'restricted'],
+    ['expired', 'token expired'],
+  ])(
+    'when its sender is %s in the middle of a frame: not a byte more reaches the upstream',
+    async (how, why) => {
+      const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
+      const { issuer, gateway } = await identified({
+        port: upstream.port,
+        limits: { invalid_requests: { limit: '2/60s', restrict_for: '60s' } },
+      });
+      const nowS = Math.floor(Date.now() / 1_000);
+      const claims = how === 'expired' ? { exp: nowS - 27 } : { iat: nowS - 61 };
+      const client = await gateway.connect();
+      await client.send(handshake('/expiring', `Authorization: Bearer ${issuer.token(claims)}`));
+      await expect.poll(() => client.received.toString('latin1')).toContain(' 101 ');
+      const long = masked('x'.repeat(100_000));
+      await client.send(long.subarray(0, 50_000));
+      const peer = upstream.peers[0] as RawPeer;
+      await expect.poll(() => peer.received.length).toBe(50_000);
+      if (how === 'revoked') {
+        issuer.provider.token = scripts.tokens({
+          access_token: issuer.token(),
+          'not-before-policy': nowS - 60,
+        });
+        void redeem(gateway, 'a-code', 'https://app.example/callback');
+      } else if (how === 'restricted') for (let i = 0; i < 3; i++) await gateway.ask(head('GET /'));
+      await expect.poll(() => behindHead(client)).toEqual(frame(closePayload(1008, why), { opcode: CLOSE }));
+      await client.send(long.subarray(50_000));
+      await expect.poll(() => peer.end).toBe('fin');
+      expect(peer.received.length).toBe(50_000);
+    },
+  );
+
   test('when its sender is restricted, with 1008', async () => {
     const { issuer, gateway } = await identified({
       limits: { invalid_requests: { limit: '2/60s', restrict_for: '60s' } },
@@ -432,14 +467,14 @@ describe('the gateway ends a WebSocket', () => {
 });
 
 /** With tokens, and a route on which they may expire. */
-async function identified(settings: Omit<IdentitySettings, 'issuer'> = {}) {
+async function identified(settings: Omit<IdentitySettings, 'issuer'> & { port?: number } = {}) {
+  const { port, ...rest } = settings;
   const issuer = await startIssuer();
-  const server = (await startWsServer()).echo();
   const routes = [
     { path: '/**', upstream: 'api', websocket: true },
     { path: '/expiring', upstream: 'api', websocket: true, close_at_expiry: true },
   ];
-  const upstreams = { api: { url: `http://127.0.0.1:${server.port}` } };
-  const { gateway } = await startGatewayOf(issuer, { config: { upstreams, routes }, ...settings });
+  const upstreams = { api: { url: `http://127.0.0.1:${port ?? (await startWsServer()).echo().port}` } };
+  const { gateway } = await startGatewayOf(issuer, { config: { upstreams, routes }, ...rest });
   return { issuer, gateway };
 }

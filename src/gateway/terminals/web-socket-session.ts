@@ -95,7 +95,7 @@ export class WebSocketSession implements Successor {
 
   #refuse(error: GatewayError, reason: string): void {
     this.#error = error;
-    this.#tunnel?.finish(CloseCode.policyViolation, reason);
+    this.#tunnel?.revoke(CloseCode.policyViolation, reason);
   }
 
   #over(): void {

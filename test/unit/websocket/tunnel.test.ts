@@ -89,6 +89,73 @@ describe('when the gateway ends it', () => {
   });
 });
 
+describe('when the gateway revokes what allowed it', () => {
+  const REVOKED = [CloseCode.policyViolation, 'no'] as const;
+
+  test('both get its Close where no frame is passing, and nothing the client sends passes any more', () => {
+    const parts = open();
+    const { client, upstream, tunnel } = parts;
+    tunnel.revoke(...REVOKED);
+    client.bring(FROM_CLIENT.hello);
+    expect(client.written).toEqual(closeFrame(...REVOKED, null));
+    expect(upstream.written).toEqual(closeFrame(...REVOKED, MASK));
+    expect(states(parts)).toEqual(['ended', 'ended']);
+    expect(tunnel.end).toBe('gateway');
+  });
+
+  test.each([1, 2, 4, 8])(
+    'behind byte %i of a frame, not a byte more of the client passes, and no Close',
+    at => {
+      const parts = open();
+      const { client, upstream, tunnel } = parts;
+      client.bring(FROM_CLIENT.hello.subarray(0, at));
+      tunnel.revoke(...REVOKED);
+      client.bring(FROM_CLIENT.hello.subarray(at), FROM_CLIENT.hello);
+      expect(upstream.written).toEqual(FROM_CLIENT.hello.subarray(0, at));
+      expect(client.written).toEqual(closeFrame(...REVOKED, null));
+      expect(states(parts)).toEqual(['ended', 'ended']);
+      expect(tunnel.toUpstream.passed).toBe(at);
+    },
+  );
+
+  test('what the upstream has not taken is thrown away with its connection', () => {
+    const parts = open();
+    const { client, upstream, tunnel } = parts;
+    upstream.takes = false;
+    client.bring(FROM_CLIENT.hello);
+    tunnel.revoke(...REVOKED);
+    expect(upstream.written).toEqual(FROM_CLIENT.hello);
+    expect(states(parts)).toEqual(['ended', 'destroyed']);
+  });
+
+  test('the client still gets the rest of the frame that is passing to it, and then the Close', () => {
+    const { client, upstream, tunnel } = open();
+    upstream.bring(FROM_UPSTREAM.hello.subarray(0, 3));
+    tunnel.revoke(...REVOKED);
+    upstream.bring(FROM_UPSTREAM.hello.subarray(3));
+    expect(client.written).toEqual(Buffer.concat([FROM_UPSTREAM.hello, closeFrame(...REVOKED, null)]));
+  });
+
+  test('the client is cut off as well where it may have finished its frame: the gateway goes', () => {
+    const { client, upstream, tunnel } = open();
+    client.bring(FROM_CLIENT.hello.subarray(0, 3));
+    tunnel.finish(...GOING);
+    tunnel.revoke(...REVOKED);
+    client.bring(FROM_CLIENT.hello.subarray(3));
+    expect(upstream.written).toEqual(FROM_CLIENT.hello.subarray(0, 3));
+    expect(upstream.state).toBe('ended');
+    expect(client.written).toEqual(closeFrame(...GOING, null));
+  });
+
+  test('a client that has said Close gets no further byte through, and its upstream no second Close', () => {
+    const { client, upstream, tunnel } = open();
+    client.bring(FROM_CLIENT.close);
+    tunnel.revoke(...REVOKED);
+    expect(upstream.written).toEqual(FROM_CLIENT.close);
+    expect(client.written).toEqual(closeFrame(...REVOKED, null));
+  });
+});
+
 describe('where nothing passes', () => {
   test('it ends after its idle time with 1001', () => {
     const { client, upstream, tunnel } = open();
