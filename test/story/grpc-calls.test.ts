@@ -252,6 +252,29 @@ describe('a gRPC call that is refused', () => {
     expect(status.metadata.get('via')).toEqual([]);
   });
 
+  it('that its service refuses by a limit of its own counts as that means it, and its bucket is shared', async () => {
+    const text = `global: off
+invalid_requests: { limit: 3/1h }
+buckets: { talks: { address: 9/1h } }
+routes: { GRPC test.v1.Echo/Talk: talks }
+`;
+    for (const scope of ['user', 'global', 'shared']) {
+      const metadata = new Metadata();
+      metadata.set('x-ratelimit-scope', scope);
+      const gateway = await start(fail(8, 'theirs', metadata), {
+        config: { limits: await tempText('limits.yaml', text) },
+      });
+      const client = grpcClient(gateway.port);
+      for (let i = 0; i < 4; i++) {
+        const { status } = await callOnce(client, '/test.v1.Echo/Talk');
+        expect([status.code, status.details]).toEqual([8, 'theirs']);
+        expect(status.metadata.get('x-ratelimit-scope')).toEqual(['shared']);
+      }
+      const { status } = await callOnce(client, '/test.v1.Echo/Talk');
+      expect(status.details).toMatch(scope === 'shared' ? 'theirs' : 'temporarily restricted');
+    }
+  });
+
   it('ends with UNAVAILABLE past the cap on calls of its upstream or caller, which is separate from that on requests', async () => {
     const { talk, calls, next } = silent();
     const caps = { max_grpc_calls: 2, max_grpc_calls_per_caller: '100%' };

@@ -23,7 +23,7 @@ const WITH_WAIT = ['retry-after', ...BUCKET_FIELDS];
 
 const limits = {
   buckets: {
-    all: { user: '50/60s' },
+    all: { user: '50/60s', scope: 'user' },
     one: { user: '1/60s' },
     shared: { user: '1/60s' },
     sign_in: { address: '3/60s' },

@@ -32,19 +32,32 @@ const startWith = (upstream: Script, more: object = {}): Promise<LimitedGateway>
 const refusing = (fields: WireFields, body: string | Buffer = ''): Promise<LimitedGateway> =>
   startWith(exchange => exchange.answer(429, fields, body));
 
+const OF_BUCKET = {
+  'X-RateLimit-Scope': 'user',
+  'X-RateLimit-Limit': '3',
+  'X-RateLimit-Remaining': '1',
+  'X-RateLimit-Reset': '1767225605.250',
+  'X-RateLimit-Reset-After': '6.500',
+  'X-RateLimit-Bucket': BUCKET,
+};
+
 /** The head of a 429 that speaks the contract, with these values in place of others. */
 function spoken(change: Readonly<Record<string, string | null>> = {}): string[] {
   const fields: Record<string, string | null> = {
     'Retry-After': '7',
-    'X-RateLimit-Scope': 'user',
-    'X-RateLimit-Limit': '3',
-    'X-RateLimit-Bucket': BUCKET,
+    ...OF_BUCKET,
     'Content-Type': 'application/json',
     ...change,
   };
   return Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [name, value]));
 }
-const GLOBALLY = { 'X-RateLimit-Scope': 'global', 'X-RateLimit-Global': 'true' };
+const GLOBALLY = {
+  ...Object.fromEntries(Object.keys(OF_BUCKET).map(name => [name, null])),
+  'X-RateLimit-Scope': 'global',
+  'X-RateLimit-Global': 'true',
+};
+/** Of the family, only what the 429 of a global limit has. */
+const SCOPE_ALONE = { ...GLOBALLY, 'X-RateLimit-Scope': 'user', 'X-RateLimit-Global': null };
 
 const BODY = '{"message":"theirs","retry_after":6.5,"global":false}';
 const GLOBAL_BODY = '{"message":"theirs","retry_after":6.5,"global":true}';
@@ -57,10 +70,8 @@ describe("an upstream's 429 that speaks the contract", () => {
     const response = await ask(front);
     expect(response.status).toBe(429);
     expect(response.body.toString()).toBe(BODY);
-    expect(rateFieldsOf(response)).toEqual([
-      ...['retry-after', 'x-ratelimit-bucket', 'x-ratelimit-limit', 'x-ratelimit-scope'],
-    ]);
-    expect(fieldOf(response, 'x-ratelimit-bucket')).toBe(BUCKET);
+    expect(rateFieldsOf(response)).toEqual(['retry-after', ...BUCKET_FIELDS]);
+    for (const [name, value] of Object.entries(OF_BUCKET)) expect(fieldOf(response, name), name).toBe(value);
     expect(fieldOf(response, 'x-other')).toBe('stays');
     expect(fieldOf(response, 'via')).toBe('1.1 weir');
     expect(values(response.fields, 'cache-control')).toEqual(['no-store']);
@@ -123,6 +134,44 @@ function expectRewritten(response: Awaited<ReturnType<typeof ask>>, scope: strin
   expect(fieldOf(response, 'via')).toBe('1.1 weir');
 }
 
+describe("an upstream's 429 whose bucket is not whole", () => {
+  test('passes with what is missing: no room until its wait is over', async () => {
+    const front = await refusing(spoken(SCOPE_ALONE), BODY);
+    for (const method of ['GET', 'HEAD']) {
+      const response = await ask(front, `${method} /things`);
+      if (method === 'GET') expect(response.body.toString()).toBe(BODY);
+      expect(fieldOf(response, 'retry-after')).toBe('7');
+      const rate = rateOf(response);
+      expect(rate).toMatchObject({ limit: 5, remaining: 0, resetAfter: 7, scope: 'user' });
+      expect(rate.reset).toBeGreaterThan(Date.now() / 1_000 + 5);
+    }
+  });
+
+  test('keeps what it says of its bucket, and a time of reset that is said in both forms', async () => {
+    const front = await refusing(spoken({ 'X-RateLimit-Remaining': null }), BODY);
+    expect(rateOf(await ask(front))).toMatchObject({
+      ...{ limit: 3, remaining: 0, reset: 1_767_225_605.25, resetAfter: 6.5, bucket: BUCKET, scope: 'user' },
+    });
+    const half = await refusing(spoken({ 'X-RateLimit-Reset-After': null }), BODY);
+    const rate = rateOf(await ask(half));
+    expect(rate).toMatchObject({ limit: 3, remaining: 0, resetAfter: 7, bucket: BUCKET });
+    expect(rate.reset).toBeGreaterThan(1_767_225_605.25);
+  });
+
+  test('is rewritten where the request has no bucket to complete it from', async () => {
+    const response = await ask(await refusing(spoken(SCOPE_ALONE), BODY), 'GET /other');
+    expectRewritten(response, 'shared', 7);
+    expect(rateFieldsOf(response)).toEqual(['retry-after', 'x-ratelimit-scope']);
+  });
+
+  test('is completed on a route that lets it pass, too', async () => {
+    const front = await startWith(exchange => exchange.answer(429, spoken(SCOPE_ALONE), BODY), {
+      routes: { 'GET /passing': 'reads' },
+    });
+    expect(rateOf(await ask(front, 'GET /passing'))).toMatchObject({ limit: 5, remaining: 0, scope: 'user' });
+  });
+});
+
 describe("an upstream's 429 is rewritten whose body does not speak the contract", () => {
   test.each<[string, string | Buffer]>([
     ['no body', ''],
@@ -147,7 +196,14 @@ describe("an upstream's 429 is rewritten whose body does not speak the contract"
     ['more than 16 KiB', BODY.padEnd(16_385)],
     ['members that are inherited', '{"__proto__":{"message":"m","retry_after":6.5,"global":false}}'],
   ])('%s', async (_, body) => {
-    expectRewritten(await ask(await refusing(spoken(), body)), 'user', 7);
+    expectRewritten(await ask(await refusing(spoken(SCOPE_ALONE), body)), 'shared', 7);
+  });
+
+  test('where all six headers are its own, they stay', async () => {
+    const response = await ask(await refusing(spoken(), '<h1>slow down</h1>'));
+    expectRewritten(response, 'user', 7);
+    for (const [name, value] of Object.entries(OF_BUCKET)) expect(fieldOf(response, name), name).toBe(value);
+    expect(rateFieldsOf(response)).toEqual(['retry-after', ...BUCKET_FIELDS]);
   });
 
   test('a body that is coded', async () => {
@@ -184,58 +240,43 @@ function head429(fields: readonly string[], ...lines: string[]): string {
 }
 
 describe("an upstream's 429 is rewritten whose head does not speak the contract", () => {
-  test.each<[string, readonly string[], string, string, number]>([
-    ['another type', spoken({ 'Content-Type': 'application/json; charset=utf-8' }), BODY, 'user', 7],
-    ['no type', spoken({ 'Content-Type': null }), BODY, 'user', 7],
-    ['no scope', spoken({ 'X-RateLimit-Scope': null }), BODY, 'shared', 7],
-    ['a scope of its own', spoken({ 'X-RateLimit-Scope': 'tenant' }), BODY, 'shared', 7],
+  test.each<[string, readonly string[], string, number]>([
+    ['no scope', spoken({ 'X-RateLimit-Scope': null }), BODY, 7],
+    ['a scope of its own', spoken({ 'X-RateLimit-Scope': 'tenant' }), BODY, 7],
     [
       'scope shared and no wait',
-      spoken({ 'X-RateLimit-Scope': 'shared', 'Retry-After': null }),
+      spoken({ ...SCOPE_ALONE, 'X-RateLimit-Scope': 'shared', 'Retry-After': null }),
       BODY,
-      'shared',
       1,
     ],
-    ['no whole seconds', spoken({ 'Retry-After': '2.5' }), BODY, 'user', 3],
-    ['two waits', [...spoken(), 'Retry-After', '9'], BODY, 'user', 7],
-    ['a global field on another scope', spoken({ 'X-RateLimit-Global': 'true' }), BODY, 'user', 7],
-    [
-      'scope global without its field',
-      spoken({ ...GLOBALLY, 'X-RateLimit-Global': null }),
-      GLOBAL_BODY,
-      'shared',
-      7,
-    ],
+    ['another type', spoken({ ...SCOPE_ALONE, 'Content-Type': 'application/json; charset=utf-8' }), BODY, 7],
+    ['no type', spoken({ ...SCOPE_ALONE, 'Content-Type': null }), BODY, 7],
+    ['no whole seconds', spoken({ ...SCOPE_ALONE, 'Retry-After': '2.5' }), BODY, 3],
+    ['two waits', [...spoken(SCOPE_ALONE), 'Retry-After', '9'], BODY, 7],
+    ['a global field on another scope', spoken({ 'X-RateLimit-Global': 'true' }), BODY, 7],
+    ['scope global without its field', spoken({ ...GLOBALLY, 'X-RateLimit-Global': null }), GLOBAL_BODY, 7],
     [
       'a global field that says false',
       spoken({ ...GLOBALLY, 'X-RateLimit-Global': 'false' }),
       GLOBAL_BODY,
-      'shared',
       7,
     ],
-    [
-      'a Reset-After of 0, on which a client hangs',
-      spoken({ 'X-RateLimit-Reset-After': '0.000' }),
-      BODY,
-      'user',
-      7,
-    ],
+    ['a Reset-After of 0, on which a client hangs', spoken({ 'X-RateLimit-Reset-After': '0.000' }), BODY, 7],
     [
       'fields that do not go past the gateway',
       [...spoken(), 'Connection', 'retry-after, x-ratelimit-scope'],
       BODY,
-      'user',
       7,
     ],
-    ['a bucket that is no hash', spoken({ 'X-RateLimit-Bucket': 'theirs' }), BODY, 'user', 7],
-    ['two buckets', [...spoken(), 'X-RateLimit-Bucket', BUCKET], BODY, 'user', 7],
-    ['a field that the family lacks', [...spoken(), 'X-RateLimit-Foo', '1'], BODY, 'user', 7],
-    ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 'user', 7],
-  ])('%s', async (_, fields, body, scope, wait) => {
+    ['a bucket that is no hash', spoken({ 'X-RateLimit-Bucket': 'theirs' }), BODY, 7],
+    ['two buckets', [...spoken(), 'X-RateLimit-Bucket', BUCKET], BODY, 7],
+    ['a field that the family lacks', [...spoken(), 'X-RateLimit-Foo', '1'], BODY, 7],
+    ['a negative Remaining', spoken({ 'X-RateLimit-Remaining': '-1' }), BODY, 7],
+  ])('%s', async (_, fields, body, wait) => {
     const front = await refusing(fields, body);
     const response = await ask(front);
-    expectRewritten(response, scope, wait);
-    expect(rateOf(response)).toMatchObject({ limit: 5, remaining: 4, scope });
+    expectRewritten(response, 'shared', wait);
+    expect(rateOf(response)).toMatchObject({ limit: 5, remaining: 4, scope: 'shared' });
     expect(fieldOf(response, 'x-ratelimit-bucket')).not.toBe(BUCKET);
   });
 });
@@ -342,7 +383,7 @@ describe('as an invalid request', () => {
     ['a rewritten one of the caller counts', ['X-RateLimit-Scope', 'user'], '', true],
     ['a rewritten one of others does not count', ['X-RateLimit-Scope', 'shared'], '', false],
     ['a rewritten one that says nothing does not count', ['Retry-After', '1'], '', false],
-    ['a global one that is rewritten does not count', ['X-RateLimit-Scope', 'global'], '', false],
+    ['a global one that is rewritten counts', ['X-RateLimit-Scope', 'global'], '', true],
   ])('%s', async (_, fields, body, counts) => {
     const front = await startWith(exchange => exchange.answer(429, fields, body), counting);
     const responses = await askTimes(front, 6, 'GET /other', front.issuer.bearer());

@@ -6,8 +6,8 @@ import {
   callReset,
   grpcStatusFields,
   grpcStatusIn,
+  meantScope,
   renderGrpcError,
-  rewrittenScope,
   upstreamFailed,
 } from '../responses/index.ts';
 import type { Dialect } from './dialect.ts';
@@ -28,7 +28,7 @@ export const GRPC: Dialect = {
     if (code === null) return;
     response.grpcStatus = code;
     if (code === RpcCode.resourceExhausted && response.error === null)
-      response.limitedBy = rewrittenScope(fields);
+      response.limitedBy = meantScope(fields);
   },
 };
 

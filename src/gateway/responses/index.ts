@@ -26,6 +26,7 @@ export { badDeadline, callReset, deadlineExceeded, notGrpc } from './grpc-errors
 export { grpcStatusFields, grpcStatusIn, httpStatusOf } from './grpc-status.ts';
 export { addOwnFields } from './own-fields.ts';
 export { type Policies, policyFields, policyReportOf } from './policy-report.ts';
+export { isWholeBucket, readFamily } from './rate-family.ts';
 export {
   ADDRESS_BLOCKED,
   addressRestricted,
@@ -42,10 +43,12 @@ export { RestrictionResponses } from './restriction-responses.ts';
 export {
   bodySpeaks,
   type ContractHead,
+  completionOf,
   contractHead,
   fieldsBeside,
+  isWhole,
+  meantScope,
   rewritten429,
-  rewrittenScope,
   type Scope,
   without,
 } from './upstream-429.ts';

@@ -1,10 +1,10 @@
-import { type Fields, firstValue } from '../../core/index.ts';
-import { foldName } from '../../http/index.ts';
+import { type Clock, type Fields, firstValue } from '../../core/index.ts';
+import { completedReport, isWholeBucket, type RateFamily, readFamily } from './rate-family.ts';
 import { RateLimitError } from './rate-limit-error.ts';
+import type { RateReport } from './rate-report.ts';
 
 const MIN_WAIT_S = 0.001;
 const MAX_WAIT_S = 65_535;
-const MAX_QUOTA = 65_535;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -12,10 +12,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface ContractHead {
   readonly scope: Scope;
   readonly retryAfterS: number;
+  readonly family: RateFamily;
 }
-
-const SECONDS = /^\d{1,10}\.\d{3}$/;
-const QUOTA = /^\d{1,5}$/;
 
 /**
  * The forms that clients of this header family rely on (docs/contract.md, 4.5): other forms, or the same field twice, break them.
@@ -25,54 +23,68 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['content-type', /^application\/json$/],
   ['content-encoding', /^identity$/],
   ['retry-after', /^[1-9]\d{0,4}$/],
-  ['x-ratelimit-scope', /^(?:user|shared|global)$/],
-  ['x-ratelimit-global', /^true$/],
-  ['x-ratelimit-limit', QUOTA],
-  ['x-ratelimit-remaining', QUOTA],
-  ['x-ratelimit-reset', SECONDS],
-  ['x-ratelimit-reset-after', SECONDS],
-  ['x-ratelimit-bucket', /^[0-9a-fA-F]{32}$/],
 ]);
 
 /** Reads the head of an upstream's 429 if clients of this header family understand it; else null. */
 export function contractHead(fields: Fields): ContractHead | null {
+  const family = readFamily(fields);
   const said = contractFields(fields);
-  if (said === null || !said.has('content-type') || !inRange(said)) return null;
-  const scope = SCOPES.find(known => known === said.get('x-ratelimit-scope'));
-  if (scope === undefined || (scope === 'global') !== said.has('x-ratelimit-global')) return null;
-  return { scope, retryAfterS: Number(said.get('retry-after')) };
+  const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
+  if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
+  const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
+  return retryAfterS <= MAX_WAIT_S ? { scope, retryAfterS, family } : null;
 }
 
-/** The fields that have a required form; null if one has another form, comes twice, or is unknown to the family. */
+/** Whether it says all that clients of the family need. */
+export function isWhole({ scope, family }: ContractHead): boolean {
+  return scope === 'global' || isWholeBucket(family);
+}
+
+/** What completes a passing 429: its fields without those of its bucket, and the report of the bucket in their place. */
+export interface Completion {
+  readonly fields: string[];
+  readonly report: RateReport;
+}
+
+/**
+ * Null: it is whole.
+ *
+ * @param fields all that pass, from which the head was read
+ * @param rate the bucket that admitted the request
+ */
+export function completionOf(
+  { scope, retryAfterS, family }: ContractHead,
+  fields: Fields,
+  rate: RateReport,
+  clock: Clock,
+): Completion | null {
+  if (scope === 'global' || isWholeBucket(family)) return null;
+  const report = completedReport(family, rate, scope, retryAfterS * 1_000, clock);
+  const saysPolicy = firstValue(fields, 'ratelimit') !== undefined;
+  return {
+    fields: without(fields, name => family.has(name)),
+    report: saysPolicy ? { ...report, policy: null } : report,
+  };
+}
+
+/** The fields beside the family that have a required form; null if one has another form or comes twice. */
 function contractFields(fields: Fields): ReadonlyMap<string, string> | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
     const value = fields[i + 1] as string;
     const form = FORMS.get(name);
-    if (form === undefined && !foldName(name).startsWith('x-ratelimit-')) continue;
-    if (form === undefined || said.has(name) || !form.test(value)) return null;
+    if (form === undefined) continue;
+    if (said.has(name) || !form.test(value)) return null;
     said.set(name, value);
   }
   return said;
 }
 
-function inRange(said: ReadonlyMap<string, string>): boolean {
-  const number = (name: string, absent: number) => Number(said.get(name) ?? absent);
-  const limit = number('x-ratelimit-limit', MAX_QUOTA);
-  return (
-    number('retry-after', Number.NaN) <= MAX_WAIT_S &&
-    limit >= 1 &&
-    limit <= MAX_QUOTA &&
-    number('x-ratelimit-remaining', 0) <= limit &&
-    number('x-ratelimit-reset-after', MIN_WAIT_S) >= MIN_WAIT_S
-  );
-}
-
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Whether the body of an upstream's 429 follows the contract and agrees with its head. Each character is one byte. */
-export function bodySpeaks(body: string, { scope, retryAfterS }: ContractHead): boolean {
+export function bodySpeaks(body: string, { scope, retryAfterS }: Omit<ContractHead, 'family'>): boolean {
   const members = membersOf(body);
   const wait = members.get('retry_after');
   return (
@@ -94,23 +106,25 @@ function membersOf(body: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Whose limit it was, if the upstream says so. Otherwise `shared`, which does not blame the sender and which every client obeys:
- * under `user`, some keep sending while their bucket has room.
+ * Whose limit the upstream meant: what it says, else `shared`, which does not blame the sender. Decides whether the response counts
+ * as an invalid request; what clients see may differ.
  */
-export function rewrittenScope(fields: Fields): 'user' | 'shared' {
-  return firstValue(fields, 'x-ratelimit-scope') === 'user' ? 'user' : 'shared';
+export function meantScope(fields: Fields): Scope {
+  const said = firstValue(fields, 'x-ratelimit-scope');
+  return SCOPES.find(scope => scope === said) ?? 'shared';
 }
 
 /**
  * Makes the contract's 429 from an upstream's own, which clients of the family would not understand. The wait is the upstream's
- * `Retry-After` (seconds or a date, RFC 9110, 10.2.3); one second by default.
+ * `Retry-After` (seconds or a date, RFC 9110, 10.2.3); one second by default. The scope is `shared`, which every client obeys:
+ * under `user`, some keep sending while their bucket has room.
  */
-export function rewritten429(fields: Fields, scope: 'user' | 'shared', nowMs: number): RateLimitError {
+export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
     message: 'The service behind the gateway is limiting its rate.',
     retryAfterMs: waitSeconds(fields, nowMs) * 1_000,
     global: false,
-    scope,
+    scope: 'shared',
   });
 }
 

@@ -13,7 +13,13 @@ import { transportTo } from '../../runtime/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { addOwnFields, contractHead, headTooLarge, upstreamTooSlow } from '../responses/index.ts';
+import {
+  addOwnFields,
+  completionOf,
+  contractHead,
+  headTooLarge,
+  upstreamTooSlow,
+} from '../responses/index.ts';
 import { UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -163,21 +169,28 @@ export class Forwarding implements CallSink, UpstreamLeg {
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     if (status === 429) return this.#fieldsOf429(fields, chunked);
-    this.#exchange.dialect.noteEnd(this.#exchange.response, fields);
+    const { dialect, response, rate } = this.#exchange;
+    dialect.noteEnd(response, fields);
     const out = this.#keep(status, fields, chunked, false);
-    addOwnFields(out, this.#exchange, this.#exchange.rate, this.#via);
+    // A call that its service refuses by its own limit: as in a rewritten 429, ours may have room left.
+    const report =
+      rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
+    addOwnFields(out, this.#exchange, report, this.#via);
     return out;
   }
 
-  /** The fields of a 429 that passes as it is: its own of the rate-limit family, if they speak the contract on their way out. */
+  /** The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way out. */
   #fieldsOf429(fields: Fields, chunked: boolean): string[] {
     const { response, rate } = this.#exchange;
-    let out = this.#keep(429, fields, chunked, true);
-    const spoken = contractHead(out);
-    if (spoken === null) out = this.#keep(429, fields, chunked, false);
+    const theirs = this.#keep(429, fields, chunked, true);
+    const spoken = contractHead(theirs);
+    const completion =
+      spoken === null || rate === null ? null : completionOf(spoken, theirs, rate, this.#state.clock);
+    const out = spoken === null ? this.#keep(429, fields, chunked, false) : (completion?.fields ?? theirs);
+    const report = spoken === null ? rate : (completion?.report ?? null);
     response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
     if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
-    addOwnFields(out, this.#exchange, spoken === null ? rate : null, this.#via);
+    addOwnFields(out, this.#exchange, report, this.#via);
     return out;
   }
 
@@ -191,7 +204,7 @@ export class Forwarding implements CallSink, UpstreamLeg {
     const exchange = this.#exchange;
     this.answeredAtMs = this.#state.clock.monotonicMs();
     const abort = () => this.#call?.abort();
-    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), abort });
+    return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), via: this.#via, abort });
   }
 
   /** The version of HTTP that the upstream's response came by. */

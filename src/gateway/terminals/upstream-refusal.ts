@@ -1,15 +1,19 @@
 import { type Fields, firstValue, GrowingBytes, type Release } from '../../core/index.ts';
-import { keepResponseFields } from '../../http/index.ts';
+import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import {
   addOwnFields,
   bodySpeaks,
   type ContractHead,
+  completionOf,
   contractHead,
   fieldsBeside,
+  isWhole,
+  isWholeBucket,
+  meantScope,
+  readFamily,
   renderError,
   rewritten429,
-  rewrittenScope,
   type Scope,
   without,
 } from '../responses/index.ts';
@@ -26,13 +30,15 @@ export interface UpstreamRefusalDependencies {
   readonly fields: Fields;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
+  /** The version of HTTP that the response came by. */
+  readonly via: HttpVersion;
   /** Gives up the upstream's response, and its connection. */
   readonly abort: () => void;
 }
 
 /**
  * An upstream's 429 on its way to the client (docs/contract.md, 4.8): passes if its head and body follow the contract, otherwise
- * it is rewritten. Holds the body, within bounds, to examine it. Once the response is rewritten, does not wait for the rest of the
+ * it is rewritten. What a passing one leaves out of its bucket is added. Holds the body, within bounds, to examine it. Once the response is rewritten, does not wait for the rest of the
  * body: the upstream would still be busy with a request that no longer counts as in flight.
  */
 export class UpstreamRefusal {
@@ -50,14 +56,17 @@ export class UpstreamRefusal {
   constructor(parts: UpstreamRefusalDependencies) {
     this.#parts = parts;
     this.#passing = this.#keep(true);
-    this.#spoken = contractHead(this.#passing);
+    const spoken = contractHead(this.#passing);
+    // Without a bucket, nothing could complete what the head leaves out.
+    const mayPass = spoken !== null && (isWhole(spoken) || parts.exchange.rate !== null);
+    this.#spoken = mayPass ? spoken : null;
   }
 
   /** The whole body is here; every character is one byte. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
     if (this.#spoken !== null && (method === 'HEAD' || bodySpeaks(body, this.#spoken)))
-      this.#pass(this.#spoken.scope, body);
+      this.#pass(this.#spoken, body);
     else this.#rewrite();
   }
 
@@ -98,25 +107,29 @@ export class UpstreamRefusal {
     queueMicrotask(this.#parts.abort);
   }
 
-  #pass(scope: Scope, body: string): void {
-    const { exchange, reason } = this.#parts;
-    const fields = without(this.#passing, name => name === 'cache-control');
+  #pass(head: ContractHead, body: string): void {
+    const { exchange, reason, via } = this.#parts;
+    const { rate, clock } = exchange;
+    const completion = rate === null ? null : completionOf(head, this.#passing, rate, clock);
+    const fields = without(completion?.fields ?? this.#passing, name => name === 'cache-control');
     if (exchange.downstream.method !== 'HEAD' && firstValue(fields, 'content-length') === undefined)
       fields.push('Content-Length', String(body.length));
     fields.push('Cache-Control', 'no-store');
-    addOwnFields(fields, exchange, null);
-    this.#answer(scope, reason, fields, body);
+    addOwnFields(fields, exchange, completion?.report ?? null, via);
+    this.#answer(head.scope, reason, fields, body);
   }
 
   #rewrite(): void {
-    const { exchange, fields: theirs } = this.#parts;
-    const scope = rewrittenScope(theirs);
-    const { reason, fields, body } = renderError(rewritten429(theirs, scope, exchange.clock.epochMs()));
-    for (const part of fieldsBeside(this.#keep(false))) fields.push(part);
-    const { rate } = exchange;
-    if (rate === null) fields.push('X-RateLimit-Scope', scope);
-    addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope });
-    this.#answer(scope, reason, fields, body);
+    const { exchange, fields: theirs, via } = this.#parts;
+    const { reason, fields, body } = renderError(rewritten429(theirs, exchange.clock.epochMs()));
+    const family = readFamily(this.#passing);
+    // Six headers of their own describe their bucket; ours would have room left, which some clients believe more than the wait.
+    const isTheirs = family !== null && isWholeBucket(family);
+    for (const part of fieldsBeside(isTheirs ? this.#passing : this.#keep(false))) fields.push(part);
+    const rate = isTheirs ? null : exchange.rate;
+    if (rate === null && !isTheirs) fields.push('X-RateLimit-Scope', 'shared');
+    addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope: 'shared' }, via);
+    this.#answer(meantScope(theirs), reason, fields, body);
   }
 
   #keep(rateLimits: boolean): string[] {
