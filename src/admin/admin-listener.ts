@@ -115,7 +115,13 @@ export class AdminListener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (await this.#api.answer(request, response)) return;
+    // They come through proxies that keep a public name, and their signature decides.
     if (await answerNotice(request, response, this.#view.notices)) return;
+    const access = this.#access.toOpen(request);
+    if (access.kind === 'refused') {
+      send(response, access.error.status, 'text/plain', `${access.error.message}\n`);
+      return;
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
       return;

@@ -3,6 +3,7 @@ import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { changeConfig } from '../support/edit-config.ts';
 import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { tempText } from '../support/temp.ts';
+import { connectRaw } from '../support/wire/index.ts';
 
 const limits = {
   global: { user: '10000/1s', bot: '10000/1s', address: '10000/1s' },
@@ -145,6 +146,25 @@ describe('the API', () => {
     const lines = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'admin');
     expect(lines).toEqual([expect.objectContaining({ reason: 'wrong_token', address: '127.0.0.1' })]);
   });
+
+  test.each(['127.0.0.1:0', '0.0.0.0:0'])(
+    'and all else on %s is kept from pages that lead their own name to loopback',
+    async listen => {
+      const { gateway } = await start(listen);
+      const refused = listen.startsWith('127') ? 403 : 200;
+      for (const path of ['/metrics', '/healthz', '/readyz', '/status', '/status.json', '/openapi.json'])
+        for (const [host, status] of [
+          ['rebound.evil.test', refused],
+          ['localhost', 200],
+          ['10.1.2.3:9090', 200],
+        ] as const) {
+          const client = await connectRaw(gateway.adminPort);
+          const answer = await client.ask(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+          expect([path, host, answer.status]).toEqual([path, host, status]);
+          client.destroy();
+        }
+    },
+  );
 
   test('follows its token: after a reload the new one counts and the old one no longer', async () => {
     const { api, gateway } = await start('0.0.0.0:0');

@@ -198,6 +198,13 @@ describe('the media type', () => {
     expect(issuer.provider.tokenRequests).toHaveLength(1);
   });
 
+  test('is read though Connection says that it ends at this hop', async () => {
+    const { issuer, gateway } = await front();
+    const lines = ['Content-Type: text/plain', 'Connection: Content-Type'];
+    expectError(await gateway.ask(withBody(POST, `{${good}}`, ...lines)), 415, 3);
+    expect(issuer.provider.tokenRequests).toHaveLength(0);
+  });
+
   test('is asked for before the body: no 100 goes to a request that is refused', async () => {
     const { gateway } = await front();
     for (const [line, status, type] of [

@@ -250,6 +250,14 @@ describe('with cors, a page', () => {
     expect(await ask('https://app.example', {}, 'Origin: https://evil.example')).toBe(403);
   });
 
+  test.each(['Upgrade, Origin', 'origin,upgrade'])(
+    'of a foreign origin may not, though its request says that Origin ends at this hop: %s',
+    async connection => {
+      expect(await ask('https://evil.example', {}, `Connection: ${connection}`)).toBe(403);
+      expect(await ask('https://app.example', {}, `Connection: ${connection}`)).toBe(101);
+    },
+  );
+
   test('of any origin may on a route whose service answers for that itself', async () => {
     expect(await ask('https://evil.example', { route: { websocket: true, cors: false } })).toBe(101);
   });

@@ -11,7 +11,7 @@ import {
   wrongToken,
 } from './admin-errors.ts';
 import { FailedTokens } from './failed-tokens.ts';
-import { type AdminRequest, isOfForeignPage, namesLoopback } from './foreign-page.ts';
+import { type AdminRequest, isOfForeignPage, mayBeNameOfPage, namesLoopback } from './foreign-page.ts';
 import { isLoopback } from './loopback.ts';
 
 /** What a request may do; `error`: the response to one that may not. */
@@ -28,7 +28,7 @@ const GRANTED: Access = { kind: 'granted' };
 
 /**
  * Says who may use the admin listener for more than metrics and health. Changes need the token. So does what shows callers, unless
- * the listener is bound to loopback. Pages of other origins may do neither.
+ * the listener is bound to loopback. Pages of other origins may do neither, and read nothing at all on loopback.
  */
 export class AdminAccess {
   readonly #failed: FailedTokens;
@@ -55,6 +55,13 @@ export class AdminAccess {
   mayShowCallers(request: AdminRequest): boolean {
     if (request.headers.authorization !== undefined) return this.toRead(request).kind === 'granted';
     return this.#onLoopback && namesLoopback(request) && !isOfForeignPage(request);
+  }
+
+  /** For what is open to everyone who reaches the listener. On loopback, no page may read it by a name of its own. */
+  toOpen(request: AdminRequest): Access {
+    if (!this.#onLoopback || !mayBeNameOfPage(request)) return GRANTED;
+    if (request.headers.authorization !== undefined) return this.toRead(request);
+    return this.#refuse(request, 'foreign_origin', foreignHost());
   }
 
   /** For what shows callers or the configuration and changes nothing. */

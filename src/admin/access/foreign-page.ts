@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
 import { isLoopback } from './loopback.ts';
 
 /** The part of a request that says who sent it. */
@@ -24,6 +25,26 @@ export function isOfForeignPage({ headers }: AdminRequest): boolean {
  * browser, the page and this listener are one origin then.
  */
 export function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
+  const name = hostName(host);
+  return isLocalhost(name) || isLoopback(name);
+}
+
+/**
+ * Whether `Host` is a name that may be a page's own. A page can lead no address elsewhere, and a browser always sends `Host`; proxies
+ * on this machine may send the address that they were asked at, and simple health checks nothing.
+ */
+export function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
+  if (host === undefined) return false;
+  const name = hostName(host);
+  return !isLocalhost(name) && isIP(name) === 0;
+}
+
+/** The name or address in a `Host`, without brackets and port; '' if it is none. */
+function hostName(host: string): string {
   const name = /^(\[[0-9A-Fa-f:.]+\]|[^:]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
-  return name.toLowerCase() === 'localhost' || isLoopback(name.replace(/^\[|\]$/g, ''));
+  return name.replace(/^\[|\]$/g, '');
+}
+
+function isLocalhost(name: string): boolean {
+  return name.toLowerCase() === 'localhost';
 }

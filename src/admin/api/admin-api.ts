@@ -48,7 +48,11 @@ export class AdminApi {
 
   async #replyTo(request: IncomingMessage, path: string, query: string): Promise<Reply | GatewayError> {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (path === OPEN_API) return method === 'GET' ? this.#description() : wrongMethod(['GET']);
+    if (path === OPEN_API) {
+      const open = this.#access.toOpen(request);
+      if (open.kind === 'refused') return open.error;
+      return method === 'GET' ? this.#description() : wrongMethod(['GET']);
+    }
     const { resource, id } = this.#find(path);
     const operation = resource?.operations.find(each => each.method === method);
     // Without the right to it, nobody learns what there is.

@@ -24,7 +24,8 @@ export function judgeUpgrade(exchange: Exchange): GateResult {
  * Browsers open WebSockets without a preflight and send cookies with them. Only this check keeps other sites' pages out
  * (RFC 6455, 10.2).
  */
-function mayUse({ snapshot, head }: Exchange, route: ForwardRoute): boolean {
+function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): boolean {
   if (snapshot.cors === null || !route.cors) return true;
-  return mayConnect(snapshot.cors, head.kept, head.forwardedHost ?? head.host ?? '');
+  // Reads all fields, not only those kept: naming Origin in `Connection` must not hide it (RFC 9110, 7.6.1).
+  return mayConnect(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
 }

@@ -11,7 +11,7 @@ export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(wrongMethod(route.methods.join(', ')));
   return readWhole(exchange, MAX_NOTICE_BYTES, body => {
-    const contentType = firstValue(exchange.head.kept, 'content-type');
+    const contentType = firstValue(exchange.downstream.fields, 'content-type');
     notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey }).then(
       response => {
         if (!exchange.response.isSettled) reply(exchange, response);

@@ -55,7 +55,7 @@ function serveBody(exchange: Exchange, use: Use): Served {
 
 function bodyRefusal(exchange: Exchange): GatewayError | null {
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > MAX_REQUEST_BYTES) return bodyTooLarge();
-  return mediaTypeRefusal(firstValue(exchange.head.kept, 'content-type')) ?? null;
+  return mediaTypeRefusal(firstValue(exchange.downstream.fields, 'content-type')) ?? null;
 }
 
 function answerWith(exchange: Exchange, outcome: ReturnType<Use>): Served {

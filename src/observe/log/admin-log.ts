@@ -7,7 +7,8 @@ const INTERVAL_MS = 60_000;
 const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
   wrong_token: 'the admin API was sent a wrong token',
   too_many_tokens: 'the admin API refuses tokens of an address that sent too many wrong ones',
-  foreign_origin: 'the admin API was used by a page of another origin',
+  foreign_origin:
+    'the admin listener was used by a page of another origin, or by a name other than localhost',
 };
 
 const CHANGES: Readonly<Record<AdminChange['what'], string>> = {

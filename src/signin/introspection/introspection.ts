@@ -125,12 +125,13 @@ export class Introspection {
       const secrets = [token, 'secret' in clientAuthentication ? clientAuthentication.secret : ''];
       throw refusedBy(ENDPOINT, response, secrets);
     }
-    // RFC 7662, 2.2: the one member that is required. Anything else leaves the question open.
-    const active = jsonMembers(response.body)?.get('active');
+    // RFC 7662, 2.2: JSON, and the one member that is required. Anything else leaves the question open: a page of a proxy is no answer.
+    const isJson = /^application\/(?:[a-z0-9.-]+\+)?json$/.test(response.mediaType);
+    const active = isJson ? jsonMembers(response.body)?.get('active') : undefined;
     if (typeof active === 'boolean') return active ? 'active' : 'inactive';
     throw new ProviderFault(
       'nonsense',
-      `the response of the ${ENDPOINT} does not say whether the token is active`,
+      `the response of the ${ENDPOINT} is not JSON that says whether the token is active`,
       {
         status: 200,
       },

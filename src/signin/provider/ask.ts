@@ -18,6 +18,8 @@ export interface ProviderRequest {
 
 export interface ProviderResponse {
   readonly status: number;
+  /** In lower case, without parameters; '' if none was sent. */
+  readonly mediaType: string;
   readonly body: Buffer;
 }
 
@@ -83,7 +85,8 @@ async function readResponse(response: IncomingMessage, maxBytes: number): Promis
       throw new ProviderFault('too_large', `the provider's response exceeds ${maxBytes} bytes`);
     body = joined.join(body, chunk);
   }
-  return { status: response.statusCode ?? 0, body };
+  const [mediaType = ''] = (response.headers['content-type'] ?? '').split(';', 1);
+  return { status: response.statusCode ?? 0, mediaType: mediaType.trim().toLowerCase(), body };
 }
 
 function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {

@@ -89,6 +89,26 @@ describe('on loopback', () => {
     },
   );
 
+  test.each(['evil.test', 'localhost.evil.test:9090', '127.0.0.1.evil.test', '', 'a,b'])(
+    'a host of "%s" may not even see what is open, unless with the token',
+    host => {
+      const { access, refusals } = newAccess({ bound: '127.0.0.1' });
+      expect(statusOf(access.toOpen(request({ host })))).toBe(403);
+      expect(statusOf(access.toOpen(request({ host, ...WRONG })))).toBe(401);
+      expect(statusOf(access.toOpen(request({ host, ...RIGHT })))).toBe(200);
+      expect(refusals).toEqual(['foreign_origin 192.0.2.7', 'wrong_token 192.0.2.7']);
+      expect(statusOf(newAccess().access.toOpen(request({ host })))).toBe(200);
+    },
+  );
+
+  test.each(['localhost:9090', '127.0.0.1', '[::1]:9090', '10.0.0.7:9090', '[2001:db8::1]', undefined])(
+    'a host of %s, which no page can have as its own name, may see what is open',
+    host => {
+      const { access } = newAccess({ bound: '127.0.0.1' });
+      expect(statusOf(access.toOpen({ headers: { host }, socket: {} }))).toBe(200);
+    },
+  );
+
   test('a wrong token is wrong also where none is needed', () => {
     const { access } = newAccess({ bound: '127.0.0.1' });
     expect(statusOf(access.toRead(request(WRONG)))).toBe(401);
