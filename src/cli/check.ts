@@ -65,11 +65,24 @@ function asText(result: LoadResult): string {
 }
 
 function summary(file: string, result: LoadResult, { errors, warnings }: Findings, passed: boolean): string {
-  if (result.ok && !passed)
-    return `${file}: ${many(warnings.length, 'warning')}, which --strict does not allow`;
-  const parts = result.ok ? ['ok', ...contents(result)] : [many(errors.length, 'error')];
+  if (result.ok && !passed) return `${byFile([warnings], file)}, which --strict does not allow`;
+  if (!result.ok) return byFile([errors, warnings], file);
+  const parts = ['ok', ...contents(result)];
   if (warnings.length > 0) parts.push(many(warnings.length, 'warning'));
   return `${file}: ${parts.join(', ')}`;
+}
+
+/** Counts what was found in each file, since most of it may be in a limits file. */
+function byFile(found: readonly (readonly Diagnostic[])[], file: string): string {
+  const files = [...new Set([file, ...found.flat().map(each => each.file)])];
+  const counts = files.flatMap(name => {
+    const own = found.map(each => each.filter(diagnostic => diagnostic.file === name));
+    const parts = own.flatMap(each =>
+      each.length === 0 ? [] : [many(each.length, each[0]?.severity ?? 'error')],
+    );
+    return parts.length === 0 ? [] : [`${name}: ${parts.join(', ')}`];
+  });
+  return counts.join('; ');
 }
 
 /** What the configuration contains, a few words each. */

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import { ConfigFile, type Diagnostic, type Environment, type Path, Readings } from './file/index.ts';
+import { asMap, ConfigFile, type Diagnostic, type Environment, type Path, Readings } from './file/index.ts';
 import { holdsLimits } from './holds-limits.ts';
 import { loadTestedGateway, loadTestedLimits } from './load-tested.ts';
 import type { Snapshot } from './model/index.ts';
@@ -21,6 +21,11 @@ export async function loadTest(path: string, env: Environment): Promise<LoadedTe
   const file = await ConfigFile.read(path, env, new Readings(), testSecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');
+    return { ok: false, diagnostics: file.diagnostics };
+  }
+  const { upstreams, tests: written } = asMap(file.value);
+  if (upstreams !== undefined && written === undefined) {
+    file.add([], 'this is a gateway.yaml: name a file of tests, which may name this one under "gateway"');
     return { ok: false, diagnostics: file.diagnostics };
   }
   const config = validate(file, testSchema, testJsonSchema);

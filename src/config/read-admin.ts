@@ -1,4 +1,5 @@
 import { ConfigFile, type Environment, formatDiagnostic, Readings } from './file/index.ts';
+import { holdsLimits } from './holds-limits.ts';
 import type { HostPort } from './model/index.ts';
 import { gatewaySecrecy, listenSchema } from './schema/index.ts';
 
@@ -17,6 +18,11 @@ export async function readAdmin(path: string, env: Environment): Promise<AdminPl
   const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
   if (file.value === undefined && !file.has(['listen', 'admin']) && file.hasErrors)
     return { kind: 'unknown', message: file.diagnostics.map(formatDiagnostic).join('\n') };
+  if (holdsLimits(file.value))
+    return {
+      kind: 'unknown',
+      message: `${path}: this is a limits file: name the gateway.yaml that refers to it`,
+    };
   const admin = listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
   if (!admin.success) return { kind: 'unknown', message: `${path}: listen.admin is not an address` };
   if (admin.data === null) return { kind: 'off' };

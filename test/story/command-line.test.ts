@@ -301,6 +301,18 @@ describe('weir check', () => {
     });
   });
 
+  it('counts what it found by file', async () => {
+    const file = await configOf(`${SOUND}limits: limits.yaml\n`);
+    const limits = join(dirname(file), 'limits.yaml');
+    await writeFile(limits, 'buckets: { a: { usr: 1/1s }, b: { user: 1 } }\n');
+    const inLimits = await weir(['check', file]);
+    expect(inLimits.out.split('\n').at(-2)).toBe(`${limits}: 2 errors, 2 warnings`);
+    await writeFile(file, `${SOUND}limits: limits.yaml\ncap: 1\n`);
+    expect((await weir(['check', file])).out.split('\n').at(-2)).toBe(
+      `${file}: 1 error; ${limits}: 2 errors, 2 warnings`,
+    );
+  });
+
   it('says that sign-in is off where the gateway only checks tokens', async () => {
     const file = await configOf(`identity_provider: { issuer: "https://id.example.com" }
 access_tokens: { audience: api }
@@ -385,7 +397,7 @@ routes: [{ path: /**, upstream: api }]
         `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
         `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
         `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)`,
-        `${file}: 2 errors, 1 warning`,
+        `${file}: 1 error, 1 warning; ${limits}: 1 error`,
         '',
       ].join('\n'),
       err: '',

@@ -17,6 +17,8 @@ beforeAll(async () => {
     'other.log': '{"level":"info","type":"reload"}\n'.repeat(3),
     'junk.log': Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * i * 31) % 256)),
     'cut.gz': whole.subarray(0, whole.length - 100),
+    'one.log': 'hello\n',
+    'gateway.yaml': 'upstreams: {}\nroutes: []\nlimits: other.yaml\n',
     'stub.gz': whole.subarray(0, 12),
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
@@ -59,16 +61,22 @@ describe('wrong input', () => {
       `weir suggest: none of the 3 lines tells of a decision of the limits: ${ASK}`,
     ],
     [
+      'a log of one other line',
+      [...SUGGEST, 'one.log'],
+      1,
+      `weir suggest: its one line is not of the access log of a gateway: ${ASK}`,
+    ],
+    [
       'binary junk',
       [...SUGGEST, 'junk.log'],
       1,
-      /^weir suggest: none of the \d+ lines is of the access log of a gateway: name the log/,
+      /^weir suggest: its one line is not of the access log of a gateway: name the log/,
     ],
     [
       'binary junk',
       [...SIMULATE, '--format', 'json', 'junk.log'],
       1,
-      /^weir simulate: none of the \d+ lines is/,
+      /^weir simulate: its one line is not of the access log/,
     ],
     [
       'a gzip that ends at once',
@@ -124,6 +132,30 @@ describe('wrong input', () => {
       ['test', 'limits.yaml'],
       78,
       'limits.yaml:1:1: this is a limits file: name a file of tests, which may name this one under "limits"',
+    ],
+    [
+      'a gateway.yaml as limits',
+      ['suggest', '--limits', 'gateway.yaml', 'cut.gz'],
+      78,
+      'gateway.yaml:1:1: this is a gateway.yaml: name the limits that it refers to, other.yaml',
+    ],
+    [
+      'a gateway.yaml as limits',
+      ['simulate', '--limits', 'gateway.yaml', 'cut.gz'],
+      78,
+      'gateway.yaml:1:1: this is a gateway.yaml: name the limits that it refers to, other.yaml',
+    ],
+    [
+      'a gateway.yaml as tests',
+      ['test', 'gateway.yaml'],
+      78,
+      'gateway.yaml:1:1: this is a gateway.yaml: name a file of tests, which may name this one under "gateway"',
+    ],
+    [
+      'limits in place of a gateway.yaml',
+      ['health', 'limits.yaml'],
+      1,
+      'weir health: limits.yaml: this is a limits file: name the gateway.yaml that refers to it',
     ],
     ['no path', ['explain', 'GET'], 64, 'weir explain: missing PATH: name METHOD PATH [FILE]'],
   ])('of %s: one line says what to do', async (_, words, code, said) => {

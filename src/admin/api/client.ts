@@ -23,7 +23,7 @@ export function clientOf(
   if (address !== undefined)
     return given.size === 0 && as === undefined && provider === undefined
       ? clientAt(address)
-      : badRequest('Give an address or the claims of a caller, not both.');
+      : badRequest('Give address, or the parameters of a caller, not both.');
   if (identity === null)
     return badRequest('There is no identity_provider, so every client is an address: give address.');
   const found = providerOf(provider, identity);
@@ -31,9 +31,20 @@ export function clientOf(
 }
 
 function clientAt(text: string): Client | GatewayError {
+  const address = addressOf(text);
+  return address instanceof GatewayError ? address : { kind: 'address', key: addressKey(address) };
+}
+
+/** Reads the parameter `address`. */
+export function addressOf(text: string): string | GatewayError {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
-  if (address === null) return badRequest('address is not an IP address.');
-  return { kind: 'address', key: addressKey(address) };
+  if (address !== null) return address;
+  const [, host = ''] = /^([^/]*)\/\d+$/.exec(text) ?? [];
+  return badRequest(
+    isIP(host) === 0
+      ? 'address: expected an IP address such as 192.0.2.7.'
+      : 'address: this is a network, expected one IP address. "blocked" and "never_restrict" in limits.yaml take networks.',
+  );
 }
 
 /** Two providers may have callers with the same claims, so one has to be named where there are several. */
@@ -56,8 +67,14 @@ function callerWith(
   const names = kind === 'user' ? accessTokens.principal : accessTokens.bots?.principal;
   if (names === undefined) return badRequest('There is no rule for bots: a bot counts as a user.');
   if (given.size !== names.length || !names.every(name => given.has(name)))
-    return badRequest(`Give an address, or exactly these claims of a ${kind}: ${names.join(', ')}.`);
+    return badRequest(`Give address, or exactly these for a ${kind}: ${names.map(parameterFor).join(', ')}.`);
   const parts = names.map(name => given.get(name) ?? '');
   const { issuer, isOneOfSeveral } = accessTokens;
   return { kind, key: principalOf(kind, parts, isOneOfSeveral ? issuer : null) };
+}
+
+/** The parameter that stands for a claim. */
+function parameterFor(claim: string): string {
+  if (claim === 'azp') return 'client';
+  return claim === 'sub' ? 'subject' : `claims[${claim}]`;
 }

@@ -1,9 +1,8 @@
 import type { Snapshot } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import { type AskedCaller, asShape, explain } from '../../explain/index.ts';
-import { normalizeAddress } from '../../http/index.ts';
 import { badRequest } from './api-errors.ts';
-import { clientOf } from './client.ts';
+import { addressOf, clientOf } from './client.ts';
 import { explainSchema } from './explain-shapes.ts';
 import { type Call, queryObject, type Reply, readBy } from './operation.ts';
 import type { Who } from './shapes.ts';
@@ -29,8 +28,8 @@ function callerOf(
   { address, as, ...claims }: Omit<Who, 'as'> & { readonly as?: AskedCaller['as'] | undefined },
   { identity }: Snapshot,
 ): AskedCaller | GatewayError {
-  const place = address === undefined ? null : normalizeAddress(address);
-  if (address !== undefined && place === null) return badRequest('address is not an IP address.');
+  const place = address === undefined ? null : addressOf(address);
+  if (place instanceof GatewayError) return place;
   if (Object.keys(claims).length === 0) return { as: as ?? null, address: place, principal: null };
   if (as === 'address') return badRequest('as=address is for callers without a token: leave out the claims.');
   const client = clientOf({ ...claims, ...(as != null && { as }) }, identity);

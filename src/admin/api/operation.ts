@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AdminChange, GatewayError } from '../../core/index.ts';
 import { badRequest } from './api-errors.ts';
+import { whatIsWrong } from './what-is-wrong.ts';
 
 /** What came with a call. */
 export interface Call {
@@ -27,25 +28,16 @@ export interface Operation {
   run(call: Call): Promise<Reply | GatewayError> | Reply | GatewayError;
 }
 
-/** Reads a query or body by its schema; an error says what is wrong with which member. */
-export function readBy<Schema extends z.ZodType>(
+/** Reads a query or body by its schema; an error says what is wrong with which parameter. */
+export function readBy<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,
 ):
   | { readonly ok: true; readonly value: z.output<Schema> }
   | { readonly ok: false; readonly error: GatewayError } {
-  const { success, data, error } = schema.safeParse(value);
+  const { success, data, error } = schema.safeParse(value, { reportInput: true });
   if (success) return { ok: true, value: data };
-  const [issue] = error.issues;
-  if (issue === undefined) return { ok: false, error: badRequest('The request is not valid.') };
-  // The contract: a message never repeats what a client sent, and unknown keys are of its making.
-  if (issue.code === 'unrecognized_keys')
-    return {
-      ok: false,
-      error: badRequest('The request has a parameter that is not known: see /openapi.json.'),
-    };
-  const where = issue.path.length === 0 ? 'the request' : issue.path.map(String).join('.');
-  return { ok: false, error: badRequest(`${where}: ${issue.message}`) };
+  return { ok: false, error: badRequest(whatIsWrong(error, schema.shape)) };
 }
 
 /** The query as an object: `claims[azp]=app` is a member of `claims`. */

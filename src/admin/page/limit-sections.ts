@@ -118,7 +118,7 @@ function callerTable(counted: string, callers: readonly CallerStatus[], nowMs: n
 function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatus, nowMs: number): Html {
   const rows = restrictions.map(restriction => [
     nameOf(restriction),
-    restriction.kind,
+    KINDS[restriction.kind],
     restriction.reason,
     moment(restriction.untilMs, nowMs),
   ]);
@@ -127,6 +127,13 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
   const more = 'more, which are not listed here or were told by other gateways.';
   return section('Restrictions', table, unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`);
 }
+
+/** What is refused, in words. */
+const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], string>> = {
+  address: 'address',
+  principal: 'caller',
+  webhook: 'address on a webhook',
+};
 
 function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): Html[] {
   if (shadowRestrictions.length === 0) return [];

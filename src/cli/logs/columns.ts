@@ -22,6 +22,11 @@ export function count(number: number): string {
   return number.toLocaleString('en');
 }
 
+/** `1 request was`, `2 requests were`. */
+export function countOf(number: number, one: string, several: string): string {
+  return `${count(number)} ${number === 1 ? one : several}`;
+}
+
 export function share(part: number, all: number): string {
   return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
 }

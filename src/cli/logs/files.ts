@@ -39,8 +39,8 @@ export function withoutDecisions(command: string, log: LogReport, terminal: Comm
     lines === 0
       ? 'the log is empty'
       : broken === lines
-        ? `none of the ${count(lines)} lines is of the access log of a gateway`
-        : `none of the ${count(lines)} lines tells of a decision of the limits`;
+        ? `${lines === 1 ? 'its one line is not' : `none of the ${count(lines)} lines is`} of the access log of a gateway`
+        : `${lines === 1 ? 'its one line tells of no' : `none of the ${count(lines)} lines tells of a`} decision of the limits`;
   const tear = torn.length === 0 ? '' : ` (read up to a tear: ${torn.join('; ')})`;
   terminal.err(`weir ${command}: ${what}${tear}: name the log that a gateway wrote with log.access: true\n`);
   return ExitCode.failure;

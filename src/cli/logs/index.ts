@@ -1,4 +1,4 @@
-export { count, share, table } from './columns.ts';
+export { count, countOf, share, table } from './columns.ts';
 export { failed, sizeOf, withoutDecisions } from './files.ts';
 export { logNotes, sentences } from './notes.ts';
 export { Progress } from './progress.ts';

@@ -1,21 +1,21 @@
 import type { Report } from '../../simulation/index.ts';
-import { count } from '../logs/index.ts';
+import { countOf } from '../logs/index.ts';
 
 /** What has to be known about the restrictions in a report. */
 export function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): string[] {
   const { callers, outcomes, moments } = unknown;
   return [
     ...(inShadow > 0
-      ? [`${count(inShadow)} restrictions would begin if their rules were not in shadow`]
+      ? [`${countOf(inShadow, 'restriction', 'restrictions')} would begin if the rules were not in shadow`]
       : []),
     ...(outcomes > 0
       ? [
-          `${count(outcomes)} requests that were refused before would be admitted: how their service would have answered is not known, so none of them counts as invalid`,
+          `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: what the service would have answered is not known, and does not count as invalid`,
         ]
       : []),
     ...(callers > 0
       ? [
-          `cannot be answered: ${count(callers)} requests that were restricted or blocked before would not be after, but their tokens were not looked at`,
+          `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would not be after, but their tokens were not looked at`,
         ]
       : []),
     ...(sparesCallers
@@ -25,7 +25,7 @@ export function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['r
       : []),
     ...(moments > 0
       ? [
-          `${count(moments)} requests that ended with 401 or 403 are of a version that did not log when that counted: taken to be when their lines were written; a 429 of a service does not count there, since its scope is not known`,
+          `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} of a version that did not log when that counted: taken to be when their lines were written; a 429 of a service does not count there, since its scope is not known`,
         ]
       : []),
   ];

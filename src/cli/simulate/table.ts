@@ -1,12 +1,12 @@
 import { formatDuration } from '../../core/index.ts';
 import type { Report } from '../../simulation/index.ts';
-import { count, logNotes, sentences, share, table } from '../logs/index.ts';
+import { count, countOf, logNotes, sentences, share, table } from '../logs/index.ts';
 import { restrictionNotes } from './restriction-notes.ts';
 
 /** The report as a table, and what has to be known about it below. */
 export function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
-  const head = `${count(requests)} requests from ${from} to ${to}: ${count(refused.before)} refused before, ${count(refused.after)} after.`;
+  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${count(refused.before)} refused before, ${count(refused.after)} after.`;
   return `${head}\n\n${buckets(report)}${restrictions(report)}${callers(report)}${notes(report)}`;
 }
 
@@ -61,7 +61,10 @@ function visible(caller: string): string {
 function notes(report: Report): string {
   const { log, unanswered, patience, blocksCallers, enforcesShares, buckets, restrictions: found } = report;
   const { unnamed, restarts } = log;
-  const beyond = unnamed > 0 ? [`${count(unnamed)} requests are of callers beyond the first million`] : [];
+  const beyond =
+    unnamed > 0
+      ? [`${countOf(unnamed, 'request is', 'requests are')} of callers beyond the first million`]
+      : [];
   const blocked = buckets.reduce((sum, { refused }) => sum + refused.afterByBlocked, 0);
   return sentences([
     ...(blocked > 0 ? [`${count(blocked)} of those refused after are of blocked addresses or callers`] : []),

@@ -1,11 +1,11 @@
 import { formatDuration } from '../../core/index.ts';
 import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../../simulation/index.ts';
-import { count, logNotes, sentences, share, table } from '../logs/index.ts';
+import { count, countOf, logNotes, sentences, share, table } from '../logs/index.ts';
 
 /** The suggestion as a table, and what has to be known about it below. */
 export function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
-  const head = `${count(requests)} requests from ${from} to ${to}. So many percent of callers never need more than:`;
+  const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. So many percent of callers never need more than:`;
   return `${head}\n\n${table(COLUMNS, limits.map(cells))}${restrictions(suggestion)}${notes(suggestion)}`;
 }
 
@@ -57,7 +57,7 @@ function notes(suggestion: Suggestion): string {
       : []),
     ...refused.map(
       limit =>
-        `${limit.bucket ?? 'global'}, ${limit.class}: ${count(limit.refused)} of ${count(limit.requests)} requests were refused; those count, but clients that were told to wait may have sent fewer`,
+        `${limit.bucket ?? 'global'}, ${limit.class}: ${count(limit.refused)} of ${countOf(limit.requests, 'request was', 'requests were')} refused; those count, but clients that were told to wait may have sent fewer`,
     ),
     ...(restrictions.length > 0
       ? [
@@ -71,7 +71,9 @@ function notes(suggestion: Suggestion): string {
       : []),
     ...(unused.length > 0 && limits.length > 0 ? [`no request drew on ${unused.join(', ')}`] : []),
     ...(unmeasured > 0
-      ? [`${count(unmeasured)} draws were not measured: beyond a million callers or a million open windows`]
+      ? [
+          `${countOf(unmeasured, 'draw was', 'draws were')} not measured: beyond a million callers or a million open windows`,
+        ]
       : []),
     ...logNotes(log, unanswered),
   ]);

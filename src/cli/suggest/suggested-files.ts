@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type CallerClass, LimitsText, QUOTA_KEYS, type QuotaChange } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
 import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../../simulation/index.ts';
-import { count } from '../logs/index.ts';
+import { count, countOf } from '../logs/index.ts';
 
 /** A file with the numbers suggested. The name is '' where the limits are a single file. */
 export interface SuggestedFile {
@@ -24,7 +24,7 @@ export async function suggestedFiles(limits: string, suggestion: Suggestion): Pr
     return most === undefined ? [] : [changeOf(most.path, most.limit, suggestion)];
   });
   const rules = suggestion.restrictions.flatMap(each => changeOfRule(each, written, suggestion));
-  const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${count(requests)} requests, ${from} to ${to}`;
+  const heading = `numbers for ${percentile} % of callers and ${headroomPercent} % more, from ${countOf(requests, 'request', 'requests')}, ${from} to ${to}`;
   return written.with([...changes, ...rules], [heading, ...unplaced(suggestion, written)]);
 }
 

@@ -28,7 +28,10 @@ const GUESSES: readonly (readonly [RegExp, Guess])[] = [
   [/host:port/, meantHostPort],
   [/^expected an origin/, meantOrigin],
   [/^expected a network/, meantNetwork],
-  [/^expected a URL/, text => (isHostPort(text) ? didYouMean(`http://${text}`) : undefined)],
+  [
+    /^expected a URL/,
+    text => portTooHigh(text) ?? (isHostPort(text) ? didYouMean(`http://${text}`) : undefined),
+  ],
   [
     /^expected a map such as \{ url:/,
     text => (isHostPort(text.replace(/^http:\/\//, '')) ? didYouMean(`{ url: "${text}" }`) : undefined),
@@ -88,7 +91,19 @@ function meantNumber(text: string, expected: string, isText: boolean): string | 
   return text === String(number) && isText ? `: write ${text} without quotes` : didYouMean(String(number));
 }
 
+const MAX_PORT = 65_535;
+
+/** A port may have one digit too many. */
+function portTooHigh(text: string): string | undefined {
+  const port = /(?:^|:)(\d+)\/?$/.exec(text)?.[1];
+  return port !== undefined && Number(port) > MAX_PORT ? `: the highest port is ${MAX_PORT}` : undefined;
+}
+
 function meantHostPort(text: string, expected: string): string | undefined {
+  const tooHigh = portTooHigh(text);
+  if (tooHigh !== undefined) return tooHigh;
+  const isHost = /[.[]|^localhost$/.test(text) && parseHostPort(text) === undefined;
+  if (isHost && parseHostPort(text, 0) !== undefined) return ': the port is missing, such as :8080';
   const host = expected.includes('off') ? '127.0.0.1' : '0.0.0.0';
   const plain = text
     .replace(/^https?:\/\//, '')

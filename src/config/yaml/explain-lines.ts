@@ -1,5 +1,6 @@
 import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
 import { falseBlankIn } from './odd-characters.ts';
+import type { PlacedError } from './place.ts';
 
 export const TEMPLATE =
   '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
@@ -19,6 +20,24 @@ export function explainNoKey({ line, at }: Broken): Explanation {
   };
 }
 
+/** A key such as `orders:{ user` that YAML reads where a space is missing. */
+const GLUED = /^[\w.-]+:(?=[{["'])/;
+
+/** Explains a line in which a value follows its key without a space; null: it is none. */
+export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedError | null {
+  const [, before = '', code = ''] = /^(\s*(?:-\s+)?)(.*)$/.exec(line) ?? [];
+  const key = GLUED.exec(code)?.[0];
+  if (key === undefined) return null;
+  return { line: at.line, column: before.length + key.length, message: SPACE };
+}
+
+/** Whether a plain text that stands as a key is a key and the begin of its value. */
+export function isGlued(key: string): boolean {
+  return GLUED.test(key);
+}
+
+const SPACE = 'write a space after this ":"';
+
 /** Near misses: each pattern matches up to the wrong character. */
 const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^.*?\{\{/, TEMPLATE],
@@ -27,7 +46,7 @@ const NEARLY: readonly (readonly [RegExp, string])[] = [
   [/^\s*\{(?=[^}]*$)/, 'this "{" is not closed: write "}" at its end'],
   [/^\s*-(?=[^\s-])/, 'write a space after this "-"'],
   [/^[^:]*?：/, 'this colon (U+FF1A) is not an ASCII ":": type ":" and a space'],
-  [/^[^=]*[^=\s:/]:(?=[^\s/])/, 'write a space after this ":"'],
+  [/^[^=]*[^=\s:/]:(?=[^\s/])/, SPACE],
   [/^\s*[\w.-]+\s*=/, 'write ":" and a space in place of this "="'],
 ];
 

@@ -1,11 +1,13 @@
 import { type Broken, type Explanation, UNREADABLE } from './broken.ts';
-import { explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
+import { explainGlued, explainIndent, explainNesting, explainNoKey, TEMPLATE } from './explain-lines.ts';
 import { explainMissingMark, explainUnclosed, explainUnexpected } from './explain-marks.ts';
 
 /** Explains what the operator did wrong and what to write instead; the parser only says what it found. */
 export function explainYaml(broken: Broken): Explanation {
   const { error, at, line } = broken;
   if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };
+  const glued = explainGlued(broken);
+  if (glued !== null) return { ...glued, outOfStep: true };
   switch (error.code) {
     case 'BLOCK_AS_IMPLICIT_KEY':
       return explainNesting(broken);

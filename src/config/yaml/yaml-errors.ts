@@ -1,6 +1,7 @@
 import { type Document, isScalar, isSeq, visit, type YAMLError } from 'yaml';
 
 import type { Broken } from './broken.ts';
+import { explainGlued, isGlued } from './explain-lines.ts';
 import { explainYaml } from './explain-yaml.ts';
 import type { Place, PlacedError } from './place.ts';
 import type { SecretLines } from './secret-lines.ts';
@@ -62,6 +63,27 @@ function mergeConflicts(lines: readonly string[]): PlacedError[] {
   });
   const begins = found.filter(({ marker }) => marker.startsWith('<'));
   return (begins.length > 0 ? begins : found.slice(0, 1)).map(({ marker: _, ...error }) => error);
+}
+
+/**
+ * Finds keys that are glued to their values, which YAML reads as one key: `orders:{ user: 20/5s }` has the key `orders:{ user`. Any
+ * other message about such a key would mislead.
+ */
+export function gluedKeys(
+  document: Document.Parsed,
+  lines: readonly string[],
+  placeOf: (offset: number) => Place,
+): PlacedError[] {
+  const errors: PlacedError[] = [];
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || key.type !== 'PLAIN' || !key.range || !isGlued(String(key.value))) return;
+      const at = placeOf(key.range[0]);
+      const error = explainGlued({ line: lines[at.line - 1] ?? '', at });
+      if (error !== null) errors.push(error);
+    },
+  });
+  return errors;
 }
 
 function doubledKeys(

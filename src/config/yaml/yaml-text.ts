@@ -3,7 +3,7 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 import { oddCharacterIn } from './odd-characters.ts';
 import type { Place, PlacedError } from './place.ts';
 import { SecretLines } from './secret-lines.ts';
-import { yamlErrors } from './yaml-errors.ts';
+import { gluedKeys, yamlErrors } from './yaml-errors.ts';
 
 export interface YamlText {
   /** Null: the text is too broken to build on; further messages would mislead. */
@@ -38,6 +38,8 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
     // The parser compares all pairs of keys in a map, which is quadratic; `doubledKeys` is linear.
     uniqueKeys: false,
   });
+  const glued = document.errors.length === 0 ? gluedKeys(document, text.split('\n'), placeOf) : [];
+  if (glued.length > 0) return { document: null, errors: glued, secrets, placeOf };
   const errors = yamlErrors(document, text, placeOf, secrets).map(error => secrets.advise(error));
   return { document: document.errors.length === 0 ? document : null, errors, secrets, placeOf };
 }

@@ -26,7 +26,12 @@ export class NoticeLog implements NoticeListener {
 
   noticeReceived(event: NoticeEvent): void {
     const { kind, outcome, notBeforeS } = event;
-    if (outcome === 'accepted' && notBeforeS !== null)
+    if (outcome === 'accepted' && notBeforeS === 0)
+      this.#log.warn(
+        { type: 'notice', notice: kind },
+        'the provider took its not-before mark back: it no longer refuses older tokens',
+      );
+    else if (outcome === 'accepted' && notBeforeS !== null)
       this.#log.warn(
         { type: 'notice', notice: kind, notBefore: new Date(notBeforeS * 1_000).toISOString() },
         'the provider moved the not-before mark: older tokens are refused',

@@ -130,7 +130,10 @@ describe('values', () => {
       'listen: { http: ":8080" }',
       `1:17: listen.http: ${HOST_PORT}, found ":8080", did you mean 0.0.0.0:8080?`,
     ],
-    ['listen: { http: "localhost:70000" }', `1:17: listen.http: ${HOST_PORT}, found "localhost:70000"`],
+    [
+      'listen: { http: "localhost:70000" }',
+      `1:17: listen.http: ${HOST_PORT}, found "localhost:70000": the highest port is 65535`,
+    ],
     ['listen: { http: off }', `1:17: listen.http: ${HOST_PORT}, found "off"`],
     [
       'listen: { admin: no }',
@@ -260,7 +263,7 @@ describe('values', () => {
       'the URL of an upstream ends after the port: requests keep their own path, so remove the "/" and everything after it',
     ],
     ['http://', `${URL}, found "http://"`],
-    ['http://api:70000', `${URL}, found "http://api:70000"`],
+    ['http://api:70000', `${URL}, found "http://api:70000": the highest port is 65535`],
     ['http://api:0', `${URL}, found "http://api:0"`],
     ['http://10.1', `${URL}, found "http://10.1"`],
     ['http://::1', `${URL}, found "http://::1"`],

@@ -189,8 +189,8 @@ test('weir simulate shows restrictions in a table, and says what it does not kno
   expect(await runCommandLine(args, terminal)).toBe(0);
   expect(text).toMatch(/^before +2 +1 +0 +0$/m);
   expect(text).toMatch(/^after +1 +1 +0 +0$/m);
-  expect(text).toContain('1 requests that were refused before would be admitted: ');
-  expect(text).toContain('cannot be answered: 1 requests that were restricted or blocked before');
+  expect(text).toContain('1 request that was refused before would be admitted: ');
+  expect(text).toContain('cannot be answered: 1 request that was restricted or blocked before');
   expect(text).toContain('callers under "never_restrict" cannot be tried');
   expect(text).toContain('3 requests that ended with 401 or 403 are of a version');
 });

@@ -238,7 +238,7 @@ test('weir simulate says in words what a log cannot answer', async () => {
     'callers under "blocked" cannot be tried: the log has their pseudonyms; those count who were blocked when it was written.',
   );
   expect(text).toContain('1 of those refused after would first be held (patience 1s)');
-  expect(text).toContain('1 requests were refused before the limits were asked');
+  expect(text).toContain('1 request was refused before the limits were asked');
 });
 
 test('weir simulate says that a share of callers is another one in a log', async () => {

@@ -51,6 +51,10 @@ async function readOne(gateway: ConfigFile, path: string, environment: Environme
     gateway.add(['limits'], gateway.holdsVariable(['limits']) ? reason : message);
     return NOTHING;
   }
+  if (holdsGateway(file)) {
+    gateway.add(['limits'], 'this file is a gateway.yaml: put limits into a file of their own');
+    return NOTHING;
+  }
   return { limits: validate(file, limitsSchema, limitsJsonSchema), files: new LimitsFiles([file]) };
 }
 
@@ -92,12 +96,30 @@ async function readAll(
 
 /** Validates files that were read. */
 export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
+  const [only, ...others] = files;
+  if (only !== undefined && others.length === 0 && holdsGateway(only)) {
+    only.add([], `this is a gateway.yaml: ${limitsNamedIn(only)}`);
+    return { limits: undefined, files: new LimitsFiles([only]) };
+  }
   // Validates each file alone, so that errors have its own lines.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);
   const limits =
     together.hasErrors || together.value === undefined ? undefined : limitsSchema.parse(together.value);
   return { limits, files: together };
+}
+
+/** Whether a file is a gateway.yaml, not a limits.yaml with a key of the other: its routes are a list, and there are upstreams. */
+function holdsGateway({ value }: ConfigFile): boolean {
+  const { routes, upstreams, buckets } = asMap(value);
+  return upstreams !== undefined && buckets === undefined && Array.isArray(routes);
+}
+
+function limitsNamedIn(gateway: ConfigFile): string {
+  const { limits } = asMap(gateway.value);
+  return typeof limits === 'string' && limits !== 'none' && !gateway.holdsVariable(['limits'])
+    ? `name the limits that it refers to, ${siblingOf(gateway.name, limits)}`
+    : 'name a limits.yaml';
 }
 
 /** Warns about *.yml files, which people expect to be read. */

@@ -198,7 +198,9 @@ describe('the page', () => {
     );
     expect(rowOf(page, '<code>pseudo</code>')).toContain('|pseudo|user|all|5 to 9|2026-01-31 12:00:00Z');
     expect(rowOf(page, '192.0.2.1')).toContain('|192.0.2.1|user|all|5|');
-    expect(rowOf(page, '<code>held</code>')).toContain('|ignored_refusals|2026-01-31 12:02:05Z| |(in 1m)|');
+    expect(rowOf(page, '<code>held</code>')).toContain(
+      '|held|caller|ignored_refusals|2026-01-31 12:02:05Z| |(in 1m)|',
+    );
     expect(page).toContain('4 more, which are not listed');
     expect(rowOf(page, '<code>spared</code>')).toBe(
       '|spared|invalid_requests|2026-01-31 12:02:05Z| |(in 1m)|',

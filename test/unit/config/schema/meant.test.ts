@@ -60,6 +60,12 @@ describe('an unexpected value is reported with a suggestion', () => {
 
   it.each([
     [TIME, '10', ': add a unit, such as 10ms or 10s'],
+    [HTTP, '70000', ': the highest port is 65535'],
+    [HTTP, '127.0.0.1:85800', ': the highest port is 65535'],
+    [ADMIN, '"[::1]:99999"', ': the highest port is 65535'],
+    [API, '{ url: "http://api:85800" }', ': the highest port is 65535'],
+    [HTTP, '"[::]"', ': the port is missing, such as :8080'],
+    [HTTP, '127.0.0.1', ': the port is missing, such as :8080'],
     [COUNT, '"100"', ': write 100 without quotes'],
     [TRUTH, '"false"', ': write false without quotes'],
     [ORIGIN, '"*"', ': to allow every page, write "origins: any"'],
@@ -92,8 +98,6 @@ describe('an unexpected value is reported with a suggestion', () => {
     [COUNT, '5000000'],
     [COUNT, '-1'],
     [TRUTH, 'maybe'],
-    [HTTP, '70000'],
-    [HTTP, '"[::]"'],
     [ORIGIN, '"null"'],
     [ORIGIN, '"::"'],
     [ORIGIN, `"${'a'.repeat(200)}.example"`],

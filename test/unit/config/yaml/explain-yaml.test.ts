@@ -48,6 +48,17 @@ describe('broken YAML is reported with what to write instead', () => {
       '# c\n  - a\n- b\n',
       ['3:1: this line is indented by 0 and the first line of the file by 2: align the top-level keys'],
     ],
+    // Keys glued to their values, also where YAML reads something else.
+    ['a map without a space before it', 'a:\n  orders.read:{ user: 20/5s }\n', [`2:14: ${SPACE}`]],
+    ['a map of several keys, without a space', 'a:\n  b:{ c: 1, d: 2 }\n  e:{ f: 1 }\n', [`2:4: ${SPACE}`]],
+    [
+      'a map with a quoted value, without a space',
+      'u:\n  api:{ url: "http://a" }\nr: 1\n',
+      [`2:6: ${SPACE}`],
+    ],
+    ['a map in a list, without a space', 'r:\n  - t:{ a: 1 }\n', [`2:6: ${SPACE}`]],
+    ['a list without a space before it', 'a: 1\nb:[c, d]\n', [`2:2: ${SPACE}`]],
+    ['a quoted text without a space before it', 'a:"b: c"\nd: 1\n', [`1:2: ${SPACE}`]],
     // Tabs.
     ['a tab', 'a:\n\tb: 1\n\tc: 1\n', [`2:1: ${TAB}`, `3:1: ${TAB}`]],
     ['a tab behind spaces', 'a:\n  b: 1\n  \tc: 1\n', [`3:3: ${TAB}`]],
