@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { anyMap, anyMaps, flag, list, texts, words } from './values-parts.ts';
+import {
+  anyMap,
+  anyMaps,
+  flag,
+  kubernetesList,
+  kubernetesMap,
+  labels,
+  list,
+  objectName,
+  texts,
+  words,
+} from './values-parts.ts';
 
 // Values of what leads to the gateway, and of what watches it.
 
@@ -15,7 +26,7 @@ const service = z
       'What the http port speaks, such as kubernetes.io/h2c with "h2c: true". Empty: http, or https with TLS.',
     ),
     annotations: texts().describe('Its annotations.'),
-    spec: anyMap().describe(
+    spec: kubernetesMap('core.v1.ServiceSpec').describe(
       'Further fields of its spec, such as externalTrafficPolicy or loadBalancerClass.',
     ),
   })
@@ -29,8 +40,24 @@ const adminService = z
   .describe('The Service for the platform: metrics, health and status. Only inside the cluster.');
 
 const parentRefs = () =>
-  anyMaps().describe('The Gateways to attach to, such as [{ name: public, namespace: gateways }].');
-const hostnames = () => list(z.string()).describe('The host names to serve. Empty: those of the Gateway.');
+  list(
+    z.strictObject({
+      name: z.string().min(1),
+      namespace: z.string().optional(),
+      sectionName: z.string().optional(),
+      port: port().optional(),
+      group: z.string().optional(),
+      kind: z.string().optional(),
+    }),
+  ).describe(
+    'The Gateways to attach to, such as [{ name: public, namespace: gateways, sectionName: https }].',
+  );
+const hostname = () =>
+  z
+    .string()
+    .max(253)
+    .regex(/^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+const hostnames = () => list(hostname()).describe('The host names to serve. Empty: those of the Gateway.');
 
 const httpRoute = z
   .strictObject({
@@ -38,9 +65,12 @@ const httpRoute = z
     parentRefs: parentRefs(),
     hostnames: hostnames(),
     filters: anyMaps().describe('Filters of its rule.'),
-    timeouts: texts().describe(
-      'Timeouts of its rule. Many Gateways cut requests off after a default; { request: 0s } turns that off for streams.',
-    ),
+    timeouts: z
+      .partialRecord(z.enum(['request', 'backendRequest']), z.string().regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/))
+      .default({})
+      .describe(
+        'Timeouts of its rule. Many Gateways cut requests off after a default; { request: 0s } turns that off for streams.',
+      ),
     annotations: texts().describe('Its annotations.'),
   })
   .describe('An HTTPRoute of the Gateway API to the http port.');
@@ -58,9 +88,9 @@ const grpcRoute = z
 const ingress = z
   .strictObject({
     enabled: flag(false).describe('Whether to create one.'),
-    className: words('').describe('The class of the controller.'),
-    hosts: list(z.string()).describe('The host names to serve. Empty: every host.'),
-    tls: list(z.strictObject({ secretName: z.string(), hosts: list(z.string()) })).describe(
+    className: objectName().describe('The class of the controller.'),
+    hosts: list(hostname()).describe('The host names to serve. Empty: every host.'),
+    tls: list(z.strictObject({ secretName: z.string().min(1), hosts: list(hostname()) })).describe(
       'Certificates: [{ secretName: api-tls, hosts: [api.example.com] }].',
     ),
     annotations: texts().describe('Its annotations, such as the timeouts of the controller.'),
@@ -71,13 +101,18 @@ const networkPolicy = z
   .strictObject({
     enabled: flag(true).describe('Whether to create one.'),
     clients: z
-      .union([z.literal('any'), z.array(z.record(z.string(), z.unknown())).min(1)])
+      .union([
+        z.literal('any'),
+        z
+          .array(z.record(z.string(), z.unknown()).meta({ kubernetes: 'networking.v1.NetworkPolicyPeer' }))
+          .min(1),
+      ])
       .default('any')
       .describe('Who may reach the client ports: any, or a list of peers as in a NetworkPolicy.'),
-    admin: anyMaps().describe(
+    admin: kubernetesList('networking.v1.NetworkPolicyPeer').describe(
       'Who may reach the admin port, besides the kubelet on the node and "helm test": peers, such as the namespace of Prometheus.',
     ),
-    egress: anyMaps().describe(
+    egress: kubernetesList('networking.v1.NetworkPolicyEgressRule').describe(
       'Where the gateway may connect, as egress rules. DNS is added. Empty: anywhere, since a NetworkPolicy knows no host names.',
     ),
   })
@@ -92,8 +127,12 @@ export const observationValues = {
         .enum(['none', 'ServiceMonitor', 'PodMonitor'])
         .default('none')
         .describe('What to create for the Prometheus operator. networkPolicy.admin must admit Prometheus.'),
-      interval: words('30s').describe('Time between two scrapes.'),
-      labels: texts().describe('Its labels, by which Prometheus selects it.'),
+      interval: z
+        .string()
+        .regex(/^([0-9]+(d|h|m|s|ms))+$/)
+        .default('30s')
+        .describe('Time between two scrapes.'),
+      labels: labels().describe('Its labels, by which Prometheus selects it.'),
       endpoint: anyMap().describe(
         'Further fields of its endpoint, such as tlsConfig or relabelings. They win over those of the chart.',
       ),
@@ -104,13 +143,13 @@ export const observationValues = {
       enabled: flag(false).describe(
         'Whether to create a PrometheusRule with the alerts of files/alerts.yaml.',
       ),
-      labels: texts().describe('Its labels, by which Prometheus selects it.'),
+      labels: labels().describe('Its labels, by which Prometheus selects it.'),
     })
     .describe('The alerts.'),
   dashboard: z
     .strictObject({
       enabled: flag(false).describe('Whether to create a ConfigMap with the Grafana dashboard.'),
-      labels: texts({ grafana_dashboard: '1' }).describe(
+      labels: labels({ grafana_dashboard: '1' }).describe(
         "Its labels, by which Grafana's sidecar selects it.",
       ),
       annotations: texts().describe('Its annotations, such as the folder.'),

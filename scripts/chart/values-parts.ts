@@ -10,8 +10,11 @@ export function words(byDefault: string) {
   return z.string().default(byDefault);
 }
 
+/** Kubernetes takes no greater number: its integers have 32 bits. */
+export const MOST = 2_147_483_647;
+
 export function wholeNumber(min: number, byDefault: number) {
-  return z.int().min(min).default(byDefault);
+  return z.int().min(min).max(MOST).default(byDefault);
 }
 
 export function list<Item extends z.ZodType>(item: Item) {
@@ -28,7 +31,29 @@ export function anyMaps() {
   return list(z.record(z.string(), z.unknown()));
 }
 
-/** Labels or annotations. */
-export function texts(byDefault: Record<string, string> = {}) {
-  return z.record(z.string(), z.string()).default(byDefault);
+/** A type of Kubernetes', such as core.v1.Affinity: the schema of the chart takes what Kubernetes takes and nothing else. */
+export function kubernetesMap(type: string, byDefault: Record<string, unknown> = {}) {
+  return z.record(z.string(), z.unknown()).meta({ kubernetes: type }).default(byDefault);
 }
+
+/** A list of a type of Kubernetes'. */
+export function kubernetesList(type: string) {
+  return list(z.record(z.string(), z.unknown()).meta({ kubernetes: type }));
+}
+
+/** Texts by name, such as annotations. */
+export function texts() {
+  return z.record(z.string(), z.string()).default({});
+}
+
+export function labels(byDefault: Record<string, string> = {}) {
+  return z.record(z.string(), z.string().max(63).regex(LABEL_VALUE)).default(byDefault);
+}
+
+/** The name of an object, or no name. */
+export function objectName() {
+  return z.string().max(253).regex(OBJECT_NAME).default('');
+}
+
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
+const OBJECT_NAME = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$/;

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { anyMap, anyMaps, flag, texts, wholeNumber, words } from './values-parts.ts';
+import {
+  flag,
+  kubernetesList,
+  kubernetesMap,
+  labels,
+  MOST,
+  objectName,
+  texts,
+  wholeNumber,
+  words,
+} from './values-parts.ts';
 
 // Values of the Deployment, its pods and what belongs to them.
 
@@ -11,10 +21,15 @@ function probe(periodSeconds: number, timeoutSeconds: number, failureThreshold: 
   });
 }
 
+/** A number of pods, or a share of them. */
+const share = (byDefault: number) => {
+  return z.union([z.int().min(0).max(MOST), z.string().regex(/^(100|[0-9]{1,2})%$/)]).default(byDefault);
+};
+
 const spread = z.enum(['ScheduleAnyway', 'DoNotSchedule', 'none']).default('ScheduleAnyway');
 
 export const podValues = {
-  resources: anyMap({
+  resources: kubernetesMap('core.v1.ResourceRequirements', {
     requests: { cpu: '500m', memory: '256Mi' },
     limits: { memory: '1Gi' },
   }).describe('What a pod requests and may use. A limit on CPU would add latency.'),
@@ -25,12 +40,14 @@ export const podValues = {
     .default(60)
     .describe('Share of the memory limit for the JavaScript heap. The rest is for buffers, TLS and code.'),
   nodeOptions: words('').describe('Additional NODE_OPTIONS.'),
-  env: anyMaps().describe(
+  env: kubernetesList('core.v1.EnvVar').describe(
     'Additional environment variables. config may name them. NODE_OPTIONS goes into nodeOptions.',
   ),
-  envFrom: anyMaps().describe('ConfigMaps and Secrets whose keys become environment variables.'),
-  volumes: anyMaps().describe('Additional volumes.'),
-  volumeMounts: anyMaps().describe('Where they are mounted.'),
+  envFrom: kubernetesList('core.v1.EnvFromSource').describe(
+    'ConfigMaps and Secrets whose keys become environment variables.',
+  ),
+  volumes: kubernetesList('core.v1.Volume').describe('Additional volumes.'),
+  volumeMounts: kubernetesList('core.v1.VolumeMount').describe('Where they are mounted.'),
   probes: z
     .strictObject({
       startup: probe(1, 2, 60).describe('Until the process responds.'),
@@ -46,18 +63,24 @@ export const podValues = {
   terminationGracePeriodSeconds: z
     .int()
     .min(1)
+    .max(MOST)
     .optional()
     .describe('Left out: shutdown.delay + shutdown.drain + preStopSleepSeconds + 5.'),
-  strategy: anyMap({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }).describe(
-    'How the Deployment replaces pods.',
-  ),
+  strategy: z
+    .strictObject({
+      type: z.enum(['RollingUpdate', 'Recreate']).default('RollingUpdate').describe('Which of the two.'),
+      rollingUpdate: z
+        .strictObject({
+          maxSurge: share(1).describe('How many pods more than replicas says may exist meanwhile.'),
+          maxUnavailable: share(0).describe('How many fewer may be ready.'),
+        })
+        .describe('With RollingUpdate.'),
+    })
+    .describe('How the Deployment replaces pods.'),
   podDisruptionBudget: z
     .strictObject({
       enabled: flag(true).describe('Whether to create one.'),
-      maxUnavailable: z
-        .union([z.int().min(0), z.string().regex(/^\d+%$/)])
-        .default(1)
-        .describe('How many pods may be evicted at a time.'),
+      maxUnavailable: share(1).describe('How many pods may be evicted at a time.'),
     })
     .describe('Protects from evicting too many pods at once.'),
   topologySpread: z
@@ -66,31 +89,31 @@ export const podValues = {
       nodes: spread.describe('Over nodes.'),
     })
     .describe('Whether pods are spread: ScheduleAnyway if possible, DoNotSchedule always, or none.'),
-  nodeSelector: texts().describe('Labels of the nodes to run on.'),
-  tolerations: anyMaps().describe('Taints to tolerate.'),
-  affinity: anyMap().describe('Affinity of the pods.'),
-  priorityClassName: words('').describe('The priority class of the pods.'),
+  nodeSelector: labels().describe('Labels of the nodes to run on.'),
+  tolerations: kubernetesList('core.v1.Toleration').describe('Taints to tolerate.'),
+  affinity: kubernetesMap('core.v1.Affinity').describe('Affinity of the pods.'),
+  priorityClassName: objectName().describe('The priority class of the pods.'),
   serviceAccount: z
     .strictObject({
       create: flag(true).describe('Whether to create one, without rights and without a token.'),
-      name: words('').describe("Its name. Empty: the objects' name, or default if none is created."),
+      name: objectName().describe("Its name. Empty: the objects' name, or default if none is created."),
       annotations: texts().describe('Its annotations.'),
     })
     .describe('The account of the pods. No token is mounted: the gateway does not talk to Kubernetes.'),
-  podSecurityContext: anyMap({
+  podSecurityContext: kubernetesMap('core.v1.PodSecurityContext', {
     runAsNonRoot: true,
     runAsUser: 65532,
     runAsGroup: 65532,
     fsGroup: 65532,
     seccompProfile: { type: 'RuntimeDefault' },
   }).describe('Security of the pods: the restricted profile. On OpenShift set the three numbers to null.'),
-  securityContext: anyMap({
+  securityContext: kubernetesMap('core.v1.SecurityContext', {
     allowPrivilegeEscalation: false,
     capabilities: { drop: ['ALL'] },
     readOnlyRootFilesystem: true,
   }).describe('Security of the containers: the restricted profile, and a read-only root.'),
-  podLabels: texts().describe('Labels of the pods.'),
+  podLabels: labels().describe('Labels of the pods.'),
   podAnnotations: texts().describe('Annotations of the pods.'),
-  commonLabels: texts().describe('Labels of every object.'),
+  commonLabels: labels().describe('Labels of every object.'),
   commonAnnotations: texts().describe('Annotations of every object.'),
 };

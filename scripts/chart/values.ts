@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { accessValues, observationValues } from './values-around.ts';
-import { anyMap, anyMaps, flag, list, wholeNumber, words } from './values-parts.ts';
+import {
+  anyMap,
+  flag,
+  kubernetesList,
+  kubernetesMap,
+  list,
+  MOST,
+  wholeNumber,
+  words,
+} from './values-parts.ts';
 import { podValues } from './values-pod.ts';
 
 // The one definition of the chart's values. scripts/chart.ts makes values.schema.json and README.md in helm/weir of it;
@@ -11,7 +20,11 @@ const image = z
     repository: words('').describe(
       'Where the image is, such as registry.example.com/weir. Required: none is published.',
     ),
-    tag: words('').describe("Its tag. Empty: the chart's appVersion."),
+    tag: z
+      .string()
+      .regex(/^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$/)
+      .default('')
+      .describe("Its tag. Empty: the chart's appVersion."),
     digest: z
       .string()
       .regex(/^(sha256:[0-9a-f]{64})?$/)
@@ -24,8 +37,20 @@ const image = z
   })
   .describe('The image of the gateway.');
 
+/** Services have the strictest names: letters, digits and hyphens, and a letter first. */
+const partOfNames = () =>
+  z
+    .string()
+    .max(50)
+    .regex(/^([a-z]([-a-z0-9]*[a-z0-9])?)?$/)
+    .default('');
+
 const secret = z.strictObject({
-  secretName: z.string().min(1).describe('The name of the Secret.'),
+  secretName: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+    .describe('The name of the Secret.'),
   items: list(z.strictObject({ key: z.string(), path: z.string() })).describe(
     'The keys to mount, each with its file name. Empty: all keys.',
   ),
@@ -42,14 +67,17 @@ const autoscaling = z
     requestsInFlight: z
       .int()
       .min(1)
+      .max(MOST)
       .optional()
       .describe(
         'Average number of requests in flight per pod to hold as well. Needs a metrics adapter that serves weir_requests_in_flight of pods.',
       ),
-    metrics: anyMaps().describe(
+    metrics: kubernetesList('autoscaling.v2.MetricSpec').describe(
       'Further metrics, as in the HorizontalPodAutoscaler. The one that asks for most pods wins.',
     ),
-    behavior: anyMap().describe('How fast to scale, as in the HorizontalPodAutoscaler.'),
+    behavior: kubernetesMap('autoscaling.v2.HorizontalPodAutoscalerBehavior').describe(
+      'How fast to scale, as in the HorizontalPodAutoscaler.',
+    ),
     scaler: words('').describe(
       'What sets the number of pods instead of that autoscaler, such as KEDA. Then replicas stays out of the Deployment.',
     ),
@@ -59,9 +87,11 @@ const autoscaling = z
 /** Everything that an installation may set. */
 export const valuesSchema = z.strictObject({
   image,
-  imagePullSecrets: list(z.strictObject({ name: z.string() })).describe('Secrets for pulling the image.'),
-  nameOverride: words('').describe("The chart's part of the objects' names. Empty: weir."),
-  fullnameOverride: words('').describe(
+  imagePullSecrets: list(z.strictObject({ name: z.string().min(1) })).describe(
+    'Secrets for pulling the image.',
+  ),
+  nameOverride: partOfNames().describe("The chart's part of the objects' names. Empty: weir."),
+  fullnameOverride: partOfNames().describe(
     "The objects' name. Empty: the name of the release, with the chart's.",
   ),
   config: anyMap().describe(
@@ -82,6 +112,7 @@ export const valuesSchema = z.strictObject({
   replicas: z
     .int()
     .min(0)
+    .max(MOST)
     .nullable()
     .default(1)
     .describe(

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { valuesSchema } from '../../scripts/chart/values.ts';
 import { template } from './chart.ts';
 import { HELM_VERSIONS } from './helm-fetched.ts';
 
@@ -9,6 +11,16 @@ const NO_PROXIES = {
   upstreams: { api: { url: 'http://api:3000' } },
   routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
 };
+
+/** The path of every value, and of every map of values. */
+const PATHS = pathsIn(z.toJSONSchema(valuesSchema, { io: 'input', target: 'draft-7' }));
+
+function pathsIn({ properties = {} }: z.core.JSONSchema.BaseSchema): string[] {
+  return Object.entries(properties).flatMap(([key, inner]) => [
+    key,
+    ...pathsIn(Object(inner)).map(path => `${key}.${path}`),
+  ]);
+}
 
 /** Values that name what the chart sets itself. */
 const RESERVED: readonly (readonly [values: object, words: string])[] = [
@@ -100,7 +112,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     memory =>
       [
         { resources: { limits: { memory } } },
-        `resources.limits.memory is "${memory}": the chart takes the heap limit from it and needs a quantity, such as 1Gi or 512M`,
+        `resources.limits.memory is "${memory}", which is not a quantity, such as 1Gi or 512M`,
       ] as const,
   ),
   [
@@ -127,6 +139,71 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     { service: { grpcPort: 80 }, ...listen({ grpc: '0.0.0.0:8081' }) },
     'service.grpcPort and service.port are both 80: give each a port of its own',
   ],
+  [{ image: { repository: 'r/weir:1.0' } }, 'image.repository has a tag, 1.0: put it into image.tag'],
+  [
+    { image: { repository: 'localhost:5000/weir:1' } },
+    'image.repository has a tag, 1: put it into image.tag',
+  ],
+  [
+    { image: { repository: 'r/weir@sha256:4f5a' } },
+    'image.repository has a digest: put it, with its sha256:, into image.digest',
+  ],
+  ...['https://r/weir', 'R.example.com/Weir', 'r/weir/', 'r weir'].map(
+    repository =>
+      [
+        { image: { repository } },
+        `image.repository is "${repository}": write host/path in lower case, without https://, such as registry.example.com/weir`,
+      ] as const,
+  ),
+  [
+    { resources: { limits: { memory: '100Mi' } } },
+    'resources.limits.memory is 100Mi, but a gateway takes up to 160 MiB before its first request, so its pods would be killed: write at least 192Mi, better 1Gi',
+  ],
+  [
+    { resources: { limits: { memory: '200Mi' } } },
+    'resources.requests.memory is 256Mi, more than resources.limits.memory, 200Mi',
+  ],
+  [
+    { resources: { limits: { memory: '1Gi', cpu: '0.2' } } },
+    'resources.requests.cpu is 500m, more than resources.limits.cpu, 0.2',
+  ],
+  [
+    { resources: { requests: { cpu: 'half' } } },
+    'resources.requests.cpu is "half", which is not a quantity, such as 500m or 1',
+  ],
+  [
+    { resources: { requests: { cpu: -1 } } },
+    'resources.requests.cpu is "-1", which is not a quantity, such as 500m or 1',
+  ],
+  [
+    { resources: { limits: { mem: '1Gi' } } },
+    'resources.limits.mem: Kubernetes knows cpu, memory and ephemeral-storage',
+  ],
+  [
+    { autoscaling: { enabled: true }, config: REDIS, resources: { requests: { cpu: null } } },
+    'autoscaling.enabled is true, but resources.requests.cpu is missing',
+  ],
+  [
+    { strategy: { rollingUpdate: { maxSurge: 0 } } },
+    'strategy.rollingUpdate has 0 as maxSurge and as maxUnavailable: no pod could ever be replaced, so raise one',
+  ],
+  [
+    { strategy: { rollingUpdate: { maxSurge: '0%' } } },
+    'strategy.rollingUpdate has 0 as maxSurge and as maxUnavailable',
+  ],
+  [{ volumes: [{ name: 'config', emptyDir: {} }] }, "volumes has a second config: the other is the chart's"],
+  [
+    {
+      secrets: { oidc: { secretName: 'oidc' } },
+      volumes: [{ name: 'own', emptyDir: {} }],
+      volumeMounts: [{ name: 'own', mountPath: '/run/secrets/oidc/' }],
+    },
+    'volumeMounts has a second /run/secrets/oidc/: the other is of secrets.oidc',
+  ],
+  [
+    { volumeMounts: [{ name: 'authorities', mountPath: '/ca' }] },
+    'volumeMounts names authorities, which is not in volumes',
+  ],
   ...RESERVED.map(
     ([values, words]) => [values, `${words}, which the chart sets itself: leave it out`] as const,
   ),
@@ -145,6 +222,14 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
       { helm, file: null },
     );
     expect(err).toContain('config.trusted_proxies is missing');
+  });
+
+  it('says in the first round what an installation without values lacks', async () => {
+    for (const values of [{}, { config: null }, { config: {} }]) {
+      const { err } = await template(values, { helm, file: null });
+      const missing = ['image.repository', 'config.upstreams', 'config.routes', 'config.trusted_proxies'];
+      expect(err.match(/^- \S+ is missing/gm)).toEqual(missing.map(key => `- ${key} is missing`));
+    }
   });
 
   it('says everything at once', async () => {
@@ -179,10 +264,59 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     [{ replicas: -1 }, 'replicas'],
     [{ secrets: { oidc: {} } }, 'secretName'],
     [{ metrics: { monitor: 'prometheus' } }, 'monitor'],
+    [{ config: 'listen: 8080' }, 'config'],
+    [{ config: ['routes'] }, 'config'],
+    [{ limits: 'global: off' }, 'limits'],
+    [{ resources: { limit: { memory: '1Gi' } } }, 'limit'],
+    [{ resources: { limits: '1Gi' } }, 'limits'],
+    [{ image: { tag: 'weir:1.0' } }, 'tag'],
+    [{ image: { tag: 1.1 } }, 'tag'],
+    [{ image: { digest: '4f5a9a3c' } }, 'digest'],
+    [{ replicas: 3_000_000_000 }, 'replicas'],
+    [{ replicas: 1.5 }, 'replicas'],
+    [{ probes: { readiness: { periodSeconds: 0 } } }, 'periodSeconds'],
+    [{ probes: { readiness: { path: '/' } } }, 'path'],
+    [{ service: { port: 70_000 } }, 'port'],
+    [{ service: { spec: { externalTraficPolicy: 'Local' } } }, 'externalTraficPolicy'],
+    [{ strategy: { type: 'Rolling' } }, 'type'],
+    [{ podDisruptionBudget: { maxUnavailable: '120%' } }, 'maxUnavailable'],
+    [{ preStopSleepSeconds: -1 }, 'preStopSleepSeconds'],
+    [{ fullnameOverride: 'Edge_1' }, 'fullnameOverride'],
+    [{ nameOverride: '1weir' }, 'nameOverride'],
+    [{ podLabels: { team: 'a b' } }, 'podLabels'],
+    [{ env: [{ name: 'A', value: 1 }] }, 'env'],
+    [{ env: [{ naem: 'A' }] }, 'naem'],
+    [{ securityContext: { runAsNonroot: true } }, 'runAsNonroot'],
+    [{ podSecurityContext: { fsgroup: 1 } }, 'fsgroup'],
+    [{ tolerations: [{ kye: 'edge' }] }, 'kye'],
+    [{ affinity: { podAntiafinity: {} } }, 'podAntiafinity'],
+    [{ volumes: [{ name: 'a', configMaps: {} }] }, 'configMaps'],
+    [{ networkPolicy: { admin: [{ namespaceselector: {} }] } }, 'namespaceselector'],
+    [{ httpRoute: { parentRefs: [{ nmae: 'public' }] } }, 'nmae'],
+    [{ httpRoute: { hostnames: ['https://api.example.com'] } }, 'hostnames'],
+    [{ httpRoute: { timeouts: { request: '60' } } }, 'request'],
+    [{ metrics: { interval: '30' } }, 'interval'],
+    [{ serviceAccount: { name: 'Weir' } }, 'name'],
+    [{ service: null }, 'service'],
+    [{ probes: null }, 'probes'],
   ])('refuses %j by the schema, which names %s', async (values, key) => {
     const { code, err } = await template(values, { helm });
     expect(code).not.toBe(0);
     expect(err).toMatch(/values don't meet the specifications of the schema/);
     expect(err).toContain(key);
+    expect(err).not.toContain('executing');
+  });
+});
+
+// Helm removes what null says, the defaults included.
+describe('values that are null', () => {
+  it.each(Object.keys(valuesSchema.shape))('end in no fault of a template: %s', async key => {
+    const paths = PATHS.filter(path => path === key || path.startsWith(`${key}.`));
+    for (const path of paths) {
+      const values = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), null);
+      const { err } = await template(Object(values), { file: 'full-values.yaml' });
+      if (err !== '')
+        expect([path, err]).toEqual([path, expect.stringMatching(/the schema|values have errors/)]);
+    }
   });
 });

@@ -1,6 +1,6 @@
 {{/* gateway.yaml: config, and what the chart adds. */}}
 {{- define "weir.config" -}}
-{{- $config := deepCopy .Values.config -}}
+{{- $config := deepCopy (.Values.config | default dict) -}}
 {{- $listen := default dict $config.listen -}}
 {{- if not (hasKey $listen "admin") -}}
 {{- $_ := set $listen "admin" "0.0.0.0:9090" -}}
@@ -68,18 +68,19 @@
 {{- .Values.terminationGracePeriodSeconds | default (add (include "weir.shutdownSeconds" .) 5) -}}
 {{- end -}}
 
-{{/* The memory limit in KiB, of a quantity that weir.podErrors takes; 0: none. */}}
+{{/* The memory limit in KiB; 0: none. */}}
 {{- define "weir.memoryLimit" -}}
-{{- $quantity := include "weir.memoryQuantity" . -}}
-{{- $decimal := dict "" 1 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 -}}
-{{- $binary := dict "Ki" 1 "Mi" 1024 "Gi" 1048576 "Ti" 1073741824 "Pi" 1099511627776 "Ei" 1125899906842624 -}}
-{{- $unit := regexFind "[A-Za-z]*$" $quantity -}}
-{{- $perUnit := hasKey $binary $unit | ternary (get $binary $unit) (divf (get $decimal $unit | default 0) 1024) -}}
-{{- mulf (trimSuffix $unit $quantity | float64) $perUnit | int64 -}}
+{{- divf (include "weir.number" (dig "limits" "memory" "0" (.Values.resources | default dict) | default "0" | toString)) 1024 | int64 -}}
 {{- end -}}
 
-{{- define "weir.memoryQuantity" -}}
-{{- dig "limits" "memory" "0" .Values.resources | default "0" | toString -}}
+{{/* The number that a quantity means, of one that weir.resourceErrors takes. */}}
+{{- define "weir.number" -}}
+{{- $quantity := . -}}
+{{- $decimal := dict "" 1 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 -}}
+{{- $binary := dict "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $unit := regexFind "[A-Za-z]*$" $quantity -}}
+{{- $perUnit := hasKey $binary $unit | ternary (get $binary $unit) (get $decimal $unit | default 0) -}}
+{{- mulf (trimSuffix $unit $quantity | float64) $perUnit | printf "%f" -}}
 {{- end -}}
 
 {{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. */}}

@@ -33,7 +33,7 @@
 {{- toJson $errors -}}
 {{- end -}}
 
-{{/* Errors of the grace period, the memory limit and NODE_OPTIONS. */}}
+{{/* Errors of the grace period, the strategy and NODE_OPTIONS. */}}
 {{- define "weir.podErrors" -}}
 {{- $errors := list -}}
 {{- $shutdown := (fromYaml (include "weir.config" .)).shutdown -}}
@@ -52,13 +52,71 @@
 {{- else if and (empty $variables) (lt $grace $needed) -}}
 {{- $errors = append $errors (printf "terminationGracePeriodSeconds is %d, but preStopSleepSeconds and config.shutdown take %d s, so Kubernetes would kill requests in flight: leave it out or write at least %d" $grace $needed (add $needed 5)) -}}
 {{- end -}}
-{{- $memory := include "weir.memoryQuantity" . -}}
-{{- if not (regexMatch "^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+|[mkMGTPE]|[KMGTPE]i)?$" $memory) -}}
-{{- $errors = append $errors (printf "resources.limits.memory is %q: the chart takes the heap limit from it and needs a quantity, such as 1Gi or 512M" $memory) -}}
+{{- $rolling := .Values.strategy.rollingUpdate -}}
+{{- if and (ne .Values.strategy.type "Recreate") (regexMatch "^0%?$" (toString $rolling.maxSurge)) (regexMatch "^0%?$" (toString $rolling.maxUnavailable)) -}}
+{{- $errors = append $errors "strategy.rollingUpdate has 0 as maxSurge and as maxUnavailable: no pod could ever be replaced, so raise one" -}}
 {{- end -}}
 {{- range .Values.env -}}
 {{- if and (eq .name "NODE_OPTIONS") (include "weir.nodeOptions" $) -}}
 {{- $errors = append $errors "env has NODE_OPTIONS, which the chart writes itself for the heap limit: put its options into nodeOptions" -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
+{{/* Errors of resources. */}}
+{{- define "weir.resourceErrors" -}}
+{{- $errors := list -}}
+{{- $resources := .Values.resources | default dict -}}
+{{- $malformed := false -}}
+{{- range $part := list "requests" "limits" -}}
+{{- range $name, $quantity := get $resources $part | default dict -}}
+{{- $examples := eq $name "cpu" | ternary "500m or 1" "1Gi or 512M" -}}
+{{- if and (not (kindIs "invalid" $quantity)) (not (regexMatch "^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+|[mkMGTPE]|[KMGTPE]i)?$" (toString $quantity))) -}}
+{{- $malformed = true -}}
+{{- $errors = append $errors (printf "resources.%s.%s is %q, which is not a quantity, such as %s" $part $name (toString $quantity) $examples) -}}
+{{- else if not (regexMatch "^(cpu|memory|ephemeral-storage|hugepages-.+|.+/.+)$" $name) -}}
+{{- $errors = append $errors (printf "resources.%s.%s: Kubernetes knows cpu, memory and ephemeral-storage" $part $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if not $malformed -}}
+{{- $limit := include "weir.memoryLimit" . | int64 -}}
+{{- if and $limit (lt $limit 163840) -}}
+{{- $errors = append $errors (printf "resources.limits.memory is %s, but a gateway takes up to 160 MiB before its first request, so its pods would be killed: write at least 192Mi, better 1Gi" (toString $resources.limits.memory)) -}}
+{{- end -}}
+{{- range $name, $most := $resources.limits | default dict -}}
+{{- $asked := get ($resources.requests | default dict) $name -}}
+{{- if and $most $asked (gt (include "weir.number" (toString $asked) | float64) (include "weir.number" (toString $most) | float64)) -}}
+{{- $errors = append $errors (printf "resources.requests.%s is %s, more than resources.limits.%s, %s" $name (toString $asked) $name (toString $most)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
+{{/* Names and places of volumes that would be there twice, or nowhere. */}}
+{{- define "weir.volumeErrors" -}}
+{{- $errors := list -}}
+{{- $names := dict "config" "the chart's" -}}
+{{- $places := dict "/etc/weir" "the chart's" -}}
+{{- range $name, $_ := .Values.secrets -}}
+{{- $_ := set $names (printf "secret-%s" $name) (printf "made of secrets.%s" $name) -}}
+{{- $_ := set $places (printf "/run/secrets/%s" $name) (printf "of secrets.%s" $name) -}}
+{{- end -}}
+{{- range $volume := .Values.volumes -}}
+{{- with get $names $volume.name -}}
+{{- $errors = append $errors (printf "volumes has a second %s: the other is %s" $volume.name .) -}}
+{{- end -}}
+{{- $_ := set $names $volume.name "in volumes as well" -}}
+{{- end -}}
+{{- range $mount := .Values.volumeMounts -}}
+{{- with get $places (trimSuffix "/" .mountPath) -}}
+{{- $errors = append $errors (printf "volumeMounts has a second %s: the other is %s" $mount.mountPath .) -}}
+{{- end -}}
+{{- $_ := set $places (trimSuffix "/" .mountPath) "in volumeMounts as well" -}}
+{{- if not (hasKey $names .name) -}}
+{{- $errors = append $errors (printf "volumeMounts names %s, which is not in volumes" .name) -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $errors -}}

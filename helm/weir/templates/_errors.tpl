@@ -6,6 +6,25 @@
 {{- if empty .Values.image.repository -}}
 {{- $errors = append $errors "image.repository is missing: no image is published, so build one, push it and name it here (docs/kubernetes.md)" -}}
 {{- end -}}
+{{- with regexFind "[:@][^:@/]*$" (toString .Values.image.repository) -}}
+{{- if hasPrefix "@" . -}}
+{{- $errors = append $errors (printf "image.repository has a digest, %s: put it into image.digest" (trimPrefix "@" .)) -}}
+{{- else if contains "@" $.Values.image.repository -}}
+{{- $errors = append $errors "image.repository has a digest: put it, with its sha256:, into image.digest" -}}
+{{- else -}}
+{{- $errors = append $errors (printf "image.repository has a tag, %s: put it into image.tag" (trimPrefix ":" .)) -}}
+{{- end -}}
+{{- else -}}
+{{- if not (regexMatch "^$|^([a-zA-Z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$" (default "" .Values.image.repository)) -}}
+{{- $errors = append $errors (printf "image.repository is %q: write host/path in lower case, without https://, such as registry.example.com/weir" .Values.image.repository) -}}
+{{- end -}}
+{{- end -}}
+{{- if empty $config.upstreams -}}
+{{- $errors = append $errors "config.upstreams is missing: name what to forward to, such as { api: { url: http://api.default.svc:3000 } }" -}}
+{{- end -}}
+{{- if empty $config.routes -}}
+{{- $errors = append $errors "config.routes is missing: say which requests go where, such as [{ path: /v1/**, upstream: api }]" -}}
+{{- end -}}
 {{- if empty $config.trusted_proxies -}}
 {{- $errors = append $errors "config.trusted_proxies is missing: list the networks of the proxies in front of the pods, such as those of the ingress controller, or write none if clients connect directly; otherwise all clients of a proxy count as one address" -}}
 {{- end -}}
@@ -23,6 +42,9 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if and $autoscaling.enabled (not (dig "requests" "cpu" "" (.Values.resources | default dict))) -}}
+{{- $errors = append $errors "autoscaling.enabled is true, but resources.requests.cpu is missing: autoscaling.cpuPercent is a share of it, so nothing would ever scale" -}}
+{{- end -}}
 {{- if and $autoscaling.enabled $autoscaling.scaler -}}
 {{- $errors = append $errors (printf "autoscaling.enabled is true and autoscaling.scaler is %s: two would set the number of pods, so keep one" $autoscaling.scaler) -}}
 {{- end -}}
@@ -33,7 +55,7 @@
 {{- if regexMatch "^[^/]*//[^/@]*:.*@" (toString $redis.redis) -}}
 {{- $errors = append $errors "config.store.redis contains a password, which everyone who reads the ConfigMap would see: put it into a Secret under secrets, and its path into config.store.password_file" -}}
 {{- end -}}
-{{- if hasKey .Values.config "limits" -}}
+{{- if hasKey (.Values.config | default dict) "limits" -}}
 {{- $errors = append $errors "config.limits is the chart's: put the content of limits.yaml into the value limits" -}}
 {{- end -}}
 {{- range $name, $listener := $listeners -}}
@@ -61,7 +83,7 @@
 {{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
 {{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
 {{- end -}}
-{{- range $more := list "weir.portErrors" "weir.podErrors" "weir.reservedErrors" -}}
+{{- range $more := list "weir.portErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.reservedErrors" -}}
 {{- $errors = concat $errors (include $more $ | fromJsonArray) -}}
 {{- end -}}
 {{- with $errors -}}

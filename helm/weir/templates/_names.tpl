@@ -19,10 +19,10 @@ labels:
   app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
   app.kubernetes.io/managed-by: {{ $root.Release.Service }}
   helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-  {{- with merge (dict) (default dict $own.labels) $root.Values.commonLabels }}
+  {{- with merge (dict) (default dict $own.labels) (default dict $root.Values.commonLabels) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- with merge (dict) (default dict $own.annotations) $root.Values.commonAnnotations }}
+{{- with merge (dict) (default dict $own.annotations) (default dict $root.Values.commonAnnotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -46,7 +46,7 @@ app.kubernetes.io/component: gateway
 {{- end -}}
 
 {{- define "weir.serviceAccount" -}}
-{{- default (.Values.serviceAccount.create | ternary (include "weir.fullname" .) "default") .Values.serviceAccount.name -}}
+{{- default (empty .Values.serviceAccount.create | ternary "default" (include "weir.fullname" .)) .Values.serviceAccount.name -}}
 {{- end -}}
 
 {{/* Labels of the pod of "helm test", which the NetworkPolicy admits. */}}

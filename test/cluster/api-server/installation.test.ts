@@ -109,9 +109,9 @@ describe('what it says', () => {
   });
 
   it('refuses a value that fits the schema of the chart but not the API', async () => {
-    const { code, err } = await install('too-little', '--set', 'resources.limits.memory=64Mi');
+    const { code, err } = await install('too-little', '--set', 'service.spec.sessionAffinity=Sometimes');
     expect(code).not.toBe(0);
-    expect(err).toContain('must be less than or equal to memory limit');
+    expect(err).toContain('Unsupported value: "Sometimes"');
   });
 
   it('names the oldest Kubernetes that the chart supports on an older one', async () => {
