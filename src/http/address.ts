@@ -23,6 +23,14 @@ export function addressOfKey(key: string): string {
   return key.endsWith(NETWORK) ? key.slice(0, -NETWORK.length) : key;
 }
 
+/** The network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
+export function networkOfKey(key: string): string {
+  if (!key.endsWith(NETWORK)) return key.slice(0, key.lastIndexOf('.'));
+  let end = -1;
+  for (let groups = 0; groups < 3; groups++) end = key.indexOf(':', end + 1);
+  return key.slice(0, end);
+}
+
 const NETWORK = '/64';
 
 /**

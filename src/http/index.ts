@@ -4,6 +4,7 @@ export {
   addressOfKey,
   forwardedAddress,
   forwardedClient,
+  networkOfKey,
   normalizeAddress,
 } from './address.ts';
 export { askedMethod, type CorsRules, corsFields, mayConnect, preflightFields } from './cors.ts';

@@ -16,6 +16,7 @@ export {
   type LimitStore,
   type LimitsByRole,
   MemoryStore,
+  type MemoryStoreOptions,
   NO_LIMITS,
   NO_SHADOW,
   OTHER_PARTS,

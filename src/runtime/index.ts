@@ -11,6 +11,7 @@ export { Generations } from './generations.ts';
 export { Identity } from './identity.ts';
 export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
+export { followLimits, memoryCounters } from './memory-counters.ts';
 export { isInvalid, type LimitedBy, noteRefusal } from './offences.ts';
 export { Overload } from './overload.ts';
 export { Restricting } from './restricting.ts';

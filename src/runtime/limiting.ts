@@ -7,7 +7,7 @@ import {
   type IgnoredRefusals,
   type InvalidRequests,
   type LimitStore,
-  MemoryStore,
+  type MemoryStore,
   Restrictions,
   type ShadowRestrictions,
   type StoreCounts,
@@ -17,6 +17,7 @@ import { OffenceFeed } from '../redis/index.ts';
 import { Allowances } from './allowances.ts';
 import { Blocked } from './blocked.ts';
 import type { Claim } from './limit-claim.ts';
+import { followLimits, memoryCounters } from './memory-counters.ts';
 import { noteRefusal, type RefusedSender } from './offences.ts';
 import { announceLift, announceRestriction, shareRestrictions, shareRevocations } from './replication.ts';
 import { Restricting } from './restricting.ts';
@@ -65,7 +66,7 @@ export class Limiting {
     const { clock, listener, storeListener } = dependencies;
     const { keysPerCaller } = model;
     this.listener = listener;
-    this.memory = new MemoryStore({ ...dependencies, maxKeys: dependencies.limitKeys, keysPerCaller });
+    this.memory = memoryCounters(clock, dependencies.limitKeys);
     this.shared =
       store.kind === 'memory'
         ? null
@@ -92,7 +93,7 @@ export class Limiting {
   }
 
   use(model: LimitsModel): void {
-    this.memory.keysPerCaller = model.keysPerCaller;
+    followLimits(this.memory, model);
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.#restricting.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);

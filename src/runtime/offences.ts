@@ -27,7 +27,8 @@ export function noteRefusal(
   { role, sharedKey, otherParts, retryAfterMs }: Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
-  const refused = role === 'global' ? set.global : set.caller;
+  // The limit of a resource is noted where the caller's own counter for further values refused.
+  const refused = role === null ? null : set[role];
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;
   ignoredRefusals.note({ address, principal, limit: refused, main: part, waitMs: retryAfterMs });

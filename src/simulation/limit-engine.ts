@@ -1,6 +1,6 @@
 import type { LimitsModel } from '../config/index.ts';
-import { type Decision, type Limit, MemoryStore } from '../limits/index.ts';
-import { type Claim, claimOn, type LimitedRequest } from '../runtime/index.ts';
+import type { Decision, Limit, MemoryStore } from '../limits/index.ts';
+import { type Claim, claimOn, followLimits, type LimitedRequest, memoryCounters } from '../runtime/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -32,11 +32,8 @@ export class LimitEngine {
     this.clock = new VirtualClock(nowMs);
     this.#limits = limits;
     this.#shadowed = shadowed;
-    this.#store = new MemoryStore({
-      clock: this.clock,
-      maxKeys: MAX_KEYS,
-      keysPerCaller: limits.keysPerCaller,
-    });
+    this.#store = memoryCounters(this.clock, MAX_KEYS);
+    followLimits(this.#store, limits);
     this.#sweptAtMs = nowMs;
   }
 

@@ -4,6 +4,7 @@ import {
   askTimes,
   type LimitedGateway,
   rateOf,
+  refusalOf,
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
@@ -100,7 +101,8 @@ describe('a flood', () => {
     expect(statusesOf(await askTimes(front, 3, 'GET /open/a', mallory))).toEqual([200, 200, 429]);
     await flood(front, 2_000, i => head('GET /open/a', from(`10.0.${i >> 8}.${i & 255}`)));
     expect(await keysOf(front)).toBe(100);
-    expect((await front.gateway.metric('weir_limit_keys_evicted_total')).get('')).toBeGreaterThan(1_800);
+    const evicted = await front.gateway.metric('weir_limit_keys_evicted_total');
+    expect(evicted.get('{bucket="none",limit="global"}')).toBeGreaterThan(1_800);
     expect((await askOnce(front, 'GET /open/a', mallory)).status).toBe(429);
   });
 
@@ -112,6 +114,65 @@ describe('a flood', () => {
     );
     expect(statuses).toEqual(new Map([[200, 10_000]]));
     expect((await askOnce(front, 'GET /open/a', from('192.0.2.1'))).status).toBe(429);
+  });
+});
+
+describe('a flood that fills the counters of one limit', () => {
+  const few = { ...config, caps: { limit_keys: 400 } };
+  const limits = {
+    global: plenty,
+    buckets: { things: { main: 'id', resource: '1/1h' }, others: { user: '5/60s' } },
+    routes: { ...ROUTES, '/open/others': 'others' },
+    invalid_requests: { limit: '20/60s' },
+  };
+  const stranger = (i: number) => from(`198.51.${i}.7`);
+
+  /** What a hundred addresses get that nobody has seen before, each for its first request. */
+  async function first(front: LimitedGateway, target: (i: number) => string): Promise<Map<number, number>> {
+    return flood(front, 100, i => head(`GET ${target(i)}`, stranger(i)));
+  }
+
+  test('with main values of its choice, from one /56, takes nothing from anybody else', async () => {
+    const front = await startLimited(
+      { ...limits, routes: { ...limits.routes, '/open/{id}/x': 'things' } },
+      { config: few },
+    );
+    await flood(front, 3_000, i =>
+      head(`GET /open/v${i}/x`, from(`2001:db8:0:${(i % 256).toString(16)}::1`)),
+    );
+    expect(await first(front, () => '/open/other')).toEqual(new Map([[200, 100]]));
+    expect(await first(front, () => '/open/others')).toEqual(new Map([[200, 100]]));
+    expect(await first(front, i => `/open/new${i}/x`)).toEqual(new Map([[200, 100]]));
+    expect(
+      (await front.gateway.metric('weir_limit_shared_overflows_total')).get(
+        '{bucket="things",limit="resource"}',
+      ),
+    ).toBe(0);
+  });
+
+  test('from everywhere leaves other limits alone, and the 429s of its stand-in count against nobody', async () => {
+    const front = await startLimited(
+      { ...limits, routes: { ...limits.routes, '/open/{id}/x': 'things' } },
+      { config: few },
+    );
+    await flood(front, 1_000, i => head(`GET /open/v${i}/x`, from(`10.${i >> 4}.${i & 15}.1`)));
+    expect(await first(front, () => '/open/others')).toEqual(new Map([[200, 100]]));
+    const refused = await askTimes(front, 50, 'GET /open/fresh/x', stranger(1));
+    expect(statusesOf(refused)).toEqual(Array(50).fill(429));
+    expect(refused.map(response => rateOf(response).scope)).toEqual(Array(50).fill('shared'));
+    expect((await askOnce(front, 'GET /open/other', stranger(1))).status).toBe(200);
+  });
+
+  test('of the global limit leaves buckets alone, and the 429s of its stand-in count against nobody', async () => {
+    const front = await startLimited(
+      { ...limits, global: { user: '1/1h', address: '1/1h' } },
+      { config: { ...config, caps: { limit_keys: 40 } } },
+    );
+    await flood(front, 200, i => head('GET /open/other', from(`10.${i >> 4}.${i & 15}.1`)));
+    const refused = await askTimes(front, 50, 'GET /open/other', stranger(1));
+    expect(new Set(statusesOf(refused))).toEqual(new Set([429]));
+    expect(refused.map(response => refusalOf(response)['code'])).toEqual(Array(50).fill(undefined));
+    expect((await front.gateway.metric('weir_invalid_requests_total')).get('{status="429"}')).toBe(0);
   });
 });
 

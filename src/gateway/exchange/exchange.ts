@@ -170,7 +170,8 @@ export class Exchange {
     let via = true;
     if (error instanceof RateLimitError) {
       via = error.via;
-      response.limitedBy = error.restrictedBy === null ? error.scope : 'restriction';
+      const scope = error.isShared ? 'shared' : error.scope;
+      response.limitedBy = error.restrictedBy === null ? scope : 'restriction';
     }
     response.error = error;
     if (response.status !== 0) {

@@ -67,7 +67,8 @@ function conclude(exchange: Exchange, claim: Claim, decision: Decision, state: G
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   const policy = policies === null ? null : policyReportOf(decision, claim.set, policies, null, nowMs);
-  return globallyRefused(retryAfterMs, policy === null ? [] : policyFields(policy, nowMs));
+  const fields = policy === null ? [] : policyFields(policy, nowMs);
+  return globallyRefused(retryAfterMs, fields, decision.sharedKey);
 }
 
 /** What to tell the client about its bucket. */
@@ -79,7 +80,9 @@ function rateOf(
   nowMs: number,
 ): RateReport {
   const hash = bucket.hash.of(main);
-  const scope = decision.role === 'resource' && !decision.admitted ? 'shared' : bucket.scope;
+  // A counter of several main values or callers: this one may have drawn nothing of it.
+  const isShared = decision.sharedKey || decision.otherParts;
+  const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
   return reportOf(decision, hash, scope, nowMs, policy);
 }

@@ -10,6 +10,8 @@ export interface RateLimitErrorOptions {
   readonly scope: 'user' | 'shared' | 'global';
   /** The sender is restricted, or blocked by the operator: these responses do not count against it. */
   readonly restrictedBy?: RestrictedBy;
+  /** Others share the blame, whatever the scope says: the response does not count as an invalid request. Default false. */
+  readonly isShared?: boolean;
   /** Whether the body carries the numeric code, which sets a restriction apart from ordinary limits. */
   readonly code?: boolean;
   /** False: leaves `Via` out, so that clients know that the service never saw the request. */
@@ -30,6 +32,7 @@ export class RateLimitError extends GatewayError {
   readonly scope: 'user' | 'shared' | 'global';
   /** Null: a limit refused, not a restriction. */
   readonly restrictedBy: RestrictedBy | null;
+  readonly isShared: boolean;
   readonly via: boolean;
   readonly #members: string;
 
@@ -53,6 +56,7 @@ export class RateLimitError extends GatewayError {
     this.retryAfterMs = retryAfterMs;
     this.scope = scope;
     this.restrictedBy = options.restrictedBy ?? null;
+    this.isShared = options.isShared ?? scope === 'shared';
     this.via = options.via ?? true;
     this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
     this.body = `{${this.#members}${code ? CODE : ''}}`;
@@ -81,9 +85,14 @@ const LIMITED = 'You are being rate limited.';
  * The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6).
  *
  * @param fields what else it carries: `RateLimit` and `RateLimit-Policy`, where they are sent
+ * @param isShared the counter that refused stands in for all callers without room for one of their own
  */
-export function globallyRefused(retryAfterMs: number, fields: Fields = []): RateLimitError {
-  return new RateLimitError({ message: LIMITED, retryAfterMs, global: true, scope: 'global', fields });
+export function globallyRefused(retryAfterMs: number, fields: Fields = [], isShared = false): RateLimitError {
+  return new RateLimitError({
+    ...{ message: LIMITED, retryAfterMs, fields, isShared },
+    global: true,
+    scope: 'global',
+  });
 }
 
 export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): RateLimitError {

@@ -1,27 +1,37 @@
-import { CallerTable } from './caller-table.ts';
+import { CallerTable, type NetworkOf } from './caller-table.ts';
 import type { Counter } from './counter.ts';
 import { RecordTable } from './record-table.ts';
+import { type Section, Sections } from './sections.ts';
+import type { Space } from './spaces.ts';
 import { StringHash } from './string-hash.ts';
 
 // Words of a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
-/** 0 marks a free record. */
-const SPACE = 2;
-const CALLER = 3;
-const PART_LOW = 4;
-const PART_HIGH = 5;
+/** 0 marks a free record; negative: the counter is one that all callers share. */
+const SPACE = 1;
+/** The caller that the counter belongs to; of one that all callers share, the caller that opened it. */
+const CALLER = 2;
+const PART_LOW = 3;
+const PART_HIGH = 4;
+/** Together with `EXHAUSTED`, a bit that no count reaches: counts are units of a quota, 65,535 at most. */
+const COUNT = 5;
 const RESET = 6;
 const MARK = 8;
-const COUNT = 10;
-const EXHAUSTED = 11;
+// The neighbours in the ring of its section.
+const LEFT = 10;
+const RIGHT = 11;
+
+const EXHAUSTED = 2 ** 30;
 
 /** Records checked for expired counters at each decision, so that each key pays for its share of the cleaning and no more. */
 const SWEPT_RECORDS = 4;
-/** Records checked to find one to evict. */
+/** Counters checked to find one to evict. */
 const EVICTION_RECORDS = 16;
+/** Records checked for expired counters while a new one finds no room. */
+const EXPIRED_RECORDS = 16;
 /** A decision uses no more records than this. */
 const MAX_IN_USE = 4;
-/** Stands for the caller in a counter that all callers share. */
+/** Stands for the caller in the place of a counter that all callers share, or that nobody in particular has opened. */
 const NOBODY = -1;
 
 /**
@@ -29,22 +39,26 @@ const NOBODY = -1;
  * part (the main value, or empty). They are looked up separately, so no key string is ever built; callers and parts are kept as
  * hashes.
  *
- * Bounded: when the table is full, a new counter replaces an expired one or, among the next few under a rotating hand, the one
- * nearest its Reset; never an exhausted one. The same hand finds expired counters, so no timers are needed.
+ * Bounded, and each section for itself (`Sections`): where one may not grow, a new counter replaces an expired one or, among the
+ * next few under the section's rotating hand, the one nearest its Reset; never an exhausted one, and never one of another
+ * section. Another hand goes round all records to find expired counters, so no timers are needed.
  */
 export class CounterTable {
+  readonly sections: Sections;
   readonly #callers: CallerTable;
   readonly #table: RecordTable;
   readonly #partHash: StringHash;
+  /** By number of the space. */
+  readonly #sectionOf: Section[] = [];
   #hand = 0;
   #nowMs = 0;
-  #evictions = 0;
   readonly #inUse = new Int32Array(MAX_IN_USE);
   #inUseCount = 0;
 
   /** `capacity`: most counters held. Reserves up to 90 bytes for each at once; the system commits pages as they are used. */
-  constructor(capacity: number) {
-    this.#callers = new CallerTable(capacity, StringHash.withRandomKey());
+  constructor(capacity: number, networkOf: NetworkOf = () => null) {
+    this.sections = new Sections(capacity);
+    this.#callers = new CallerTable(capacity, networkOf);
     this.#table = new RecordTable(capacity, WIDTH);
     this.#partHash = StringHash.withRandomKey();
   }
@@ -57,23 +71,22 @@ export class CounterTable {
     return this.#callers.size;
   }
 
-  /** Counters evicted before their Reset, since the start: what was drawn on them is forgotten. */
-  get evictions(): number {
-    return this.#evictions;
-  }
-
   /** Starts a decision: cleans a little and releases the records that the last decision used. */
   begin(nowMs: number): void {
-    this.#inUseCount = 0;
     this.sweep(nowMs, SWEPT_RECORDS);
   }
 
   /** Checks this many records and frees the expired ones. Also called from a timer, for when no requests come. */
   sweep(nowMs: number, records: number): void {
     this.#nowMs = nowMs;
+    this.#inUseCount = 0;
+    this.#freeExpired(records);
+  }
+
+  #freeExpired(records: number): void {
     for (let left = Math.min(records, this.#table.used); left > 0; left--) {
       const at = this.#turn();
-      if (this.#isHeld(at) && this.#isOver(at)) this.#giveBack(at);
+      if (this.#isHeld(at) && this.#isOver(at) && !this.#isInUse(at)) this.#giveBack(at);
     }
   }
 
@@ -83,17 +96,17 @@ export class CounterTable {
     if (caller !== null && callerAt < 0) return -1;
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
-    const hash = placeOf(space, callerAt, low);
+    const isShared = caller === null;
+    const kept = isShared ? -space : space;
     const table = this.#table;
     const { ints } = table;
-    for (let at = table.first(hash); at >= 0; at = table.after(at)) {
+    for (let at = table.first(placeOf(space, callerAt, low)); at >= 0; at = table.after(at)) {
       const word = at * WIDTH;
       if (
-        table.hasHash(at, hash) &&
-        ints[word + SPACE] === space &&
-        ints[word + CALLER] === callerAt &&
         ints[word + PART_LOW] === low &&
-        ints[word + PART_HIGH] === high
+        ints[word + PART_HIGH] === high &&
+        ints[word + SPACE] === kept &&
+        (isShared || ints[word + CALLER] === callerAt)
       ) {
         return this.#use(at);
       }
@@ -101,24 +114,30 @@ export class CounterTable {
     return -1;
   }
 
-  /** Creates a counter, evicting another if need be; -1 if none can be evicted. Only for a key that `find` did not find. */
-  open(space: number, caller: string | null, part: string): number {
-    if (this.#table.size === this.#table.capacity && !this.#makeRoom()) return -1;
-    const callerAt = caller === null ? NOBODY : this.#callers.findOrEnter(caller);
-    if (callerAt >= 0) this.#callers.addCounter(callerAt, part !== '');
+  /**
+   * Creates a counter, evicting another of its section if need be; -1 if none can be evicted. Only for a key that `find` did not
+   * find. `opener`: on whose account a counter goes that all callers share; null: on nobody's.
+   */
+  open(space: Space, caller: string | null, part: string, opener = caller): number {
+    const { section, number } = space;
+    if (!this.#makeRoom(section)) return -1;
+    const openerAt = opener === null ? NOBODY : this.#callers.findOrEnter(opener);
+    if (openerAt >= 0) this.#callers.addCounter(openerAt, part !== '');
     this.#partHash.read(part);
     const { low, high } = this.#partHash;
-    const at = this.#table.take(placeOf(space, callerAt, low));
+    const isShared = caller === null;
+    const at = this.#table.take(placeOf(number, isShared ? NOBODY : openerAt, low));
     const { ints, floats } = this.#table;
     const word = at * WIDTH;
-    ints[word + SPACE] = space;
-    ints[word + CALLER] = callerAt;
+    ints[word + SPACE] = isShared ? -number : number;
+    ints[word + CALLER] = openerAt;
     ints[word + PART_LOW] = low;
     ints[word + PART_HIGH] = high;
     floats[(word + RESET) >> 1] = 0;
     floats[(word + MARK) >> 1] = 0;
     ints[word + COUNT] = 0;
-    ints[word + EXHAUSTED] = 0;
+    this.#sectionOf[number] = section;
+    this.#join(at, section);
     return this.#use(at);
   }
 
@@ -138,10 +157,15 @@ export class CounterTable {
     }
   }
 
-  /** How many counters for main values this caller holds. */
+  /** How many counters for main values this caller holds, those included that it opened for all callers. */
   partsOf(caller: string): number {
     const at = this.#callers.find(caller);
     return at < 0 ? 0 : this.#callers.parts(at);
+  }
+
+  /** The caller, or the name of its network, if that holds all the counters for main values that it may; else null. */
+  sharerFor(caller: string, maxParts: number): string | null {
+    return this.#callers.sharerFor(caller, maxParts);
   }
 
   load(at: number, counter: Counter): void {
@@ -149,8 +173,9 @@ export class CounterTable {
     const word = at * WIDTH;
     counter.resetMs = floats[(word + RESET) >> 1] ?? 0;
     counter.markMs = floats[(word + MARK) >> 1] ?? 0;
-    counter.count = ints[word + COUNT] ?? 0;
-    counter.exhausted = ints[word + EXHAUSTED] === 1;
+    const count = ints[word + COUNT] ?? 0;
+    counter.count = count & ~EXHAUSTED;
+    counter.exhausted = (count & EXHAUSTED) !== 0;
   }
 
   save(at: number, counter: Counter): void {
@@ -158,8 +183,7 @@ export class CounterTable {
     const word = at * WIDTH;
     floats[(word + RESET) >> 1] = counter.resetMs;
     floats[(word + MARK) >> 1] = counter.markMs;
-    ints[word + COUNT] = counter.count;
-    ints[word + EXHAUSTED] = counter.exhausted ? 1 : 0;
+    ints[word + COUNT] = counter.exhausted ? counter.count | EXHAUSTED : counter.count;
   }
 
   #use(at: number): number {
@@ -173,24 +197,44 @@ export class CounterTable {
     return this.#hand++;
   }
 
-  #makeRoom(): boolean {
+  /** Whether this section may take one more record, if need be in place of another. */
+  #makeRoom(section: Section): boolean {
+    if (!this.#hasRoom(section)) this.#freeExpired(EXPIRED_RECORDS);
+    if (this.#hasRoom(section)) return true;
+    if (!this.sections.mayGrow(section)) return this.#evictFrom(section);
+    // Since a reload, another holds what is reserved for this one.
+    const other = this.sections.mostLent;
+    return other !== null && this.#evictFrom(other);
+  }
+
+  #hasRoom(section: Section): boolean {
+    return this.#table.size < this.#table.capacity && this.sections.mayGrow(section);
+  }
+
+  #evictFrom(section: Section): boolean {
+    const { ints } = this.#table;
     let nearest = -1;
-    for (let left = Math.min(EVICTION_RECORDS, this.#table.used); left > 0; left--) {
-      const at = this.#turn();
+    for (let left = Math.min(EVICTION_RECORDS, section.size); left > 0; left--) {
+      const at = section.hand;
+      section.hand = ints[at * WIDTH + RIGHT] ?? -1;
       if (!this.#canGiveWay(at)) continue;
       if (nearest < 0 || this.#resetOf(at) < this.#resetOf(nearest)) nearest = at;
       if (this.#isOver(at)) break;
     }
     if (nearest < 0) return false;
-    if (!this.#isOver(nearest)) this.#evictions++;
+    if (!this.#isOver(nearest)) section.evictions++;
     this.#giveBack(nearest);
     return true;
   }
 
   #canGiveWay(at: number): boolean {
-    if (!this.#isHeld(at)) return false;
-    for (let i = 0; i < this.#inUseCount; i++) if (this.#inUse[i] === at) return false;
-    return this.#table.ints[at * WIDTH + EXHAUSTED] === 0 || this.#isOver(at);
+    if (this.#isInUse(at)) return false;
+    return ((this.#table.ints[at * WIDTH + COUNT] ?? 0) & EXHAUSTED) === 0 || this.#isOver(at);
+  }
+
+  #isInUse(at: number): boolean {
+    for (let i = 0; i < this.#inUseCount; i++) if (this.#inUse[i] === at) return true;
+    return false;
   }
 
   #isHeld(at: number): boolean {
@@ -208,11 +252,39 @@ export class CounterTable {
   #giveBack(at: number): void {
     const { ints } = this.#table;
     const word = at * WIDTH;
-    const callerAt = ints[word + CALLER] ?? NOBODY;
-    const ofPart = ints[word + PART_LOW] !== 0 || ints[word + PART_HIGH] !== 0;
-    if (callerAt >= 0) this.#callers.removeCounter(callerAt, ofPart);
+    const space = ints[word + SPACE] ?? 0;
+    const openerAt = ints[word + CALLER] ?? NOBODY;
+    const low = ints[word + PART_LOW] ?? 0;
+    const ofPart = low !== 0 || ints[word + PART_HIGH] !== 0;
+    if (openerAt >= 0) this.#callers.removeCounter(openerAt, ofPart);
+    const section = this.#sectionOf[Math.abs(space)];
+    if (section !== undefined) this.#leave(at, section);
     ints[word + SPACE] = 0;
-    this.#table.giveBack(at);
+    this.#table.giveBack(at, placeOf(Math.abs(space), space < 0 ? NOBODY : openerAt, low));
+  }
+
+  /** Puts a record where the hand of its section comes last. */
+  #join(at: number, section: Section): void {
+    const { ints } = this.#table;
+    const word = at * WIDTH;
+    const right = section.hand < 0 ? at : section.hand;
+    const left = section.hand < 0 ? at : (ints[right * WIDTH + LEFT] ?? at);
+    if (section.hand < 0) section.hand = at;
+    ints[word + LEFT] = left;
+    ints[word + RIGHT] = right;
+    ints[left * WIDTH + RIGHT] = at;
+    ints[right * WIDTH + LEFT] = at;
+    this.sections.grew(section);
+  }
+
+  #leave(at: number, section: Section): void {
+    const { ints } = this.#table;
+    const left = ints[at * WIDTH + LEFT] ?? at;
+    const right = ints[at * WIDTH + RIGHT] ?? at;
+    ints[left * WIDTH + RIGHT] = right;
+    ints[right * WIDTH + LEFT] = left;
+    if (section.hand === at) section.hand = right === at ? -1 : right;
+    this.sections.shrank(section);
   }
 }
 

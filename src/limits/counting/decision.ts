@@ -25,11 +25,14 @@ export interface Decision {
   /** 0 when admitted. */
   readonly retryAfterMs: number;
   /**
-   * Several callers share the refusing key: a resource, or the key that stands in when the store is full. The caller is not to
-   * blame for what others drew.
+   * Several callers share the refusing key: a resource, the key of a network, or the one that stands in where there is no room. The caller is not to
+   * blame for what others drew. False when admitted.
    */
   readonly sharedKey: boolean;
-  /** The refusing key is the one shared by all main values beyond those that the caller may hold: see `OTHER_PARTS`. */
+  /**
+   * The refusing key is the caller's own for all main values beyond those that it may hold: see `OTHER_PARTS`. False when
+   * admitted.
+   */
   readonly otherParts: boolean;
   /** Names the window that the unit of the resource limit was taken from, for `refund`; 0 when none was taken. */
   readonly resourceWindow: number;

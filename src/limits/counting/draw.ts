@@ -3,7 +3,10 @@ import type { CounterTable } from './counter-table.ts';
 import type { Moment } from './moment.ts';
 import type { BoundLimit } from './spaces.ts';
 
-/** The part shared by all main values beyond those that a caller may hold. Never a real value: no path contains a NUL. */
+/**
+ * The part shared by all main values beyond those that a caller may hold; of a resource limit, too, it is a counter of that
+ * caller alone. Never a real value: no path contains a NUL.
+ */
 export const OTHER_PARTS = '\0';
 
 const NO_ROW = -1;
@@ -17,8 +20,12 @@ export class Draw {
   /** How long this limit makes the request wait; 0 if it admits. */
   waitMs = 0;
   readonly #table: CounterTable;
+  /** Who draws, on whose account a new counter goes; null: nobody in particular. */
+  #sender: string | null = null;
+  /** Null: the counter is one that all callers share. */
   #caller: string | null = null;
   #part = '';
+  #maxParts = 0;
   #row = NO_ROW;
   #isNew = false;
 
@@ -31,39 +38,54 @@ export class Draw {
     return this.bound !== null && this.#row === OVERFLOW;
   }
 
-  /** Whether this is the counter of the main values beyond those that the caller may hold. */
+  /** Whether this is the counter of the main values beyond those that the caller, or its network, may hold. */
   get isOtherParts(): boolean {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
 
+  /** Whether other callers draw on this counter, too. */
+  get isShared(): boolean {
+    return this.#row === OVERFLOW || this.#caller !== this.#sender;
+  }
+
+  /** Whether a unit taken from it can be returned: a counter of many values does not tell whose it was. */
+  get isOfOneValue(): boolean {
+    return !this.isOverflow && !this.isOtherParts;
+  }
+
   /** Looks up the key's counter and how long the request has to wait. Changes nothing. */
-  look(bound: BoundLimit | null, caller: string | null, part: string, maxParts: number, nowMs: number): void {
+  look(bound: BoundLimit | null, sender: string | null, part: string, maxParts: number, nowMs: number): void {
     this.bound = bound;
     this.waitMs = 0;
     if (bound === null) return;
-    this.#caller = caller;
+    const { space, limit } = bound;
+    this.#sender = sender;
+    this.#caller = limit.role === 'resource' ? null : sender;
     this.#part = part;
+    this.#maxParts = maxParts;
     this.#isNew = false;
-    this.#row = this.#table.find(bound.space.number, caller, part);
-    if (this.#row === NO_ROW && part !== '' && caller !== null && this.#table.partsOf(caller) >= maxParts) {
-      this.#part = OTHER_PARTS;
-      this.#row = this.#table.find(bound.space.number, caller, OTHER_PARTS);
-    }
-    if (this.#row === NO_ROW) copyCounter(NOTHING_DRAWN, this.counter);
-    else this.#table.load(this.#row, this.counter);
-    this.waitMs = bound.rule.waitMs(this.counter, bound.limit, nowMs);
+    this.#row = this.#table.find(space.number, this.#caller, part);
+    if (this.#row === NO_ROW) this.#joinOtherParts(space.number);
+    this.#load(bound, nowMs);
   }
 
   /** Creates a counter for a key that has none; if there is no room, uses the stand-in. */
   settle(nowMs: number): void {
-    if (this.bound === null || this.#row !== NO_ROW) return;
-    const { space, rule, limit } = this.bound;
-    this.#row = this.#table.open(space.number, this.#caller, this.#part);
+    const { bound } = this;
+    if (bound === null || this.#row !== NO_ROW) return;
+    const { space, rule, limit } = bound;
+    // Another limit of this request may have taken the last counter that the caller may hold.
+    if (!this.isOtherParts && this.#joinOtherParts(space.number) && this.#row !== NO_ROW) {
+      this.#load(bound, nowMs);
+      return;
+    }
+    this.#row = this.#table.open(space, this.#caller, this.#part, this.#caller ?? this.#sender);
     if (this.#row !== NO_ROW) {
       this.#isNew = true;
       return;
     }
     this.#row = OVERFLOW;
+    space.section.overflows++;
     copyCounter(space.overflow, this.counter);
     this.waitMs = rule.waitMs(this.counter, limit, nowMs);
   }
@@ -83,6 +105,24 @@ export class Draw {
   /** The request was refused: removes the counter that was created for it. */
   undo(): void {
     if (this.bound !== null && this.#isNew) this.#table.close(this.#row);
+  }
+
+  /** Moves to the counter of all further main values of the sender, or of its network, if that may not hold one more. */
+  #joinOtherParts(space: number): boolean {
+    const sender = this.#sender;
+    if (sender === null || this.#part === '') return false;
+    const sharer = this.#table.sharerFor(sender, this.#maxParts);
+    if (sharer === null) return false;
+    this.#caller = sharer;
+    this.#part = OTHER_PARTS;
+    this.#row = this.#table.find(space, sharer, OTHER_PARTS);
+    return true;
+  }
+
+  #load({ rule, limit }: BoundLimit, nowMs: number): void {
+    if (this.#row === NO_ROW) copyCounter(NOTHING_DRAWN, this.counter);
+    else this.#table.load(this.#row, this.counter);
+    this.waitMs = rule.waitMs(this.counter, limit, nowMs);
   }
 
   save(): void {

@@ -15,6 +15,12 @@ export {
   type LimitsByRole,
   NO_LIMITS,
 } from './limit-definition.ts';
-export { MemoryStore, type StoreCounts } from './memory-store.ts';
+export {
+  MemoryStore,
+  type MemoryStoreOptions,
+  type SectionCounts,
+  type StoreCounts,
+} from './memory-store.ts';
 export { parseQuota, type Quota, QuotaError } from './quota.ts';
+export { newSection } from './sections.ts';
 export { Spaces } from './spaces.ts';

@@ -37,6 +37,10 @@ export interface Limit {
    */
   readonly identity: string;
   readonly role: LimitRole;
+  /** The bucket's name; empty for a global limit. */
+  readonly bucket: string;
+  /** Its numbers are tried beside those that hold. */
+  readonly isTrial: boolean;
   readonly algorithm: Algorithm;
   readonly units: number;
   readonly periodMs: number;
@@ -60,12 +64,12 @@ const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
 export function defineLimit(options: LimitOptions): Limit {
-  const { role, bucket, main, algorithm, quota } = options;
+  const { role, bucket, main, algorithm, quota, isTrial = false } = options;
   const { units, periodMs } = quota;
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
   const parts = [role, bucket, algorithm, periodMs, main];
-  const identity = JSON.stringify(options.isTrial ? [...parts, 'trial'] : parts);
-  return { identity, role, algorithm, units, periodMs, slackMs };
+  const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
+  return { identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs };
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/index.ts';
+import type { NetworkOf } from './caller-table.ts';
 import { CounterTable } from './counter-table.ts';
 import { type Decision, type LimitStore, NO_SHADOW, UNLIMITED } from './decision.ts';
 import { Draw } from './draw.ts';
-import type { Limit, LimitSet } from './limit-definition.ts';
+import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
 import { MemoryAllowances } from './memory-allowances.ts';
 import { Moment } from './moment.ts';
 import { ShadowDraw } from './shadow-draw.ts';
@@ -12,8 +13,24 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
   /** Most keys held, at 80 to 90 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
-  /** Most keys for main values that one caller holds; further values share one. Default 4,096. */
+  /**
+   * Most keys for main values that one caller holds, those included that it opened for all callers; further values share one.
+   * Default 4,096.
+   */
   readonly keysPerCaller?: number;
+  /** Callers of one network hold no more than a sixteenth of all keys, for main values; further values share one. Default: none has a network. */
+  readonly networkOf?: NetworkOf;
+}
+
+/** What one section of the store holds: see `Sections`. */
+export interface SectionCounts {
+  /** Empty for the global limit. */
+  readonly bucket: string;
+  readonly role: LimitRole;
+  /** Keys held now. */
+  readonly size: number;
+  readonly evictions: number;
+  readonly overflows: number;
 }
 
 /** What a store holds, and how often it ran out of room since the start. */
@@ -24,8 +41,10 @@ export interface StoreCounts {
   readonly evictions: number;
   /** Requests for a main value beyond the caller's maximum, decided by the key that those values share. */
   readonly callerOverflows: number;
-  /** Requests decided by the key that stands in for all those without room. */
+  /** Decisions by a key that stands in for all those of its section without room. Alert on this. */
   readonly sharedOverflows: number;
+  /** The same by section, of those of the configuration in force. */
+  readonly sections: readonly SectionCounts[];
 }
 
 /** Rows checked per sweep: a fraction of a millisecond. */
@@ -39,7 +58,7 @@ export class MemoryStore implements LimitStore {
   readonly allowances: MemoryAllowances;
   readonly #clock: Clock;
   readonly #table: CounterTable;
-  readonly #spaces = new Spaces();
+  readonly #spaces: Spaces;
   readonly #moment = new Moment();
   readonly #global: Draw;
   readonly #caller: Draw;
@@ -48,11 +67,11 @@ export class MemoryStore implements LimitStore {
   readonly #decision: Numbers = { ...UNLIMITED };
   #keysPerCaller: number;
   #callerOverflows = 0;
-  #sharedOverflows = 0;
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock;
-    this.#table = new CounterTable(options.maxKeys ?? 1_000_000);
+    this.#table = new CounterTable(options.maxKeys ?? 1_000_000, options.networkOf);
+    this.#spaces = new Spaces(limit => this.#table.sections.of(limit));
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;
     this.allowances = new MemoryAllowances({
       clock: options.clock,
@@ -67,13 +86,20 @@ export class MemoryStore implements LimitStore {
   }
 
   get counts(): StoreCounts {
+    const sections = [...this.#table.sections.all];
     return {
       keys: this.#table.size,
       callers: this.#table.callers,
-      evictions: this.#table.evictions,
+      evictions: sections.reduce((sum, { evictions }) => sum + evictions, 0),
       callerOverflows: this.#callerOverflows,
-      sharedOverflows: this.#sharedOverflows,
+      sharedOverflows: sections.reduce((sum, { overflows }) => sum + overflows, 0),
+      sections: sections.filter(({ isInForce }) => isInForce),
     };
+  }
+
+  /** Parts the room among these limits, so that none takes what another needs. Call it again after a reload. */
+  share(limits: Iterable<Limit>): void {
+    this.#table.sections.share(limits);
   }
 
   /** Reads the clock. Returns now, by the clock of `decidedAtMs`. */
@@ -113,7 +139,7 @@ export class MemoryStore implements LimitStore {
       this.#resource.settle(nowMs);
       if (this.#isRefused()) this.#undo();
     }
-    this.#countOverflows();
+    this.#countOtherParts();
     if (this.#isRefused()) return this.#refuse();
     // 4. All limits admit: draw on all.
     this.#global.commit(this.#moment);
@@ -160,7 +186,7 @@ export class MemoryStore implements LimitStore {
     const { nowMs } = this.#moment;
     this.#global.look(bound.global, caller, '', this.#keysPerCaller, nowMs);
     this.#caller.look(bound.caller, caller, main, this.#keysPerCaller, nowMs);
-    this.#resource.look(bound.resource, null, main, this.#keysPerCaller, nowMs);
+    this.#resource.look(bound.resource, caller, main, this.#keysPerCaller, nowMs);
   }
 
   #isRefused(): boolean {
@@ -178,16 +204,15 @@ export class MemoryStore implements LimitStore {
     if (draw.waitMs === 0)
       draw = this.#caller.waitMs >= this.#resource.waitMs ? this.#caller : this.#resource;
     const decision = this.#describe(draw, false);
-    decision.sharedKey = draw === this.#resource || draw.isOverflow;
-    decision.otherParts = draw.isOtherParts;
+    decision.sharedKey = draw.isShared;
+    decision.otherParts = draw.isOtherParts && !draw.isShared;
     return decision;
   }
 
   #admit(): Numbers {
     const decision = this.#describe(this.#described(), true);
-    const { bound, counter, isOverflow } = this.#resource;
-    // The stand-in counts many resources together, so a unit taken from it cannot be returned.
-    if (bound !== null && !isOverflow) decision.resourceWindow = bound.rule.windowOf(counter);
+    const { bound, counter, isOfOneValue } = this.#resource;
+    if (bound !== null && isOfOneValue) decision.resourceWindow = bound.rule.windowOf(counter);
     return decision;
   }
 
@@ -225,9 +250,7 @@ export class MemoryStore implements LimitStore {
     return resetAtMs;
   }
 
-  #countOverflows(): void {
-    if (this.#caller.isOtherParts) this.#callerOverflows++;
-    if (this.#global.isOverflow || this.#caller.isOverflow || this.#resource.isOverflow)
-      this.#sharedOverflows++;
+  #countOtherParts(): void {
+    if (this.#caller.isOtherParts || this.#resource.isOtherParts) this.#callerOverflows++;
   }
 }

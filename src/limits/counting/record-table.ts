@@ -1,6 +1,5 @@
-/** The words of a record that belong to the table; the others belong to its user. */
+/** The word of a record that belongs to the table; the others belong to its user. */
 const NEXT = 0;
-const HASH = 1;
 
 /**
  * Records of a fixed number of 32-bit words, handed out by number and found again by hash. They lie in one buffer, so the garbage
@@ -14,7 +13,7 @@ export class RecordTable {
   readonly capacity: number;
   /** Words of a record. */
   readonly #width: number;
-  /** All records as integers: word `w` of record `r` is at `r * width + w`. Words 0 and 1 are the table's own. */
+  /** All records as integers: word `w` of record `r` is at `r * width + w`. Word 0 is the table's own. */
   readonly ints: Int32Array;
   /** The same memory as floats of two words each. */
   readonly floats: Float64Array;
@@ -25,7 +24,7 @@ export class RecordTable {
   #used = 0;
   #size = 0;
 
-  /** `width`: words of a record, an even number that includes the table's own two. */
+  /** `width`: words of a record, an even number that includes the table's own. */
   constructor(capacity: number, width: number) {
     this.capacity = capacity;
     this.#width = width;
@@ -54,17 +53,16 @@ export class RecordTable {
     else if (this.#used < this.capacity) record = this.#used++;
     else return -1;
     const head = hash & this.#mask;
-    ints[record * this.#width + HASH] = hash;
     ints[record * this.#width + NEXT] = this.#heads[head] ?? 0;
     this.#heads[head] = record + 1;
     this.#size++;
     return record;
   }
 
-  /** Frees a held record for the next `take`. */
-  giveBack(record: number): void {
+  /** Frees a held record for the next `take`. `hash`: the one that it was taken under. */
+  giveBack(record: number, hash: number): void {
     const { ints } = this;
-    const head = (ints[record * this.#width + HASH] ?? 0) & this.#mask;
+    const head = hash & this.#mask;
     const after = this.after(record) + 1;
     let at = (this.#heads[head] ?? 0) - 1;
     if (at === record) this.#heads[head] = after;
@@ -77,7 +75,7 @@ export class RecordTable {
     this.#size--;
   }
 
-  /** The first record that may have this hash, or -1. */
+  /** The first record whose hash may be this one, or -1. */
   first(hash: number): number {
     return (this.#heads[hash & this.#mask] ?? 0) - 1;
   }
@@ -85,9 +83,5 @@ export class RecordTable {
   /** The record after one that `first` or `after` returned, or -1. */
   after(record: number): number {
     return (this.ints[record * this.#width + NEXT] ?? 0) - 1;
-  }
-
-  hasHash(record: number, hash: number): boolean {
-    return this.ints[record * this.#width + HASH] === hash;
   }
 }

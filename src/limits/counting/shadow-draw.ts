@@ -26,23 +26,16 @@ export class ShadowDraw {
     const refused: LimitRole[] = [];
     if (!this.#admits(global, caller, '', maxParts, moment)) refused.push('global');
     if (!this.#admits(own, caller, main, maxParts, moment)) refused.push('caller');
-    if (!this.#admits(resource, null, main, maxParts, moment)) {
+    if (!this.#admits(resource, caller, main, maxParts, moment)) {
       refused.push('resource');
       return { refused, resourceWindow: 0 };
     }
-    // The stand-in counts many resources together, so a unit taken from it cannot be returned.
-    const isRefundable = resource !== null && !this.#draw.isOverflow;
+    const isRefundable = resource !== null && this.#draw.isOfOneValue;
     return { refused, resourceWindow: isRefundable ? resource.rule.windowOf(this.#draw.counter) : 0 };
   }
 
   /** Draws a unit if the limit admits. */
-  #admits(
-    bound: BoundLimit | null,
-    caller: string | null,
-    part: string,
-    maxParts: number,
-    moment: Moment,
-  ): boolean {
+  #admits(bound: BoundLimit | null, caller: string, part: string, maxParts: number, moment: Moment): boolean {
     if (bound === null) return true;
     const draw = this.#draw;
     // The records of the limit before are no longer in use.

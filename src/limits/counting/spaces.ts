@@ -1,6 +1,7 @@
 import { type Counter, type CounterRule, newCounter } from './counter.ts';
 import { fixedWindow } from './fixed-window.ts';
 import type { Algorithm, Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
+import type { Section } from './sections.ts';
 import { smooth } from './smooth.ts';
 
 const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, smooth };
@@ -9,6 +10,8 @@ const RULES: Readonly<Record<Algorithm, CounterRule>> = { window: fixedWindow, s
 export interface Space {
   /** From 1 on. */
   readonly number: number;
+  /** Where they find room. */
+  readonly section: Section;
   /** The counter that stands in for all keys without room. */
   readonly overflow: Counter;
 }
@@ -28,9 +31,14 @@ export interface BoundSet extends BoundLimits {
 
 /** Lets limits keep their counters across reloads. Grows with configurations, never with requests. */
 export class Spaces {
+  readonly #sectionOf: (limit: Limit) => Section;
   readonly #byIdentity = new Map<string, Space>();
   /** Weak, so that entries go with their configuration. */
   readonly #bound = new WeakMap<LimitSet, BoundSet>();
+
+  constructor(sectionOf: (limit: Limit) => Section) {
+    this.#sectionOf = sectionOf;
+  }
 
   bindSet(limits: LimitSet): BoundSet {
     const known = this.#bound.get(limits);
@@ -44,7 +52,8 @@ export class Spaces {
   bind(limit: Limit): BoundLimit {
     let space = this.#byIdentity.get(limit.identity);
     if (space === undefined) {
-      space = { number: this.#byIdentity.size + 1, overflow: newCounter() };
+      const section = this.#sectionOf(limit);
+      space = { number: this.#byIdentity.size + 1, section, overflow: newCounter() };
       this.#byIdentity.set(limit.identity, space);
     }
     return { limit, rule: RULES[limit.algorithm], space };

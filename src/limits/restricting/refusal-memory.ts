@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { CounterTable, type Limit, newCounter, Spaces } from '../counting/index.ts';
+import { CounterTable, type Limit, newCounter, newSection, Spaces } from '../counting/index.ts';
 import { DEFAULT_MAX_EVENT_KEYS, type EventCounterOptions } from './event-counter.ts';
 
 /** A client may have had several requests in flight when the first was refused. Milliseconds. */
@@ -13,7 +13,9 @@ const MIN_STEP_MS = 2;
 export class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
-  readonly #spaces = new Spaces();
+  /** All refusals compete for one room: one that is forgotten excuses its caller, and harms nobody. */
+  readonly #section = newSection('', 'caller');
+  readonly #spaces = new Spaces(() => this.#section);
   readonly #refusal = newCounter();
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
@@ -31,9 +33,9 @@ export class RefusalMemory {
   note(limit: Limit, caller: string, main: string, waitMs: number): boolean {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
-    const { number } = this.#spaces.bind(limit).space;
+    const { space } = this.#spaces.bind(limit);
     const part = limit.role === 'global' ? '' : main;
-    const row = this.#table.find(number, caller, part);
+    const row = this.#table.find(space.number, caller, part);
     const stepMs = stepOf(limit);
     const refusal = this.#refusal;
     let firstMs = nowMs;
@@ -57,7 +59,7 @@ export class RefusalMemory {
     // A client that comes within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
-    const kept = row >= 0 ? row : this.#table.open(number, caller, part);
+    const kept = row >= 0 ? row : this.#table.open(space, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }

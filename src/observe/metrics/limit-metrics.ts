@@ -14,9 +14,17 @@ import { type Tally, tallyCounter } from './tally.ts';
 /** What a store holds, read at each scrape. Counts are since the start. */
 export interface StoreView {
   readonly keys: number;
-  readonly evictions: number;
   readonly callerOverflows: number;
-  readonly sharedOverflows: number;
+  readonly sections: readonly SectionView[];
+}
+
+/** Counters that compete for room with each other alone. */
+export interface SectionView {
+  /** Empty for the global limit. */
+  readonly bucket: string;
+  readonly role: 'global' | 'caller' | 'resource';
+  readonly evictions: number;
+  readonly overflows: number;
 }
 
 const DECISIONS = {
@@ -143,23 +151,26 @@ export class LimitMetrics implements LimitListener {
         this.set(store().keys);
       },
     });
-    sinceStart(
+    new Counter({
+      name: 'weir_limit_caller_overflows_total',
+      help: 'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(store().callerOverflows);
+      },
+    });
+    bySection(
       registers,
       'weir_limit_keys_evicted_total',
-      'Counters evicted before their reset because the table was full. Alert on this.',
-      () => store().evictions,
+      'Counters evicted before their reset because their table was full, by bucket ("none" for the global limit) and limit. Alert on this.',
+      () => store().sections.map(section => [section, section.evictions]),
     );
-    sinceStart(
-      registers,
-      'weir_limit_caller_overflows_total',
-      'Requests decided by the one counter that a caller shares among the keys beyond its maximum.',
-      () => store().callerOverflows,
-    );
-    sinceStart(
+    bySection(
       registers,
       'weir_limit_shared_overflows_total',
-      'Requests decided by the counter that all callers share while the store is full.',
-      () => store().sharedOverflows,
+      'Decisions by the counter that all callers share while their table is full of exhausted ones, by bucket ("none" for the global limit) and limit. Alert on this.',
+      () => store().sections.map(section => [section, section.overflows]),
     );
   }
 
@@ -202,15 +213,22 @@ export class LimitMetrics implements LimitListener {
   }
 }
 
-/** Registers a counter whose value is kept elsewhere. */
-function sinceStart(registers: Registry[], name: string, help: string, value: () => number): void {
+/** Registers a counter whose values are kept elsewhere. Numbers that are tried count with those that hold. */
+function bySection(
+  registers: Registry[],
+  name: string,
+  help: string,
+  values: () => readonly (readonly [SectionView, number])[],
+): void {
   new Counter({
     name,
     help,
+    labelNames: ['bucket', 'limit'],
     registers,
     collect() {
       this.reset();
-      this.inc(value());
+      for (const [{ bucket, role }, value] of values())
+        this.inc({ bucket: bucket || 'none', limit: role }, value);
     },
   });
 }

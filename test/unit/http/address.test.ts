@@ -5,6 +5,7 @@ import {
   addressKey,
   addressOfKey,
   forwardedClient,
+  networkOfKey,
   normalizeAddress,
 } from '../../../src/http/address.ts';
 
@@ -304,4 +305,13 @@ describe('the address of a client behind a trusted proxy', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['198.51.100.7', '198.51.100'],
+  ['2001:db8:1:2::9', '2001:db8:1'],
+  ['2001:db8::9', '2001:db8:0'],
+  ['::1', '0:0:0'],
+])('the network that one owner of %s may hold is %s', (address, network) => {
+  expect(networkOfKey(addressKey(address))).toBe(network);
 });

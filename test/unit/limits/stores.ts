@@ -5,16 +5,14 @@ import {
   type LimitOptions,
   type LimitSet,
   MemoryStore,
+  type MemoryStoreOptions,
   NO_LIMITS,
   parseQuota,
 } from '../../../src/limits/index.ts';
 import type { FrozenClock } from './frozen-clock.ts';
 
-export function newStore(
-  clock: FrozenClock,
-  sizes: { maxKeys?: number; keysPerCaller?: number } = {},
-): MemoryStore {
-  return new MemoryStore({ clock, maxKeys: 1_000, ...sizes });
+export function newStore(clock: FrozenClock, options: Omit<MemoryStoreOptions, 'clock'> = {}): MemoryStore {
+  return new MemoryStore({ clock, maxKeys: 1_000, ...options });
 }
 
 /** A caller's limit of a bucket `b`, unless told otherwise. */

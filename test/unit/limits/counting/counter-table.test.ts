@@ -1,20 +1,29 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import { CounterTable } from '../../../../src/limits/counting/counter-table.ts';
+import { newSection } from '../../../../src/limits/counting/sections.ts';
+import type { Space } from '../../../../src/limits/counting/spaces.ts';
 
 const CAPACITY = 20;
 const SPACE = 1;
 let table: CounterTable;
+let section = newSection('b', 'caller');
+
+/** All of them find room in one section. */
+function space(number = SPACE): Space {
+  return { number, section, overflow: newCounter() };
+}
 
 beforeEach(() => {
+  section = newSection('b', 'caller');
   table = new CounterTable(CAPACITY);
   table.begin(0);
 });
 
 /** Creates a counter with this state in a decision of its own. */
-function open(caller: string | null, state: Partial<Counter> = {}, part = '', space = SPACE): number {
+function open(caller: string | null, state: Partial<Counter> = {}, part = '', number = SPACE): number {
   table.begin(0);
-  const at = table.open(space, caller, part);
+  const at = table.open(space(number), caller, part);
   if (at >= 0) table.save(at, { ...newCounter(), resetMs: 1_000, ...state });
   return at;
 }
@@ -54,7 +63,7 @@ describe('a counter', () => {
     table.close(open('a', { markMs: 9, count: 3, exhausted: true }));
     expect(table.find(SPACE, 'a', '')).toBe(-1);
     table.begin(0);
-    expect(loaded(table.open(SPACE, 'b', ''))).toEqual(newCounter());
+    expect(loaded(table.open(space(), 'b', ''))).toEqual(newCounter());
   });
 
   test('of a main value counts for its caller until it is gone', () => {
@@ -94,7 +103,7 @@ describe('a full table', () => {
     fill(i => ({ resetMs: 1_000 - i }));
     const at = open('new');
     expect(at).toBeGreaterThanOrEqual(0);
-    expect([table.size, table.evictions]).toEqual([CAPACITY, 1]);
+    expect([table.size, section.evictions]).toEqual([CAPACITY, 1]);
     const [gone] = Array.from({ length: CAPACITY }, (_, i) => `c${i}`).filter(
       caller => table.find(SPACE, caller, '') < 0,
     );
@@ -106,16 +115,16 @@ describe('a full table', () => {
     fill(i => ({ resetMs: i === 9 ? 500 : 1_000, exhausted: i === 9 }));
     // Only says what time it is.
     table.sweep(500, 0);
-    expect(table.open(SPACE, 'new', '')).toBeGreaterThanOrEqual(0);
-    expect([table.find(SPACE, 'c9', ''), table.evictions]).toEqual([-1, 0]);
+    expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
+    expect([table.find(SPACE, 'c9', ''), section.evictions]).toEqual([-1, 0]);
   });
 
   test('never forgets an exhausted one before its Reset', () => {
     fill(() => ({ exhausted: true }));
     expect(open('new')).toBe(-1);
-    expect([held(CAPACITY).length, table.callers, table.evictions]).toEqual([CAPACITY, CAPACITY, 0]);
+    expect([held(CAPACITY).length, table.callers, section.evictions]).toEqual([CAPACITY, CAPACITY, 0]);
     table.begin(1_000);
-    expect(table.open(SPACE, 'new', '')).toBeGreaterThanOrEqual(0);
+    expect(table.open(space(), 'new', '')).toBeGreaterThanOrEqual(0);
   });
 
   test('keeps the counters that the decision itself uses', () => {
@@ -123,8 +132,8 @@ describe('a full table', () => {
     table.begin(0);
     expect(table.find(SPACE, 'c0', '')).toBeGreaterThanOrEqual(0);
     // The hand passes each record at least once.
-    for (let i = 0; i < 2; i++) expect(table.open(SPACE, 'new', '')).toBe(-1);
+    for (let i = 0; i < 2; i++) expect(table.open(space(), 'new', '')).toBe(-1);
     table.begin(0);
-    expect([table.open(SPACE, 'new', ''), table.open(SPACE, 'new', '')].some(at => at >= 0)).toBe(true);
+    expect([table.open(space(), 'new', ''), table.open(space(), 'new', '')].some(at => at >= 0)).toBe(true);
   });
 });

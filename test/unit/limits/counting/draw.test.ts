@@ -14,7 +14,7 @@ let two: BoundLimit;
 beforeEach(() => {
   table = new CounterTable(2);
   draw = new Draw(table);
-  two = new Spaces().bind(limit('2/1s', { main: 'id' }));
+  two = new Spaces(limit => table.sections.of(limit)).bind(limit('2/1s', { main: 'id' }));
 });
 
 function momentAt(nowMs: number): Moment {

@@ -364,10 +364,50 @@ describe('a caller with too many main values', () => {
     expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(2);
   });
 
-  test('still meets the limit of each resource by itself', () => {
+  test('shares one key of its own for the further resources that it opens, too', () => {
     const set = limits({ resource });
     expect(admittedOf(9, () => store.decide(set, 'user:a', 'c4'))).toBe(4);
-    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c5'))).toBe(4);
+    expect(store.decide(set, 'user:a', 'c5')).toMatchObject({
+      ...{ admitted: false, role: 'resource', sharedKey: false, otherParts: true },
+    });
+    expect(store.counts).toMatchObject({ keys: 4, callerOverflows: 10 });
+    expect(admittedOf(9, () => store.decide(set, 'user:b', 'c4'))).toBe(4);
+  });
+
+  test('still draws on a resource that others have opened', () => {
+    const set = limits({ resource });
+    expect(admittedOf(3, () => store.decide(set, 'user:b', 'c4'))).toBe(3);
+    expect(store.decide(set, 'user:a', 'c4')).toMatchObject({ admitted: true, remaining: 0 });
+    expect(store.decide(set, 'user:a', 'c4')).toMatchObject({ admitted: false, sharedKey: true });
+    expect(store.decide(set, 'user:a', 'c5')).toMatchObject({ admitted: true, remaining: 3 });
+  });
+
+  test('returns no unit of that key, which does not tell the resources apart', () => {
+    const set = limits({ resource });
+    expect(store.decide(set, 'user:a', 'c4').resourceWindow).toBe(0);
+    expect(store.decide(limits({ shadow: limits({ resource }) }), 'user:a', 'c4').shadow).toEqual({
+      ...{ refused: [], resourceWindow: 0 },
+    });
+  });
+
+  test('never holds more than it may, also when one request opens two', () => {
+    store.keysPerCaller = 4;
+    store.decide(limits({ caller: own, resource }), 'user:a', 'c4');
+    store.decide(limits({ caller: own, resource }), 'user:a', 'c5');
+    // Four of its own, and one each for further values of both limits.
+    expect(store.counts).toMatchObject({ keys: 6, callerOverflows: 2 });
+  });
+
+  test('holds resources that it opened until their windows are over', () => {
+    store = newStore(clock, { keysPerCaller: 2 });
+    const set = limits({ resource });
+    for (const main of ['c1', 'c2', 'c3']) store.decide(set, 'user:a', main);
+    expect(store.counts).toMatchObject({ keys: 3, callers: 1, callerOverflows: 1 });
+    clock.advance(60_000);
+    store.sweep();
+    expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
+    expect(admittedOf(9, () => store.decide(set, 'user:a', 'c3'))).toBe(4);
+    expect(store.counts.callerOverflows).toBe(1);
   });
 
   test('may have new keys when the old ones are gone', () => {
@@ -447,18 +487,20 @@ describe('a full store', () => {
   });
 
   test('never drops a key of the request being decided', () => {
-    const several = limits({ global: limit('9/9s', { role: 'global' }), caller: limit('9/9s') });
-    for (const caller of ['a', 'b', 'c', 'd']) store.decide(limits({ caller: limit('9/18h') }), caller, '');
-    store.decide(several, 'x', '');
-    clock.advance(1_000);
-    for (let i = 0; i < 9; i++) store.decide(limits({ global: several.global }), 'x', '');
+    store = newStore(clock, { maxKeys: 8 });
+    const [global, caller, shared] = [
+      limit('9/9s', { role: 'global', bucket: '' }),
+      limit('9/9s'),
+      limit('9/9s', { role: 'resource' }),
+    ];
+    store.share([global, caller, shared]);
     for (let i = 0; i < 20; i++) {
-      const set = limits({ ...several, resource: limit('9/9s', { role: 'resource' }) });
-      store.decide(set, `y${i}`, `main ${i}`);
-      expect(store.counts.keys).toBe(4);
-      expect(remaining({ caller: several.caller }, `y${i}`, `main ${i}`)).toBe(8);
-      expect(remaining({ resource: set.resource }, '', `main ${i}`)).toBe(8);
+      store.decide(limits({ global, caller, resource: shared }), `y${i}`, `main ${i}`);
+      expect(store.allowances.read([global], `y${i}`, '').allowances).toMatchObject([{ remaining: 8 }]);
+      expect(remaining({ caller }, `y${i}`, `main ${i}`)).toBe(8);
+      expect(remaining({ resource: shared }, '', `main ${i}`)).toBe(8);
     }
+    expect(store.counts).toMatchObject({ keys: 8, sharedOverflows: 0 });
   });
 
   test('removes what it created for a request that the stand-in refuses', () => {
@@ -468,5 +510,126 @@ describe('a full store', () => {
     clock.advance(5_000);
     expect(store.decide(set, 'b', '')).toMatchObject({ admitted: false, role: 'caller', sharedKey: true });
     expect(store.counts).toMatchObject({ keys: 0, callers: 0 });
+  });
+});
+
+describe('the room of a store', () => {
+  const [global, caller, other] = [
+    limit('1/1h', { role: 'global', bucket: '' }),
+    limit('1/1h', { main: 'm' }),
+    limit('1/1h', { bucket: 'other' }),
+  ];
+  const shared = limit('1/1h', { role: 'resource', main: 'm' });
+  const held = () =>
+    Object.fromEntries(store.counts.sections.map(({ bucket, role, size }) => [`${role} ${bucket}`, size]));
+
+  beforeEach(() => {
+    store = newStore(clock, { maxKeys: 80, keysPerCaller: 1_000 });
+    store.share([global, caller, other, shared]);
+  });
+
+  test('is a quarter for the global limit, a quarter for all buckets, and half for whoever needs it', () => {
+    for (let i = 0; i < 100; i++) store.decide(limits({ resource: shared }), 'attacker', `m${i}`);
+    for (let i = 0; i < 100; i++) store.decide(limits({ global }), `g${i}`, '');
+    for (let i = 0; i < 100; i++) store.decide(limits({ caller: other }), `o${i}`, '');
+    // Six of twenty for each section of a bucket; the two that are left over are lent, too.
+    expect(held()).toEqual({ 'global ': 20, 'caller b': 0, 'caller other': 6, 'resource b': 48 });
+  });
+
+  test('that one limit has filled leaves every other its own, with a stand-in for itself alone', () => {
+    for (let i = 0; i < 1_000; i++) store.decide(limits({ resource: shared }), 'attacker', `m${i}`);
+    for (let i = 0; i < 20; i++) expect(store.decide(limits({ global }), `g${i}`, '').admitted).toBe(true);
+    for (let i = 0; i < 6; i++) {
+      expect(store.decide(limits({ caller: other }), `u${i}`, '').admitted).toBe(true);
+      expect(store.decide(limits({ caller }), `u${i}`, 'm').admitted).toBe(true);
+    }
+    expect(store.decide(limits({ resource: shared }), 'stranger', 'fresh')).toMatchObject({
+      ...{ admitted: false, sharedKey: true, otherParts: false },
+    });
+    // A section that has filled its own part has a stand-in, too, which nobody else has drawn on.
+    expect(store.decide(limits({ caller: other }), 'u6', '').admitted).toBe(true);
+    expect(store.decide(limits({ caller: other }), 'u7', '')).toMatchObject({
+      admitted: false,
+      sharedKey: true,
+    });
+    const overflows = store.counts.sections.map(({ overflows }) => overflows);
+    expect(overflows.filter(count => count > 0)).toEqual([2, 953]);
+    expect(store.counts).toMatchObject({ evictions: 0 });
+  });
+
+  test('goes to others when its counters are over, though nothing has swept them', () => {
+    const short = limits({ caller: limit('1/1s', { bucket: 'other' }) });
+    for (let i = 0; i < 100; i++) store.decide(short, `o${i}`, '');
+    clock.advance(1_000);
+    for (let i = 0; i < 48; i++)
+      expect(store.decide(limits({ resource: shared }), 'user:a', `m${i}`).admitted).toBe(true);
+    expect(store.counts).toMatchObject({ evictions: 0 });
+  });
+
+  test('is parted anew by a reload, which forgets no counter', () => {
+    for (let i = 0; i < 48; i++) store.decide(limits({ resource: shared }), 'user:a', `m${i}`);
+    for (let i = 0; i < 20; i++) store.decide(limits({ global }), `g${i}`, '');
+    const others = Array.from({ length: 9 }, (_, i) => limit('1/1h', { bucket: `n${i}` }));
+    store.share([global, ...others]);
+    expect(store.counts.keys).toBe(68);
+    for (let i = 0; i < 48; i++)
+      expect(store.decide(limits({ resource: shared }), 'user:b', `m${i}`).admitted).toBe(false);
+    for (let i = 0; i < 20; i++) expect(store.decide(limits({ global }), `g${i}`, '').admitted).toBe(false);
+    // Each new bucket has its part, though the old one holds more than half.
+    for (const caller of others) expect(store.decide(limits({ caller }), 'user:a', '').admitted).toBe(true);
+    expect(store.counts).toMatchObject({ evictions: 0 });
+  });
+
+  test('that is reserved since a reload comes from what another was lent', () => {
+    store = newStore(clock, { maxKeys: 8 });
+    store.share([other]);
+    const two = limits({ caller: limit('2/1h', { bucket: 'other' }) });
+    for (let i = 0; i < 8; i++) store.decide(two, `u${i}`, '');
+    store.share([global, other]);
+    expect(store.decide(limits({ global }), 'user:a', '')).toMatchObject({ admitted: true });
+    expect(store.counts).toMatchObject({ keys: 8, evictions: 1, sharedOverflows: 0 });
+  });
+
+  test('of numbers that are tried is apart, so that they never crowd out those that hold', () => {
+    const tried = limit('1/1h', { main: 'm', isTrial: true });
+    store.share([caller, tried]);
+    for (let i = 0; i < 1_000; i++)
+      store.decide(limits({ shadow: limits({ caller: tried }) }), 'user:a', `m${i}`);
+    for (let i = 0; i < 10; i++)
+      expect(store.decide(limits({ caller }), 'user:b', `m${i}`).admitted).toBe(true);
+  });
+});
+
+describe('a network', () => {
+  const shared = limits({ resource: limit('1/1h', { role: 'resource', main: 'm' }) });
+  const opened = (caller: string, values: number) => {
+    for (let i = 0; i < values; i++) store.decide(shared, caller, `${caller} ${i}`);
+    return store.counts.keys;
+  };
+
+  beforeEach(() => {
+    const networkOf = (caller: string) => (caller.startsWith('user') ? null : (caller.split('.')[0] ?? ''));
+    store = newStore(clock, { maxKeys: 160, networkOf });
+  });
+
+  test('holds a sixteenth of all keys for main values; then its callers share one for further ones', () => {
+    expect(opened('1.1', 8)).toBe(8);
+    expect(opened('1.2', 8)).toBe(11);
+    expect(opened('1.3', 8)).toBe(11);
+    expect(store.decide(shared, '1.3', 'new')).toMatchObject({
+      admitted: false,
+      sharedKey: true,
+      otherParts: false,
+    });
+    expect(opened('2.1', 8)).toBe(19);
+    expect(opened('user', 40)).toBe(59);
+  });
+
+  test('may hold more again when its keys are over', () => {
+    opened('1.1', 20);
+    clock.advance(3_600_000);
+    store.sweep();
+    expect(store.counts.keys).toBe(0);
+    expect(opened('1.2', 10)).toBe(10);
   });
 });

@@ -2,18 +2,20 @@ import { expect, test } from 'vitest';
 import { RecordTable } from '../../../../src/limits/counting/record-table.ts';
 
 const WIDTH = 4;
+const HASH = 1;
 const VALUE = 2;
 
 /** The values of the records under this hash, the last one taken first. */
 function valuesUnder(table: RecordTable, hash: number): (number | undefined)[] {
   const values = [];
   for (let at = table.first(hash); at >= 0; at = table.after(at))
-    if (table.hasHash(at, hash)) values.push(table.ints[at * WIDTH + VALUE]);
+    if (table.ints[at * WIDTH + HASH] === hash) values.push(table.ints[at * WIDTH + VALUE]);
   return values;
 }
 
 function take(table: RecordTable, hash: number, value: number): number {
   const at = table.take(hash);
+  table.ints[at * WIDTH + HASH] = hash;
   table.ints[at * WIDTH + VALUE] = value;
   return at;
 }
@@ -36,7 +38,7 @@ test('a record is found by its hash, beside others of the same hash and of the s
 test.each([0, 1, 2])('a record given back from place %i of a chain leaves the others there', removed => {
   const table = new RecordTable(8, WIDTH);
   const records = [10, 11, 12].map(value => take(table, 7, value));
-  table.giveBack(records[removed] ?? -1);
+  table.giveBack(records[removed] ?? -1, 7);
   expect(valuesUnder(table, 7)).toEqual([12, 11, 10].filter(value => value !== 10 + removed));
   expect(table.size).toBe(2);
 });
@@ -46,8 +48,8 @@ test('no more records are handed out than fit, and those given back come first',
   const records = [1, 2, 3].map(hash => table.take(hash));
   expect(records).toEqual([0, 1, 2]);
   expect(table.take(4)).toBe(-1);
-  table.giveBack(1);
-  table.giveBack(0);
+  table.giveBack(1, 2);
+  table.giveBack(0, 1);
   expect([table.size, table.used]).toEqual([1, 3]);
   expect([table.take(8), table.take(9), table.take(10)]).toEqual([0, 1, -1]);
   expect([table.first(8), table.first(9)]).toEqual([0, 1]);

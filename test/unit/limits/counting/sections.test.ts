@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Sections } from '../../../../src/limits/counting/sections.ts';
+import { type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { FrozenClock } from '../frozen-clock.ts';
+import { copyOf, limit, limits } from '../stores.ts';
+
+const CAPACITY = 64;
+const RUNS = Number(process.env['HISTORIES'] ?? 100);
+
+const GLOBAL = limit('2/10s', { role: 'global', bucket: '' });
+const BUCKETS = ['a', 'b', 'c'] as const;
+/** The limits of a bucket; windows of one close while those of another are open. */
+function bucket(name: string): LimitSet {
+  const quota = { a: '1/1h', b: '2/3s', c: '3/60s' }[name] ?? '2/60s';
+  return limits({
+    global: GLOBAL,
+    caller: limit(quota, { bucket: name, main: 'm' }),
+    resource: limit(quota, { bucket: name, main: 'm', role: 'resource', algorithm: 'smooth' }),
+  });
+}
+const SETS: readonly LimitSet[] = [limits({ global: GLOBAL }), ...BUCKETS.map(bucket)];
+const VICTIM = bucket('victim');
+
+function allOf(sets: readonly LimitSet[]): Limit[] {
+  return sets.flatMap(({ global, caller, resource }) =>
+    [global, caller, resource].filter(found => found !== null),
+  );
+}
+
+/** A flood on any limits, by any of many callers, with any of many main values. */
+const flood = fc.record({
+  set: fc.nat({ max: SETS.length - 1 }),
+  caller: fc.nat({ max: 500 }),
+  main: fc.nat({ max: 500 }),
+  times: fc.integer({ min: 1, max: 30 }),
+});
+const visit = fc.record({ caller: fc.nat({ max: 1 }), main: fc.nat({ max: 1 }) });
+const steps = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: flood },
+    { weight: 2, arbitrary: visit },
+    fc.integer({ min: 1, max: 20_000 }),
+  ),
+  { minLength: 20, maxLength: 120 },
+);
+
+type Step =
+  | { set: number; caller: number; main: number; times: number }
+  | { caller: number; main: number }
+  | number;
+
+/** Runs the steps; `visits` decides about the requests of those who flood nothing. */
+function run(
+  history: readonly Step[],
+  store: MemoryStore,
+  clock: FrozenClock,
+  visits: (step: { caller: number; main: number }) => void,
+): void {
+  for (const step of history) {
+    if (typeof step === 'number') clock.advance(step);
+    else if ('set' in step)
+      for (let i = 0; i < step.times; i++)
+        store.decide(SETS[step.set] ?? VICTIM, `flood ${step.caller + i}`, `m${step.main + i}`);
+    else visits(step);
+    expect(store.counts.keys).toBeLessThanOrEqual(CAPACITY);
+  }
+}
+
+describe('the room of a table', () => {
+  test('is never more than there is, whatever is held, freed and parted anew', () => {
+    const change = fc.record({ at: fc.nat({ max: 3 }), what: fc.constantFrom('grow', 'shrink', 'share') });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(change, { maxLength: 200 }),
+        (capacity, changes) => {
+          const sections = new Sections(capacity);
+          const named = [GLOBAL, ...BUCKETS.map(name => limit('1/1s', { bucket: name }))];
+          sections.share(named);
+          const total = () => [...sections.all].reduce((sum, { size }) => sum + size, 0);
+          for (const { at, what } of changes) {
+            const section = sections.of(named[at] ?? GLOBAL);
+            if (what === 'share') sections.share(named.slice(at));
+            else if (what === 'shrink' && section.size > 0) sections.shrank(section);
+            else if (what === 'grow' && total() < capacity && sections.mayGrow(section))
+              sections.grew(section);
+            const reserved = [...sections.all].map(each => each.reserved);
+            expect(reserved.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(capacity / 2);
+            // Whoever holds no more than its part may grow to it.
+            for (const each of sections.all)
+              if (each.size < each.reserved) expect(sections.mayGrow(each)).toBe(true);
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('keeps the part of each bucket, whatever floods the others: decisions are those of a table without end', () => {
+    fc.assert(
+      fc.property(steps, history => {
+        const clock = new FrozenClock();
+        const store = new MemoryStore({ clock, maxKeys: CAPACITY });
+        const endless = new MemoryStore({ clock, maxKeys: 100_000 });
+        store.share(allOf([...SETS, VICTIM]));
+        // Two callers and two values: two counters of resources and, of each value, two of callers fill what is theirs.
+        const own = limits({ resource: VICTIM.resource });
+        run(history, store, clock, ({ caller, main }) => {
+          const expected = copyOf(endless.decide(own, `honest ${caller}`, `m${main}`));
+          expect(copyOf(store.decide(own, `honest ${caller}`, `m${main}`))).toEqual(expected);
+        });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('keeps what is exhausted exhausted, whatever floods come and whichever buckets a reload adds', () => {
+    fc.assert(
+      fc.property(steps, history => {
+        const clock = new FrozenClock();
+        const store = new MemoryStore({ clock, maxKeys: CAPACITY });
+        store.share(allOf(SETS));
+        const once = limits({ caller: limit('1/18h', { bucket: 'a' }) });
+        store.decide(once, 'spent', '');
+        let reloads = 0;
+        run(history, store, clock, () => {
+          const before = store.counts.keys;
+          store.share(allOf([...SETS.slice(reloads % 3), bucket(`new ${reloads++}`)]));
+          expect(store.counts.keys).toBe(before);
+        });
+        expect(store.decide(once, 'spent', '').admitted).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
