@@ -5,20 +5,20 @@ ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
 ARG BASE_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 
 FROM ${BUILD_IMAGE} AS build
-# Packages beside the gateway's own, such as those of OpenTelemetry for tracing.export (docs/container.md).
-ARG EXTRA_PACKAGES=""
-WORKDIR /production
-COPY package.json package-lock.json ./
-# The secret "npmrc", if it is given, says where the registry is. It does not become part of the image.
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-    npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
-    && if [ -n "$EXTRA_PACKAGES" ]; then \
-      npm install --save-prod --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund $EXTRA_PACKAGES; fi
 WORKDIR /src
 COPY package.json package-lock.json ./
+# The secret "npmrc", if it is given, says where the registry is. It does not become part of the image.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/prepack.ts
+# Packages beside the gateway, such as those of OpenTelemetry for tracing.export (docs/container.md). The manifest, by now the
+# published one, says which versions fit.
+ARG EXTRA_PACKAGES=""
+WORKDIR /extra
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    mkdir node_modules && cp /src/package.json . \
+    && if [ -n "$EXTRA_PACKAGES" ]; then \
+      npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund $EXTRA_PACKAGES; fi
 
 FROM ${BASE_IMAGE}
 ARG VERSION=unknown
@@ -31,7 +31,7 @@ LABEL org.opencontainers.image.title="Weir" \
 # The base without a shell has node here, where no PATH leads.
 ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_ENV=production
 WORKDIR /opt/weir
-COPY --from=build /production/node_modules ./node_modules
+COPY --from=build /extra/node_modules ./node_modules
 COPY --from=build /src/config ./config
 COPY --from=build /src/package.json /src/LICENSE /src/NOTICE ./
 COPY --from=build /src/dist ./dist

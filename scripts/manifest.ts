@@ -11,7 +11,8 @@ export const WORKING_MANIFEST = join(ROOT, 'package.working.json');
 
 /**
  * The keys of the manifest that are published. An allow list, so that a new key is not published by accident. `private` is
- * not on it: in the working tree it keeps `npm publish` from sending that manifest to the registry.
+ * not on it: in the working tree it keeps `npm publish` from sending that manifest to the registry. `dependencies` is not
+ * either: they are inside the bundle, and npm would install each a second time.
  */
 const PUBLISHED_KEYS = new Set([
   'name',
@@ -24,7 +25,6 @@ const PUBLISHED_KEYS = new Set([
   'license',
   'type',
   'engines',
-  'dependencies',
   'peerDependencies',
   'peerDependenciesMeta',
 ]);
@@ -33,6 +33,7 @@ const PUBLISHED_KEYS = new Set([
 const PUBLISHED_FILES = [
   'dist',
   'config',
+  'helm/weir',
   'docs',
   'systemd',
   'CHANGELOG.md',

@@ -1,15 +1,21 @@
-// Runs before `npm pack`: compiles src/ to dist/, writes the JSON Schemas that the shipped configuration files name, and
-// replaces the working tree's manifest by the published one until postpack.ts restores it. Compiles first, so that a failure
-// changes nothing. If npm dies before postpack.ts runs, run `node scripts/postpack.ts` by hand.
+// Runs before `npm pack`: bundles src/ to dist/, with the licences and the bill of materials of what is inside, writes the JSON
+// Schemas that the shipped configuration files name, and replaces the working tree's manifest by the published one until
+// postpack.ts restores it. Builds first, so that a failure changes nothing. If npm dies before postpack.ts runs, run
+// `node scripts/postpack.ts` by hand.
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bundle } from './bundle.ts';
 import { MANIFEST, publishedManifest, ROOT, replaceFile, WORKING_MANIFEST } from './manifest.ts';
+import { billOfMaterials, noticesOf, readPackage } from './third-party.ts';
 
 const DIST = join(ROOT, 'dist');
 
-await compile();
+checkTypes();
+const inside = (await bundle(DIST)).map(readPackage);
+await writeFile(join(DIST, 'THIRD-PARTY-NOTICES.txt'), noticesOf(inside));
+await writeFile(join(DIST, 'sbom.cdx.json'), billOfMaterials(inside));
 await makeExecutable(join(DIST, 'main.js'));
 for (const name of ['gateway', 'limits', 'test']) await writeSchema(name);
 // COPYFILE_EXCL: a copy left there is the working tree's manifest, and package.json is not. Do not overwrite it.
@@ -17,8 +23,8 @@ await copyFile(MANIFEST, WORKING_MANIFEST, constants.COPYFILE_EXCL);
 const working = JSON.parse(await readFile(WORKING_MANIFEST, 'utf8'));
 await replaceFile(MANIFEST, `${JSON.stringify(publishedManifest(working), null, 2)}\n`);
 
-async function compile(): Promise<void> {
-  await rm(DIST, { recursive: true, force: true });
+/** The bundler strips types and does not look at them. */
+function checkTypes(): void {
   const tsc = join(ROOT, 'node_modules/.bin/tsc');
   const { status, error } = spawnSync(tsc, ['-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' });
   if (error !== undefined) throw error;

@@ -22,7 +22,7 @@ export function makeBaseImages(buildah: Buildah, folder: string): void {
   cpSync(process.execPath, join(base, 'nodejs/bin/node'));
   cpSync(base, buildBase, { recursive: true, verbatimSymlinks: true });
   unpackDebian([SHELL], join(folder, 'shell'), buildBase);
-  for (const name of ['sh', 'env', 'mv']) symlinkSync('busybox', join(buildBase, 'bin', name));
+  for (const name of ['cp', 'env', 'mkdir', 'mv', 'sh']) symlinkSync('busybox', join(buildBase, 'bin', name));
   symlinkSync('/bin/env', join(buildBase, 'usr/bin/env'));
   symlinkSync('/nodejs/bin/node', join(buildBase, 'usr/bin/node'));
   cpSync(npmFolder(), join(buildBase, 'usr/lib/node_modules/npm'), { recursive: true, dereference: true });

@@ -5,6 +5,7 @@ import { COMMANDS } from './commands.ts';
 import { ExitCode } from './exit-code.ts';
 
 export type { CommandOutput } from './command.ts';
+export { nameSourcesInStacks } from './stack-sources.ts';
 
 const HELP = `Weir, a streaming reverse-proxy gateway.
 

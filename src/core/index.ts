@@ -78,6 +78,7 @@ export type {
 } from './listeners/index.ts';
 export { Memo } from './memo.ts';
 export { ownString } from './own-string.ts';
+export { PACKAGE_ROOT } from './package-root.ts';
 export type { ProxyListener, UnlistedProxy } from './proxy-listener.ts';
 export { hexSource, type Random, randomKey, systemRandom } from './random.ts';
 export { requestIdSource } from './request-id.ts';

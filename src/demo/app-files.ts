@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { PACKAGE_ROOT } from '../core/index.ts';
 
-const FOLDER = resolve(import.meta.dirname, '../../config/demo/app');
-const CLIENTS = resolve(import.meta.dirname, '../../docs/clients.md');
+const FOLDER = resolve(PACKAGE_ROOT, 'config/demo/app');
+const CLIENTS = resolve(PACKAGE_ROOT, 'docs/clients.md');
 
 const PAGE = { file: 'index.html', type: 'text/html; charset=utf-8' } as const;
 const FILES: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {

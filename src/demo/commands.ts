@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
+import { PACKAGE_ROOT } from '../core/index.ts';
 
-const FOLDER = resolve(import.meta.dirname, '../../config/demo');
+const FOLDER = resolve(PACKAGE_ROOT, 'config/demo');
 const FROM_SOURCES = import.meta.filename.endsWith('.ts');
 
 /** The gateway's configuration. */

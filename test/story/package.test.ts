@@ -46,13 +46,14 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 describe('the package', () => {
-  it('holds the compiled gateway, its configuration and what a reader needs', () => {
+  it('holds the gateway, its configuration and what a reader needs', () => {
     expect(files).toEqual(
       expect.arrayContaining([
         'dist/main.js',
         'config/gateway.yaml',
         'config/demo/gateway.yaml',
         'systemd/weir.service',
+        'helm/weir/Chart.yaml',
         'README.md',
         'docs/operations.md',
         'LICENSE',
@@ -63,13 +64,47 @@ describe('the package', () => {
     );
   });
 
-  it('holds the types of each compiled script, and a source map with its source', async () => {
+  it('holds the gateway as few scripts, each with its source map', () => {
     const scripts = files.filter(name => /^dist\/.*\.js$/.test(name));
-    expect(scripts.length).toBeGreaterThan(100);
-    const types = scripts.map(name => name.replace(/js$/, 'd.ts'));
-    expect(files).toEqual(expect.arrayContaining([...types, ...scripts.map(name => `${name}.map`)]));
-    const map = await readJson(join(installed, 'dist/main.js.map'));
-    expect(map['sourcesContent']).toEqual([await readFile(join(CHECKOUT, 'src/main.ts'), 'utf8')]);
+    expect(scripts.length).toBeLessThan(60);
+    const maps = scripts.map(name => `${name}.map`);
+    expect(files).toEqual(expect.arrayContaining(maps.filter(name => !name.includes('rolldown-runtime'))));
+  });
+
+  it('holds the files for other programs that its documents name', async () => {
+    const texts = await Promise.all(
+      files
+        .filter(name => /\.(md|yaml|service)$/.test(name))
+        .map(name => readFile(join(installed, name), 'utf8')),
+    );
+    const named = texts.flatMap(text =>
+      Array.from(
+        text.matchAll(/(?<![\w/.-])(?:config|systemd|helm\/weir)\/[\w./-]+\.\w+/g),
+        ([name]) => name,
+      ),
+    );
+    expect(named).toEqual(
+      expect.arrayContaining(['helm/weir/files/alerts.yaml', 'helm/weir/files/dashboard.json']),
+    );
+    expect([...new Set(named)].filter(name => !files.includes(name))).toEqual([]);
+  });
+
+  it('lists the packages inside its scripts, each with its licence', async () => {
+    const bill = await readJson<Bill>(join(installed, 'dist/sbom.cdx.json'));
+    expect(bill.metadata.component).toMatchObject({ name: 'weir-gateway', version: manifest['version'] });
+    const notices = await readFile(join(installed, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8');
+    const refs = bill.components.map(({ name, version }) => `${name} ${version}`);
+    expect(refs.map(ref => notices.includes(`\n${ref} (`))).toEqual(refs.map(() => true));
+    expect(notices).toContain(`contain these ${refs.length} packages`);
+    const direct = Object.entries(working['dependencies'] ?? {}).map(each => each.join(' '));
+    expect(refs).toEqual(expect.arrayContaining(direct));
+    for (const { licenses, hashes } of bill.components)
+      expect([licenses.length, hashes.length]).toEqual([1, 1]);
+  });
+
+  it('is the same when it is packed again', async () => {
+    const again = await npmPack(tree, await mkdtemp(join(directory, 'again-')));
+    expect((await readFile(again)).equals(await readFile(tarball))).toBe(true);
   });
 
   it.each(['gateway', 'limits'])('holds the JSON Schema that its %s.yaml names', async name => {
@@ -85,26 +120,23 @@ describe('the package', () => {
     expect(files.filter(name => inside.test(name))).toEqual([]);
   });
 
-  it('names what it needs to run, the provider of the demo as optional, and nothing else', () => {
-    expect(manifest['dependencies']).toEqual(working['dependencies']);
+  it('needs no other package to run, and names the provider of the demo as optional', () => {
     const version = working['devDependencies']?.[DEMO_PROVIDER];
     expect(manifest['optionalDependencies']).toEqual({ [DEMO_PROVIDER]: version });
-    for (const key of ['devDependencies', 'scripts', 'private']) expect(manifest).not.toHaveProperty(key);
+    for (const key of ['dependencies', 'devDependencies', 'scripts', 'private'])
+      expect(manifest).not.toHaveProperty(key);
   });
 
-  it('imports those packages only, and the optional one in the demo alone', async () => {
+  it('imports its peers only, and the optional package in the demo alone', async () => {
     const scripts = files.filter(name => /^dist\/.*\.js$/.test(name));
-    const gateway = await importedBy(scripts.filter(name => !name.startsWith('dist/demo/')));
-    expect(gateway).toContain('openid-client');
+    const isDemo = (name: string) => name.startsWith('dist/chunks/demo-');
     const peers = Object.keys(working['peerDependencies'] ?? {});
-    expect(gateway.filter(name => !Object.hasOwn(working['dependencies'] ?? {}, name)).toSorted()).toEqual(
-      peers.toSorted(),
-    );
+    expect(await importedBy(scripts.filter(name => !isDemo(name)))).toEqual(peers.toSorted());
     const meta = working['peerDependenciesMeta'] as Readonly<Record<string, unknown>>;
     expect(meta).toEqual(Object.fromEntries(peers.map(name => [name, { optional: true }])));
     expect(manifest['peerDependencies']).toEqual(working['peerDependencies']);
     expect(manifest['peerDependenciesMeta']).toEqual(meta);
-    expect(await importedBy(scripts.filter(name => name.startsWith('dist/demo/')))).toEqual([DEMO_PROVIDER]);
+    expect(await importedBy(scripts.filter(isDemo))).toEqual([DEMO_PROVIDER]);
   });
 
   it('has the name under which the registry knows it', async () => {
@@ -121,14 +153,23 @@ describe('the package', () => {
 });
 
 describe('the package, installed by npm in an empty folder', () => {
-  it('brings no Node.js and takes less than 30 MB', async () => {
+  it('names the lines of the sources in stacks', async () => {
+    const print = 'process.stdout.write = () => { console.error(new Error().stack); return true; }';
+    const args = ['--import', `data:text/javascript,${print}`, join(installed, 'dist/main.js'), '--version'];
+    const { stderr } = await run(process.execPath, args, { env: USER_ENV });
+    const [, line] = /^ {4}at runCommandLine \(src\/cli\/index\.ts:(\d+):\d+\)$/m.exec(stderr) ?? [];
+    const source = await readFile(join(CHECKOUT, 'src/cli/index.ts'), 'utf8');
+    expect(source.split('\n')[Number(line) - 1]).toContain('readVersion()');
+  });
+
+  it('brings no Node.js and takes less than 12 MB', async () => {
     const entries = await readdir(join(home, 'node_modules'), { recursive: true, withFileTypes: true });
     expect(entries.filter(({ name }) => name.startsWith('node-linux'))).toEqual([]);
     const regular = entries.filter(entry => entry.isFile());
     const sizes = await Promise.all(
       regular.map(async ({ parentPath, name }) => stat(join(parentPath, name))),
     );
-    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(30e6);
+    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(12e6);
   });
 
   it('says its version', async () => {
@@ -229,12 +270,23 @@ function npx(...words: string[]): Promise<{ stdout: string; stderr: string }> {
   return run('npx', ['weir', ...words], { cwd: home, env: USER_ENV });
 }
 
+/** A bill of materials in CycloneDX. */
+interface Bill {
+  readonly metadata: { readonly component: unknown };
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly licenses: readonly unknown[];
+    readonly hashes: readonly unknown[];
+  }[];
+}
+
 /** The packages that these scripts of the package import, in order. */
 async function importedBy(names: readonly string[]): Promise<string[]> {
   const sources = await Promise.all(names.map(name => readFile(join(installed, name), 'utf8')));
   const imported = sources.flatMap(source =>
     Array.from(
-      source.matchAll(/(?<![\w'])(?:from |import |import\()'([^'.][^']*)'/g),
+      source.matchAll(/(?<![\w"])(?:from |import |import\()"([^".][^"]*)"/g),
       ([, name = '']) => name,
     ),
   );

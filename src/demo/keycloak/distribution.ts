@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { PACKAGE_ROOT } from '../../core/index.ts';
 
 /** The newest release when this was last changed. */
 const KEYCLOAK_VERSION = '26.7.3';
@@ -13,7 +14,7 @@ const KEYCLOAK_VERSION = '26.7.3';
 const CHECKSUM =
   '664c8ac2997d94b69825af70acc3a6017a7a53a1504a6e21b2d82a04e5f53593b30cabdf80ffe3eb661f13442a57fbc15c4186a1899f2841e8145532e5ae7e1c';
 
-const CACHE = resolve(import.meta.dirname, '../../../node_modules/.cache/keycloak');
+const CACHE = resolve(PACKAGE_ROOT, 'node_modules/.cache/keycloak');
 const OLDEST_JAVA = 17;
 
 /** What the first compiler alone compiles starts in two thirds of the time. */

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { PACKAGE_ROOT } from '../../core/index.ts';
 import { BOT_CLIENT, GATEWAY_CLIENT, PEOPLE } from '../provider/index.ts';
 import type { Representation } from './admin.ts';
 
 /** The realm that docs/keycloak.md has its readers import. */
-const REALM_FILE = resolve(import.meta.dirname, '../../../config/keycloak/realm.json');
+const REALM_FILE = resolve(PACKAGE_ROOT, 'config/keycloak/realm.json');
 
 /** A realm file, as far as it is changed here. */
 interface RealmFile extends Representation {

@@ -1,0 +1,51 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type OutputBundle, rolldown } from 'rolldown';
+import { ROOT } from './manifest.ts';
+
+/**
+ * Not inside: the demo's provider, so that a server installs without it, and what `debug`, which ioredis brings, uses where it
+ * happens to be installed.
+ */
+const SEPARATE = new Set(['oidc-provider', 'supports-color']);
+/** Stays a package of its own where src/ imports it: the exporter of an operator has to find the same one. */
+const PEERS = /^@opentelemetry\//;
+/** The folder of a package in the identifier of a module of it. */
+const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/**
+ * Writes src/ and the packages that it imports to a few scripts in dist/: one file for what every command needs, and one for each
+ * part that some load later.
+ *
+ * @returns the folders of the packages that are inside, in order
+ */
+export async function bundle(dist: string): Promise<string[]> {
+  await rm(dist, { recursive: true, force: true });
+  const build = await rolldown({
+    cwd: ROOT,
+    input: 'src/main.ts',
+    platform: 'node',
+    tsconfig: false,
+    external: (name, importer) =>
+      SEPARATE.has(name) || (PEERS.test(name) && importer?.startsWith(join(ROOT, 'src/')) === true),
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(`rolldown: ${log.message}`);
+    },
+  });
+  const { output } = await build.write({
+    dir: dist,
+    format: 'esm',
+    // Two folders below the root, as src/core/ is: src/core/package-root.ts.
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    comments: { annotation: false, jsdoc: false, legal: false },
+  });
+  return packagesIn(output);
+}
+
+function packagesIn(output: OutputBundle[string][]): string[] {
+  const modules = output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : []));
+  const folders = modules.map(module => PACKAGE_FOLDER.exec(module)?.[0] ?? null);
+  return [...new Set(folders.filter(folder => folder !== null))].sort();
+}
