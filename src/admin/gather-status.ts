@@ -58,6 +58,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     provider: providers[0] ?? null,
     providers,
     store: storeStatus(sources.limiting),
+    log: observation.logLosses,
     buckets: gatherBuckets(snapshot, recent),
     callers: showCallers ? gatherCallers(sources) : null,
     certificates: sources.certificates(),

@@ -1,6 +1,6 @@
 import type { Reload } from '../config/index.ts';
 import type { UnlistedProxy } from '../core/index.ts';
-import type { DecisionCounts, RecentError } from '../observe/index.ts';
+import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
 
 /** Moments are milliseconds since the epoch. docs/operations.md describes the JSON form, whose names stay. */
 export interface GatewayStatus {
@@ -60,6 +60,8 @@ export interface GatewayStatus {
     /** Whether this gateway serves without having read, since its start, what other gateways have revoked and restricted. */
     readonly behind: boolean;
   };
+  /** Log lines dropped since the start, and why none is written now. */
+  readonly log: LogLosses;
   /** By bucket and class, in the order of the file; last, as "none", requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
   /** Null if the client may not see them. */

@@ -1,6 +1,7 @@
 export {
   type Logger,
   type LoggingOptions,
+  type LogLosses,
   makeLogger,
   type PathNaming,
   pseudonymOf,

@@ -22,6 +22,8 @@ import {
   type Logger,
   Logging,
   type LoggingOptions,
+  type LogLosses,
+  NO_LOSSES,
   NoticeLog,
   OverloadLog,
   ReloadLog,
@@ -39,6 +41,7 @@ import {
   NoticeMetrics,
   OverloadMetrics,
   observeCertificates,
+  observeLog,
   observeRevocations,
   ReloadMetrics,
   type RevocationView,
@@ -124,7 +127,13 @@ export class Observation {
     this.proxies = new ProxyLog(log);
     this.notices = fanOut(NOTICES, [this.#noticeMetrics, new NoticeLog(log, clock), errors]);
     this.admin = fanOut(ADMIN, [new AdminMetrics(registry), new AdminLog(log, clock)]);
+    observeLog(registry, () => this.logLosses);
     this.#prepare(labels);
+  }
+
+  /** What became of log lines. */
+  get logLosses(): LogLosses {
+    return this.#log.destination.losses ?? NO_LOSSES;
   }
 
   /** Follows the configuration. */

@@ -733,3 +733,31 @@ describe('weir schema', () => {
     expect(JSON.parse(out)).toMatchObject({ type: 'object', properties: { failed_verifications: {} } });
   });
 });
+
+describe('what weir prints', () => {
+  const shell = (script: string) =>
+    new Promise<Ended>(done => {
+      const child = execFile('bash', ['-c', script, process.execPath, 'src/main.ts'], (_, out, err) =>
+        done({ code: child.exitCode ?? -1, out, err }),
+      );
+    });
+
+  it('comes to the end for a reader that is slow', async () => {
+    const { out } = await shell('"$0" "$1" schema | (sleep 2; cat)');
+    expect(JSON.parse(out)).toMatchObject({ $schema: expect.any(String) });
+    expect(out.length).toBeGreaterThan(65_536);
+  });
+
+  it('may be read in part, and the exit code stays that of the command', async () => {
+    const { err } = await shell('"$0" "$1" schema | true; echo "$PIPESTATUS" >&2');
+    expect(err).toBe('0\n');
+    const wrong = await shell('"$0" "$1" check nowhere.yaml 2>&1 | true; exit "$PIPESTATUS"');
+    expect(wrong).toEqual({ code: 1, out: '', err: '' });
+  });
+
+  it.runIf(process.platform === 'linux')('says why it cannot be written', async () => {
+    const said = { code: 1, out: '', err: 'weir: cannot write to standard output: ENOSPC\n' };
+    expect(await shell('"$0" "$1" schema > /dev/full')).toEqual(said);
+    expect(await shell('"$0" "$1" nonsense 2> /dev/full')).toEqual({ code: 64, out: '', err: '' });
+  });
+});

@@ -50,12 +50,26 @@ export class GatewayProcess extends TestGateway {
   }
 }
 
+/** How the process is started. */
+export interface Launch {
+  /** A descriptor for its standard output. Default: a pipe, which `output` collects. */
+  readonly stdout?: number;
+  /** Commands of bash that run first, such as `ulimit`. */
+  readonly before?: string;
+}
+
 /** Starts `weir serve` and waits until it is ready. The end of the running test kills it. */
-export async function startGatewayProcess(settings: GatewaySettings): Promise<GatewayProcess> {
+export async function startGatewayProcess(
+  settings: GatewaySettings,
+  { stdout, before = 'true' }: Launch = {},
+): Promise<GatewayProcess> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const listen = { http: `127.0.0.1:${port}`, admin: `127.0.0.1:${adminPort}` };
   const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--config', path], { stdio: 'pipe' });
+  const words = [process.execPath, 'src/main.ts', 'serve', '--config', path];
+  const child = spawn('bash', ['-c', `${before}; exec "$@"`, 'bash', ...words], {
+    stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+  });
   const gateway = new GatewayProcess(child, path, port, adminPort);
   onTestFinished(async () => {
     child.kill('SIGKILL');

@@ -136,6 +136,19 @@ export function storeSection({
   );
 }
 
+/** Says nothing while the log is whole. */
+export function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
+  if (linesDropped === 0 && trouble === null) return '';
+  const state = trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, moment(trouble.sinceMs, atMs)];
+  return section(
+    'Log',
+    factTable([
+      ['Written', state],
+      ['Lines dropped', linesDropped],
+    ]),
+  );
+}
+
 export function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
   if (all.length === 0) return '';
   const rows = all.map(

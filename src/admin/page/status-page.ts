@@ -8,6 +8,7 @@ import {
   certificateSection,
   configurationSection,
   errorSection,
+  logSection,
   providerSections,
   proxySection,
   reloadSection,
@@ -51,7 +52,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>

@@ -1,10 +1,11 @@
-import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import type { LogDestination } from './log-destination.ts';
 
 /** Writes log lines. Code that renders its own lines writes them to `destination`, in order with the others. */
-export type Logger = PinoLogger & { readonly destination: DestinationStream };
+export type Logger = PinoLogger & { readonly destination: LogDestination };
 
 /** JSON lines on `destination`; `silent` writes none. */
-export function makeLogger(level: Level | 'silent', destination: DestinationStream): Logger {
+export function makeLogger(level: Level | 'silent', destination: LogDestination): Logger {
   const options = {
     level,
     base: null,

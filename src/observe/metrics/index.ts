@@ -4,6 +4,7 @@ export { ConnectionMetrics } from './connection-metrics.ts';
 export { IdentityMetrics } from './identity-metrics.ts';
 export type { BucketLabels, Ending, LabelModel, RouteLabels } from './label-model.ts';
 export { LimitMetrics, type StoreView } from './limit-metrics.ts';
+export { observeLog } from './log-metrics.ts';
 export { type ConnectionGauges, Metrics } from './metrics.ts';
 export { NoticeMetrics } from './notice-metrics.ts';
 export { OverloadMetrics } from './overload-metrics.ts';

@@ -44,6 +44,7 @@ export const STATUS: GatewayStatus = {
   unlistedProxies: [],
   provider: PROVIDER,
   providers: [PROVIDER],
+  log: { linesDropped: 0, trouble: null },
   store: { kind: 'memory', state: 'ok', keys: 12, evictions: 0, restrictions: 1, behind: false },
   buckets: [],
   callers: {

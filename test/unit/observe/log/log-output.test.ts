@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 
-const MODULE = new URL('../../../../src/observe/index.ts', import.meta.url).href;
+const FOLDER = new URL('../../../../src/', import.meta.url).href;
+const MODULE = `${FOLDER}observe/index.ts`;
 
 /** Runs `body` in a process of its own, with `output` to write to, and returns the lines of its standard output. */
 function linesOf(body: string): string[] {
@@ -59,4 +61,56 @@ test('what a reader is too slow for is dropped by whole lines, and the rest is b
   const kept = lines.map(line => Number(line.slice(0, line.indexOf('é'))));
   expect(lines).toEqual(kept.map(number => `${number}${'é'.repeat(500)}`));
   expect(kept.slice(0, 15_000)).toEqual(numbers(15_000).map(Number));
+});
+
+test('a line stands where lines are missing, with their number, and what comes later is written', async () => {
+  const script = `
+    import { standardOutput } from '${MODULE}';
+    const output = standardOutput();
+    const long = 'x'.repeat(1_000);
+    let next = 0;
+    const write = () => output.write(JSON.stringify({ next: next++, long }) + '\\n');
+    while (output.losses.linesDropped < 200) write();
+    console.error('full');
+    do await output.flush();
+    while (output.losses.trouble !== null);
+    for (let i = 0; i < 3; i++) write();
+    console.error(output.losses.linesDropped, next);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  let said = '';
+  child.stderr.on('data', text => (said += text));
+  await once(child.stderr, 'data');
+  let out = '';
+  // Nothing was read up to here.
+  child.stdout.on('data', text => (out += text));
+  await once(child, 'close');
+  const lines = out
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line));
+  const at = lines.findIndex(({ type }) => type === 'log');
+  const [, dropped = 0, written = 0] = /full\n(\d+) (\d+)\n/.exec(said)?.map(Number) ?? [];
+  expect(lines[at]).toMatchObject({ level: 'warn', linesDropped: dropped });
+  const kept = lines.filter(line => line !== lines[at]).map(({ next }) => next);
+  expect(kept.slice(0, at)).toEqual(numbers(at).map(Number));
+  expect(kept.slice(at)).toEqual(numbers(written - at - dropped).map(i => Number(i) + at + dropped));
+  expect(dropped).toBeGreaterThanOrEqual(200);
+});
+
+test('the process ends although a write blocks for good', async () => {
+  const script = `
+    import { LogOutput } from '${FOLDER}observe/log/log-output.ts';
+    import { systemClock } from '${FOLDER}core/index.ts';
+    const output = new LogOutput(1, systemClock);
+    for (let i = 0; i < 1_000; i++) output.write('x'.repeat(1_000) + '\\n');
+    await output.flush();
+    console.error(output.losses.trouble.cause);
+    process.exit(0);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  child.stdout.pause();
+  let said = '';
+  child.stderr.on('data', text => (said += text));
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+  child.stdout.destroy();
+  expect(said).toBe('a write does not end\n');
 });

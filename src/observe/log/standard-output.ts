@@ -1,0 +1,29 @@
+import { constants, openSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { systemClock } from '../../core/index.ts';
+import { LogOutput } from './log-output.ts';
+
+const STDOUT = 1;
+
+/** Standard output, written in the background: a slow reader of the log must not hold up requests. */
+export function standardOutput(): LogOutput {
+  return new LogOutput(nonBlocking(), systemClock);
+}
+
+/**
+ * Standard output, opened so that no write blocks. A write that does holds up the end of the process: Node waits for it.
+ */
+function nonBlocking(): number {
+  if (isatty(STDOUT)) {
+    try {
+      // Node makes terminals block. Opened anew, this one does not, and stays as it is for other programs.
+      return openSync('/dev/stdout', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    } catch {
+      // Of another user, or on a system without this name.
+      return STDOUT;
+    }
+  }
+  // Node opens it at the first look, and has pipes and sockets not block from then on.
+  void process.stdout;
+  return STDOUT;
+}
