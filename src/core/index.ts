@@ -35,6 +35,7 @@ export type {
   DecisionRecord,
   DiscoveryEvent,
   Draws,
+  EvictionEvent,
   ExchangeListener,
   ExchangeRecord,
   FlawedKey,

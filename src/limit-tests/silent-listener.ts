@@ -28,7 +28,7 @@ export const SILENT: AuthListener &
     untrustedForwarding: nothing,
   },
   ...{ decided: nothing, shadowRefused: nothing, held: nothing, shadowRestricted: nothing, invalid: nothing },
-  ...{ restricted: nothing, released: nothing, noRoom: nothing },
+  ...{ restricted: nothing, prolonged: nothing, released: nothing, evicted: nothing },
   ...{ decidedBy: nothing, failed: nothing, lost: nothing, found: nothing },
   ...{ behind: nothing, caughtUp: nothing, beat: nothing },
   ...{ began: nothing, ended: nothing, unlistedProxy: nothing },

@@ -34,6 +34,7 @@ export {
   DEFAULT_MAX_EVENT_KEYS,
   digestOfWhom,
   EventCounter,
+  type EvictedRestriction,
   IgnoredRefusals,
   type IgnoredRefusalsRule,
   InvalidRequests,

@@ -221,8 +221,9 @@ const LIMITS: Methods<LimitListener> = {
   shadowRestricted: true,
   invalid: true,
   restricted: true,
+  prolonged: true,
   released: true,
-  noRoom: true,
+  evicted: true,
 };
 
 const STORE: Methods<StoreListener> = {

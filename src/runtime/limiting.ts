@@ -1,6 +1,7 @@
 import type { Revocations } from '../auth/index.ts';
 import type { LimitsModel, StoreModel } from '../config/index.ts';
 import type { Clock, LimitListener, StoreListener } from '../core/index.ts';
+import { networkOfKey } from '../http/index.ts';
 import {
   DEFAULT_MAX_EVENT_KEYS,
   type Decision,
@@ -19,7 +20,13 @@ import { Blocked } from './blocked.ts';
 import type { Claim } from './limit-claim.ts';
 import { followLimits, memoryCounters } from './memory-counters.ts';
 import { noteRefusal, type RefusedSender } from './offences.ts';
-import { announceLift, announceRestriction, shareRestrictions, shareRevocations } from './replication.ts';
+import {
+  announceLift,
+  announceRestriction,
+  shareRestrictions,
+  shareRevocations,
+  withdrawRestriction,
+} from './replication.ts';
 import { Restricting } from './restricting.ts';
 import { SharedStore } from './shared-store.ts';
 import { StoppableClock } from './stoppable-clock.ts';
@@ -161,12 +168,14 @@ export class Limiting {
 
   #makeRestrictions(clock: Clock, listener: LimitListener): Restrictions {
     const board = this.shared?.board;
-    if (board === undefined) return new Restrictions({ clock, listener });
+    if (board === undefined) return new Restrictions({ clock, listener, networkOf: networkOfKey });
     const restrictions = new Restrictions({
       clock,
       listener,
+      networkOf: networkOfKey,
       announce: restriction => announceRestriction(board, restriction),
       announceLift: lift => announceLift(board, lift),
+      withdraw: restriction => withdrawRestriction(board, restriction),
     });
     shareRestrictions(board, restrictions);
     return restrictions;

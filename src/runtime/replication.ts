@@ -21,6 +21,11 @@ export function announceRestriction(board: Board, restriction: AnonymousRestrict
   board.post(factOf(restriction));
 }
 
+/** Takes a restriction off the board that was given up here while it lasts. Gateways that know it keep it. */
+export function withdrawRestriction(board: Board, restriction: AnonymousRestriction): void {
+  board.withdraw(factOf(restriction).name, restriction.lifts);
+}
+
 /** Announces a restriction that was lifted here; `shareRestrictions` handles those of other gateways. */
 export function announceLift(board: Board, lift: Lift): void {
   board.post(factOfLift(lift));
@@ -30,11 +35,12 @@ export function announceLift(board: Board, lift: Lift): void {
 export function shareRestrictions(board: Board, restrictions: Restrictions): void {
   board.join(RESTRICTION, {
     learn({ name, value: lifts, forMs }) {
-      const [kindName, reasonName, digest = ''] = name.split(':');
+      const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
       const kind = RESTRICTED_KINDS.find(each => each === kindName);
       const reason = RESTRICTION_REASONS.find(each => each === reasonName);
       if (kind !== undefined && reason !== undefined && digest !== '') {
-        restrictions.adopt({ kind, reason, digest, forMs, lifts });
+        const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
+        restrictions.adopt({ kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner });
       }
     },
     *everything() {
@@ -81,9 +87,14 @@ export function shareRevocations(board: Board, revocations: Revocations): void {
   });
 }
 
-/** Of two facts about one restriction the one that began after more lifts wins, then the one that lasts longer. */
-function factOf({ kind, reason, digest, forMs, lifts }: AnonymousRestriction): Fact {
-  return { name: `${RESTRICTION}:${kind}:${reason}:${digest}`, value: lifts, forMs };
+/**
+ * Of two facts about one restriction the one that began after more lifts wins, then the one that lasts longer. Gateways of older
+ * versions read the name up to the digest.
+ */
+function factOf(restriction: AnonymousRestriction): Fact {
+  const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner } = restriction;
+  const name = [RESTRICTION, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
+  return { name, value: lifts, forMs };
 }
 
 function factOfLift({ digest, count, forMs }: Lift): Fact {

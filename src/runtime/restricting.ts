@@ -1,7 +1,7 @@
 import { isPrincipal } from '../auth/index.ts';
 import type { LimitsModel } from '../config/index.ts';
 import type { Clock, LimitListener } from '../core/index.ts';
-import { addressOfKey } from '../http/index.ts';
+import { addressOfKey, networkOfKey } from '../http/index.ts';
 import {
   type Client,
   IgnoredRefusals,
@@ -37,6 +37,7 @@ export class Restricting {
       clock,
       began: ({ kind, reason, key }, forMs) =>
         listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
+      networkOf: networkOfKey,
     });
     const counting = { clock, tally, maxKeys, shadow: this.shadowRestrictions };
     this.invalidRequests = new InvalidRequests(restrictions, counting);

@@ -1,7 +1,7 @@
 import type { LimitsModel } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
-import { addressKey } from '../http/index.ts';
-import { type Decision, type Restriction, Restrictions } from '../limits/index.ts';
+import { addressKey, networkOfKey } from '../http/index.ts';
+import { type Decision, type EvictedRestriction, type Restriction, Restrictions } from '../limits/index.ts';
 import { type Claim, isInvalid, noteRefusal, Restricting } from '../runtime/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
@@ -32,8 +32,10 @@ export class RestrictionReplay {
       if (!this.#began.has(name)) this.#began.set(name, this.#cause);
     };
     const released = ({ kind, key, webhook }: Restriction) => this.#began.delete(nameOf(kind, key, webhook));
-    const listener = { restricted, released, noRoom: () => {}, shadowRestricted: shadowed };
-    this.#restrictions = new Restrictions({ clock, listener });
+    const evicted = ({ kind, key, webhook }: EvictedRestriction) =>
+      this.#began.delete(nameOf(kind, key ?? '', webhook));
+    const listener = { restricted, prolonged: () => {}, released, evicted, shadowRestricted: shadowed };
+    this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;
     this.#restricting = new Restricting({ clock, listener, restrictions, tally: null, maxKeys: MAX_KEYS });

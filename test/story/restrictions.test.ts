@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import {
   askOnce,
   askTimes,
@@ -11,6 +12,7 @@ import {
   statusesOf,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Response, Script } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -207,6 +209,39 @@ describe('a webhook that answers 404', () => {
     expect(elsewhere.status).toBe(200);
     expect((await askOnce(front, 'GET /hooks/1/other')).status).toBe(200);
     expect((await askOnce(front, 'GET /hooks/2/secret')).status).toBe(200);
+  });
+
+  test('and more than a hundred such at once: the address is refused everywhere, as are an abuser and whom an operator restricts', async () => {
+    const front = await startFrozen(
+      {
+        ...{ global, invalid_requests: { limit: '4/60s', restrict_for: '60s' } },
+        webhook_not_found: { limit: '1/60s', restrict_for: '60s' },
+      },
+      {
+        ...{ routes, upstream: statusAsAsked },
+        config: {
+          listen: {
+            http: '127.0.0.1:0',
+            admin: { address: '127.0.0.1:0', token_file: await tempText('admin-token', ADMIN_TOKEN) },
+          },
+        },
+      },
+    );
+    const from = (localAddress: string, target: string) => front.gateway.ask(head(target), { localAddress });
+    for (let i = 0; i < 100; i++) await askTimes(front, 2, `GET /hooks/1/dead${i}?404`);
+    expect((await askOnce(front, 'GET /plain/1')).status).toBe(200);
+    await askTimes(front, 2, 'GET /hooks/1/dead100?404');
+    const refused = refusalOf(await askOnce(front, 'GET /plain/1'));
+    expect(refused).toMatchObject({ global: true, code: 8, message: expect.stringMatching(/webhooks/) });
+    for (let i = 0; i < 5; i++) expect((await from('127.0.0.7', 'GET /a')).status).toBe(401);
+    expect((await from('127.0.0.7', 'GET /plain/1')).status).toBe(429);
+    const api = await ApiClient.of(front.gateway);
+    const body = { address: '127.0.0.8', for: '10m' };
+    expect((await api.call('POST', '/api/restrictions', { body })).status).toBe(201);
+    expect((await from('127.0.0.8', 'GET /plain/1')).status).toBe(429);
+    expect((await from('127.0.0.9', 'GET /plain/1')).status).toBe(200);
+    // The place that the address took on each webhook is free again.
+    expect((await api.call('GET', '/api/restrictions')).body).toMatchObject({ total: 3 });
   });
 
   test('is open again when its time is over', async () => {

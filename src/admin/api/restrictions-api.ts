@@ -52,11 +52,9 @@ export class RestrictionsApi {
     const { restrictions } = this.#sources;
     const kind = client.kind === 'address' ? 'address' : 'principal';
     restrictions.restrict({ kind, key: client.key, webhook: '', reason: 'operator' }, forMs);
-    const added = restrictions.listed.withDigest(digestOfClient(client));
-    if (added === null)
-      return conflict(
-        'It was not restricted: never_restrict lists it, or the table of restrictions is full.',
-      );
+    const found = restrictions.listed.withDigest(digestOfClient(client));
+    const added = found.find(({ reason }) => reason === 'operator');
+    if (added === undefined) return conflict('It was not restricted: never_restrict lists it.');
     const shape = this.#shapeOf(added);
     return {
       status: 201,
@@ -67,18 +65,20 @@ export class RestrictionsApi {
 
   lift({ id }: Call): Reply | GatewayError {
     const { restrictions } = this.#sources;
-    const listed = restrictions.listed.withDigest(id);
-    if (listed === null || !restrictions.lift(id)) return notFound('There is no restriction with this id.');
+    const [listed] = restrictions.listed.withDigest(id);
+    if (listed === undefined || !restrictions.lift(id))
+      return notFound('There is no restriction with this id.');
     const client = nameIn(this.#shapeOf(listed));
     return { status: 204, body: null, change: { what: 'restriction_lifted', client, bucket: null } };
   }
 
-  #shapeOf({ kind, digest, reason, untilEpochMs, key }: ListedRestriction): RestrictionShape {
+  #shapeOf({ kind, digest, reason, sinceEpochMs, untilEpochMs, key }: ListedRestriction): RestrictionShape {
     const isCaller = kind === 'principal';
     return {
       id: digest,
       kind,
       reason,
+      since: new Date(sinceEpochMs).toISOString(),
       until: new Date(untilEpochMs).toISOString(),
       address: isCaller ? null : key,
       caller: key !== null && isCaller ? this.#sources.pseudonymOf(key) : null,

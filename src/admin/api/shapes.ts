@@ -44,13 +44,18 @@ export const newRestrictionSchema = z.strictObject({
 
 export const restrictionSchema = z
   .strictObject({
-    id: z.string().describe('Names the restriction at all gateways.'),
+    id: z
+      .string()
+      .describe(
+        'Names what is refused, at all gateways: an automatic restriction and one by an operator of the same client share it.',
+      ),
     kind: z
       .enum(RESTRICTED_KINDS)
       .describe('What is refused: an address, a caller, or an address on one webhook.'),
     reason: z
       .enum(RESTRICTION_REASONS)
       .describe('The offence, by its key in limits.yaml; operator: added by this API.'),
+    since: moment().describe('When it began.'),
     until: moment(),
     address: z.string().nullable().describe('The address, an IPv6 one as its /64; null: a caller.'),
     caller: z.string().nullable().describe('The pseudonym of the caller, as in the log; null: an address.'),

@@ -27,6 +27,7 @@ export type {
 } from './events.ts';
 export type {
   DecisionEvent,
+  EvictionEvent,
   HeldOutcome,
   LimitListener,
   RestrictionEvent,

@@ -34,6 +34,12 @@ export interface RestrictionEvent {
   readonly untilEpochMs: number;
 }
 
+/** A restriction that had to give way. `key` is null if its client has not been seen by this gateway. */
+export interface EvictionEvent extends Omit<RestrictionEvent, 'key'> {
+  readonly key: string | null;
+  readonly table: 'operator' | 'principal' | 'address' | 'webhook';
+}
+
 /**
  * How holding a request ended: decided anew, or its client went away. `no_room`: it was decided at once because too many are held.
  */
@@ -51,7 +57,9 @@ export interface LimitListener {
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;
+  /** A restriction in force ends later than announced, maybe for another reason. */
+  prolonged(event: RestrictionEvent): void;
   released(event: RestrictionEvent): void;
-  /** A restriction was not imposed because the table is full. */
-  noRoom(event: RestrictionEvent): void;
+  /** A restriction was given up early because its table was full and another one began. */
+  evicted(event: EvictionEvent): void;
 }

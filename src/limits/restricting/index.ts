@@ -1,11 +1,12 @@
+export { digestOfWhom } from './entry.ts';
 export { DEFAULT_MAX_EVENT_KEYS, EventCounter } from './event-counter.ts';
-export { digestOfWhom } from './held-restrictions.ts';
 export { IgnoredRefusals, type IgnoredRefusalsRule } from './ignored-refusals.ts';
 export { InvalidRequests } from './invalid-requests.ts';
 export type { OffenceRule, OffenceTally } from './offence-counter.ts';
 export {
   type AnonymousRestriction,
   type Client,
+  type EvictedRestriction,
   type Lift,
   type ListedRestriction,
   RESTRICTED_KINDS,

@@ -16,6 +16,10 @@ const LONGER_MS = 60_000;
  */
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
+  /** Walks on from the oldest to the next oldest: a new walk would begin with all that were deleted lately. */
+  #oldest = this.#lifts.keys();
+  /** None is over before this. */
+  #nextEndMs = Number.POSITIVE_INFINITY;
 
   /** How often a client was lifted. */
   of(digest: string): number {
@@ -48,13 +52,27 @@ export class Lifts {
 
   /** Drops those that no gateway can contradict any more. */
   sweep(nowMs: number): void {
-    for (const [digest, { untilMs }] of this.#lifts) if (untilMs <= nowMs) this.#lifts.delete(digest);
+    if (nowMs < this.#nextEndMs) return;
+    this.#nextEndMs = Number.POSITIVE_INFINITY;
+    for (const [digest, { untilMs }] of this.#lifts) {
+      if (untilMs <= nowMs) this.#lifts.delete(digest);
+      else this.#nextEndMs = Math.min(this.#nextEndMs, untilMs);
+    }
   }
 
   #remember(digest: string, lift: Remembered): void {
     this.#lifts.delete(digest);
-    const [oldest] = this.#lifts.keys();
-    if (oldest !== undefined && this.#lifts.size >= MAX_LIFTS) this.#lifts.delete(oldest);
+    if (this.#lifts.size >= MAX_LIFTS) this.#forgetOldest();
     this.#lifts.set(digest, lift);
+    this.#nextEndMs = Math.min(this.#nextEndMs, lift.untilMs);
+  }
+
+  #forgetOldest(): void {
+    let { value: oldest } = this.#oldest.next();
+    if (oldest === undefined) {
+      this.#oldest = this.#lifts.keys();
+      oldest = this.#oldest.next().value;
+    }
+    if (oldest !== undefined) this.#lifts.delete(oldest);
   }
 }

@@ -66,6 +66,7 @@ export class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
 
   /** A client that was lifted begins anew: its next offence must not restrict it again. */
   #forget({ kind, key, webhook }: Restricted): void {
+    if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
     this.#counter.forget(key, webhook);
     if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
   }

@@ -1,52 +1,63 @@
 import type { Clock } from '../../core/index.ts';
-import type { AdoptedRestrictions } from './adopted-restrictions.ts';
-import { type HeldRestrictions, isOver } from './held-restrictions.ts';
-import type { ListedRestriction, Restriction } from './restriction.ts';
+import { digestOfWhom, type Entry, isHeld, isOver } from './entry.ts';
+import type { Client, ListedRestriction, Restriction } from './restriction.ts';
+import type { RestrictionTable } from './restriction-table.ts';
+import type { RestrictionTables } from './restriction-tables.ts';
 
 /** Shows operators the restrictions in force: those of clients known here by name, and those known by their digest alone. */
 export class RestrictionList {
   readonly #clock: Clock;
-  readonly #held: HeldRestrictions;
-  readonly #adopted: AdoptedRestrictions;
+  readonly #tables: RestrictionTables;
 
-  constructor(clock: Clock, held: HeldRestrictions, adopted: AdoptedRestrictions) {
+  constructor(clock: Clock, tables: RestrictionTables) {
     this.#clock = clock;
-    this.#held = held;
-    this.#adopted = adopted;
+    this.#tables = tables;
   }
 
-  /** Those of clients known by name: at most `max`. */
+  /** Those of clients known by name: at most `max`, of which each table gets its share, so that none hides the others. */
   byName(max: number): Restriction[] {
     const nowMs = this.#nowMs();
     const found: Restriction[] = [];
-    for (const held of this.#held.all()) {
-      if (found.length >= max) return found;
-      if (!isOver(held, nowMs)) found.push(held.restriction);
+    for (const [i, table] of this.#tables.all.entries()) {
+      const share = Math.ceil((max - found.length) / (this.#tables.all.length - i));
+      found.push(...firstNamed(table, share, nowMs));
     }
     return found;
   }
 
   *all(): Generator<ListedRestriction> {
-    const [nowMs, nowEpochMs] = [this.#nowMs(), Math.floor(this.#clock.epochMs())];
-    for (const held of this.#held.all())
-      if (!isOver(held, nowMs)) yield { ...held.restriction, digest: held.digest };
-    for (const { kind, digest, reason, forMs } of this.#adopted.running(nowMs))
-      if (!this.#adopted.isSpared(digest))
-        yield { kind, digest, reason, untilEpochMs: nowEpochMs + forMs, key: null };
+    const nowMs = this.#nowMs();
+    for (const table of this.#tables.all)
+      for (const entry of table.all()) if (this.#isShown(entry, nowMs)) yield entry;
   }
 
-  /** One of them, or null. */
-  withDigest(digest: string): ListedRestriction | null {
-    const held = this.#held.withDigest(digest);
-    if (held !== undefined) return { ...held.restriction, digest };
-    const found = this.#adopted.find(digest);
-    if (found === null || this.#adopted.isSpared(digest)) return null;
-    const { reason, untilMs } = found.adopted;
-    const untilEpochMs = Math.floor(this.#clock.epochMs()) + untilMs - this.#nowMs();
-    return { kind: found.kind, digest, reason, untilEpochMs, key: null };
+  /** Those with this digest, an automatic one and an operator's: what ends last comes first. */
+  withDigest(digest: string): ListedRestriction[] {
+    const nowMs = this.#nowMs();
+    return this.#tables
+      .withDigest(digest)
+      .filter(entry => this.#isShown(entry, nowMs))
+      .sort((one, other) => other.untilMs - one.untilMs);
+  }
+
+  ofClient(client: Client): ListedRestriction[] {
+    return this.withDigest(digestOfWhom({ ...client, webhook: '' }));
+  }
+
+  #isShown(entry: Entry, nowMs: number): boolean {
+    return !isOver(entry, nowMs) && (isHeld(entry) || !this.#tables.spared.has(entry.digest));
   }
 
   #nowMs(): number {
     return Math.floor(this.#clock.monotonicMs());
   }
+}
+
+function firstNamed(table: RestrictionTable, max: number, nowMs: number): Restriction[] {
+  const found: Restriction[] = [];
+  for (const entry of table.all()) {
+    if (found.length >= max) return found;
+    if (isHeld(entry) && !isOver(entry, nowMs)) found.push(entry);
+  }
+  return found;
 }

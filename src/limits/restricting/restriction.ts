@@ -13,6 +13,17 @@ export const RESTRICTION_REASONS = [
 ] as const;
 export type RestrictionReason = (typeof RESTRICTION_REASONS)[number];
 
+/**
+ * Each has room of its own: an operator's restrictions stand in one table, the others in one for each kind. Filling one takes
+ * nothing from another.
+ */
+export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
+export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
+
+export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): RestrictionTableName {
+  return reason === 'operator' ? 'operator' : kind;
+}
+
 /** Who or what is refused. */
 export interface Restricted {
   readonly kind: RestrictedKind;
@@ -35,13 +46,21 @@ export interface AnonymousRestriction {
   readonly forMs: number;
   /** How often the client had been lifted when it began. */
   readonly lifts: number;
+  /** Null: a gateway of an older version does not tell. */
+  readonly sinceEpochMs: number | null;
+  /** Of the client's network; '': it has none, or it was not told. */
+  readonly network: string;
+  /** Of the address that calls a webhook: the one that a restriction of all of the address has. '' for other kinds. */
+  readonly owner: string;
 }
 
 /** A restriction in force. */
 export interface ListedRestriction {
   readonly kind: RestrictedKind;
+  /** Of the client: an automatic restriction and an operator's share it. */
   readonly digest: string;
   readonly reason: RestrictionReason;
+  readonly sinceEpochMs: number;
   readonly untilEpochMs: number;
   /** Null: another gateway announced it, and the client has not been seen here. */
   readonly key: string | null;
@@ -53,12 +72,20 @@ export interface Restriction extends Restricted {
   readonly untilEpochMs: number;
 }
 
+/** A restriction that ended early because its table was full. `key` is null if the client has not been seen here. */
+export interface EvictedRestriction extends Omit<Restriction, 'key'> {
+  readonly key: string | null;
+  readonly table: RestrictionTableName;
+}
+
 /** Hears of restrictions, for logs and for streams that have to be closed. Must not throw. */
 export interface RestrictionListener {
   restricted(restriction: Restriction): void;
+  /** One in force ends later than announced, maybe for another reason. */
+  prolonged(restriction: Restriction): void;
   released(restriction: Restriction): void;
-  /** The table is full, so the offender is not restricted. Alert on this. */
-  noRoom(restriction: Restriction): void;
+  /** One was given up early: its table was full, and another one began. Alert on this. */
+  evicted(restriction: EvictedRestriction): void;
 }
 
 /** A restriction that an operator lifted, as announced to other gateways. */
@@ -77,6 +104,10 @@ export interface RestrictionsOptions {
   readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
   /** Called for each restriction that is lifted here, for other gateways to lift it too. Default null. */
   readonly announceLift?: ((lift: Lift) => void) | null;
-  /** Most restrictions held; one in force is never evicted. Default 100,000. */
-  readonly maxRestrictions?: number;
+  /** Called for each restriction that is given up here while it lasts, so that what others are told stays bounded. Default null. */
+  readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
+  /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
+  readonly places?: Readonly<Record<RestrictionTableName, number>>;
+  /** The network of an address, by the key of the address. Default: all addresses are of one. */
+  readonly networkOf?: (address: string) => string;
 }

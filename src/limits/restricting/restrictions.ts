@@ -1,65 +1,68 @@
-import type { Clock } from '../../core/index.ts';
-import { AdoptedRestrictions } from './adopted-restrictions.ts';
+import { type Clock, ownString } from '../../core/index.ts';
 import {
+  announced,
+  digestOfNetwork,
   digestOfWhom,
-  type HeldRestriction,
-  HeldRestrictions,
+  type Entry,
+  type Held,
+  isHeld,
   isOver,
-  prolonged,
   slackOf,
-} from './held-restrictions.ts';
+} from './entry.ts';
 import { Lifts } from './lifts.ts';
-import type {
-  AnonymousRestriction,
-  Client,
-  Lift,
-  Restricted,
-  RestrictedKind,
-  Restriction,
-  RestrictionListener,
-  RestrictionsOptions,
+import {
+  type AnonymousRestriction,
+  type Client,
+  type Lift,
+  type Restricted,
+  type RestrictedKind,
+  type Restriction,
+  type RestrictionListener,
+  type RestrictionReason,
+  type RestrictionsOptions,
+  tableOf,
 } from './restriction.ts';
 import { RestrictionList } from './restriction-list.ts';
+import type { RestrictionTable } from './restriction-table.ts';
+import { RestrictionTables } from './restriction-tables.ts';
 
 /** An announcement comes back prolonged by the time it travelled; differences up to this are ignored. */
 const ECHO_MS = 250;
+/** An address restricted on more webhooks at once is restricted itself. */
+export const MAX_WEBHOOKS = 100;
 
 /**
- * Knows which clients are restricted now. Every request asks it first, so a check is one lookup, or less while there are no
- * restrictions. Those of other gateways are known only by a digest until the client sends a request: while any exist, each
- * check of that kind computes a digest.
+ * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, or less while
+ * there are no restrictions. Those of other gateways are known only by a digest until the client sends a request: while any
+ * exist, each check of that kind computes a digest.
  */
 export class Restrictions {
   /** What operators are shown. */
   readonly listed: RestrictionList;
   readonly #clock: Clock;
   readonly #listener: RestrictionListener;
-  readonly #maxRestrictions: number;
-  readonly #others: Pick<RestrictionsOptions, 'announce' | 'announceLift'>;
-  readonly #held = new HeldRestrictions();
-  readonly #adopted = new AdoptedRestrictions();
+  readonly #options: RestrictionsOptions;
+  readonly #tables: RestrictionTables;
   readonly #lifts = new Lifts();
   readonly #whenLifted: ((restriction: Restriction) => void)[] = [];
   #isOnList: (key: string) => boolean = () => false;
-  /** No restriction ends before this. */
-  #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor(options: RestrictionsOptions) {
     this.#clock = options.clock;
-    this.listed = new RestrictionList(options.clock, this.#held, this.#adopted);
     this.#listener = options.listener;
-    this.#maxRestrictions = options.maxRestrictions ?? 100_000;
-    this.#others = options;
+    this.#options = options;
+    this.#tables = new RestrictionTables(options.places);
+    this.listed = new RestrictionList(options.clock, this.#tables);
   }
 
   /** Restrictions that refuse a client here. */
   get size(): number {
-    return this.#held.size + this.#adopted.refusing;
+    return this.#tables.size;
   }
 
   /** Restrictions of other gateways whose clients have not been seen here. */
   get adopted(): number {
-    return this.#adopted.refusing;
+    return this.#tables.unmet;
   }
 
   /**
@@ -68,8 +71,9 @@ export class Restrictions {
    */
   neverRestrict(isOnList: (key: string) => boolean, named: Iterable<Client> = []): void {
     this.#isOnList = isOnList;
-    this.#adopted.spareAll(new Set(Array.from(named, client => digestOfWhom({ ...client, webhook: '' }))));
-    for (const { restriction, digest } of this.#held.all()) if (isOnList(restriction.key)) this.lift(digest);
+    this.#tables.spare(named);
+    for (const table of this.#tables.all)
+      for (const entry of table.all()) if (isHeld(entry) && isOnList(entry.key)) this.lift(entry.digest);
   }
 
   /** Whether nothing that comes from this address or principal may lead to a restriction. */
@@ -77,13 +81,19 @@ export class Restrictions {
     return this.#isOnList(key);
   }
 
-  /** Restricts a client for `forMs`. Does nothing if it is on the allow list or restricted for longer. */
+  /**
+   * Restricts a client for `forMs`. Does nothing if it is on the allow list, or restricted for longer by the same table. An
+   * address on too many webhooks is restricted itself.
+   */
   restrict(whom: Restricted, forMs: number): void {
     if (this.isExempt(whom.key)) return;
     const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
     if (held === null) return;
-    const { digest, lifts } = held;
-    this.#others.announce?.({ kind: whom.kind, digest, reason: whom.reason, forMs, lifts });
+    this.#options.announce?.({ ...announced(held, this.#nowMs()), forMs });
+    if (whom.kind !== 'webhook' || this.#tables.named('webhook').ofOwner(held.owner).length <= MAX_WEBHOOKS)
+      return;
+    this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
+    this.#mergeWebhooks(held.owner);
   }
 
   /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
@@ -91,13 +101,13 @@ export class Restrictions {
     this.#whenLifted.push(lifted);
   }
 
-  /** Lifts the restriction with this digest, at all gateways. False if there was no such restriction. */
+  /** Lifts the restrictions with this digest, at all gateways. False if there was none. */
   lift(digest: string): boolean {
-    const untilMs = (this.#held.withDigest(digest) ?? this.#adopted.find(digest)?.adopted)?.untilMs;
-    if (untilMs === undefined) return false;
-    const lift = this.#lifts.add(digest, untilMs, this.#nowMs());
+    const found = this.#tables.withDigest(digest);
+    if (found.length === 0) return false;
+    const lift = this.#lifts.add(digest, Math.max(...found.map(({ untilMs }) => untilMs)), this.#nowMs());
     this.#drop(lift);
-    this.#others.announceLift?.(lift);
+    this.#options.announceLift?.(lift);
     return true;
   }
 
@@ -112,28 +122,42 @@ export class Restrictions {
   }
 
   /** Adopts a restriction of another gateway. Never shortens one held here. */
-  adopt({ kind, digest, reason, forMs, lifts }: AnonymousRestriction): void {
+  adopt(told: AnonymousRestriction): void {
+    const { kind, digest, reason, forMs, lifts, network, owner } = told;
     if (lifts < this.#lifts.of(digest)) return;
-    const untilMs = this.#nowMs() + forMs;
-    const held = this.#held.withDigest(digest);
-    if (held !== undefined) {
-      if (untilMs > held.untilMs + ECHO_MS || lifts > held.lifts) this.#keep(prolonged(held, untilMs, lifts));
+    const table = this.#tables.of(told);
+    const nowMs = this.#nowMs();
+    const before = table.withDigest(digest);
+    if (before !== undefined) {
+      const isLonger = nowMs + forMs > before.untilMs + (isHeld(before) ? ECHO_MS : 0);
+      if (lifts > before.lifts || (lifts === before.lifts && isLonger))
+        table.set(this.#prolonged(before, nowMs + forMs, lifts));
       return;
     }
-    if (!this.#adopted.has(kind, digest) && !this.#hasRoom()) {
-      this.#listener.noRoom({ kind, key: digest, webhook: '', reason, untilEpochMs: this.#epochOf(untilMs) });
-      return;
-    }
-    const slackMs = slackOf(forMs);
-    this.#adopted.add(kind, digest, { reason, untilMs, slackMs, lifts });
-    this.#nextEndMs = Math.min(this.#nextEndMs, untilMs - slackMs);
+    const epochMs = this.#epochOf(nowMs);
+    this.#add(table, {
+      kind,
+      key: null,
+      webhook: '',
+      reason,
+      digest,
+      lifts,
+      place: 0,
+      sinceEpochMs: Math.min(told.sinceEpochMs ?? epochMs, epochMs),
+      untilEpochMs: epochMs + forMs,
+      untilMs: nowMs + forMs,
+      slackMs: slackOf(forMs),
+      network,
+      owner,
+    });
+    if (kind === 'address' && reason === 'webhook_not_found') this.#mergeWebhooks(digest);
   }
 
   /** All restrictions in force, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
-    yield* this.#held.running(nowMs);
-    yield* this.#adopted.running(nowMs);
+    for (const table of this.#tables.all)
+      for (const entry of table.all()) if (entry.untilMs > nowMs) yield announced(entry, nowMs);
   }
 
   isRestricted({ kind, key, webhook }: Restricted): boolean {
@@ -153,54 +177,93 @@ export class Restrictions {
     return this.#waitMs('webhook', address, webhook);
   }
 
+  /** Why a client that has to wait is restricted: the reason of what ends last. */
+  reasonFor(client: Client): RestrictionReason {
+    return this.#tables.reasonFor(client);
+  }
+
   /** Releases expired ones. Call it every second or so, so that the listener hears in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
     this.#lifts.sweep(nowMs);
-    if (nowMs < this.#nextEndMs) return;
-    this.#nextEndMs = Number.POSITIVE_INFINITY;
-    for (const held of this.#held.all()) {
-      if (isOver(held, nowMs)) this.#release(held);
-      else this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
-    }
-    this.#nextEndMs = Math.min(this.#nextEndMs, this.#adopted.sweep(nowMs));
+    for (const table of this.#tables.all) for (const entry of table.over(nowMs)) this.#release(entry);
   }
 
   /** Null: nothing changed. */
-  #hold(whom: Restricted, untilMs: number, forMs: number): HeldRestriction | null {
-    const { kind, key, webhook } = whom;
-    const before = this.#held.get(kind, key, webhook);
-    if (before !== undefined && before.untilMs >= untilMs) return null;
-    const restriction = { ...whom, untilEpochMs: this.#epochOf(untilMs) };
-    if (before === undefined && !this.#hasRoom()) {
-      this.#listener.noRoom(restriction);
-      return null;
+  #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
+    const { kind, key, webhook, reason } = whom;
+    const table = this.#tables.of(whom);
+    const before = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook);
+    if (before !== null && before.untilMs >= untilMs) return null;
+    if (before !== null) {
+      const held = { ...this.#prolonged(before, untilMs, this.#lifts.of(before.digest)), reason };
+      table.set(held);
+      this.#listener.prolonged(held);
+      return held;
     }
-    const digest = before?.digest ?? digestOfWhom(whom);
-    const lifts = this.#lifts.of(digest);
-    return this.#begin({ restriction, digest, untilMs, slackMs: slackOf(forMs), lifts });
-  }
-
-  #begin(held: HeldRestriction): HeldRestriction {
-    this.#keep(held);
-    this.#listener.restricted(held.restriction);
+    const digest = ownString(digestOfWhom(whom));
+    const nowMs = this.#nowMs();
+    const held: Held = {
+      kind,
+      key,
+      webhook,
+      reason,
+      digest,
+      lifts: this.#lifts.of(digest),
+      place: 0,
+      sinceEpochMs: this.#epochOf(nowMs),
+      untilEpochMs: this.#epochOf(untilMs),
+      untilMs,
+      slackMs: slackOf(forMs),
+      network: kind === 'principal' ? '' : digestOfNetwork(this.#options.networkOf?.(key) ?? ''),
+      owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
+    };
+    this.#add(table, held);
+    this.#listener.restricted(held);
     return held;
   }
 
-  #keep(held: HeldRestriction): void {
-    this.#held.set(held);
-    this.#nextEndMs = Math.min(this.#nextEndMs, held.untilMs - held.slackMs);
+  /** Adds one that the table does not hold. Something else gives way if the table is full. */
+  #add(table: RestrictionTable, entry: Entry): void {
+    const { evictable } = table;
+    if (evictable !== undefined && table.isFull && table.withDigest(entry.digest) === undefined)
+      this.#evict(evictable);
+    table.set(entry);
   }
 
-  #hasRoom(): boolean {
-    if (this.#held.size + this.#adopted.size < this.#maxRestrictions) return true;
-    this.sweep();
-    return this.#held.size + this.#adopted.size < this.#maxRestrictions;
+  #evict(entry: Entry): void {
+    if (isOver(entry, this.#nowMs())) {
+      this.#release(entry);
+      return;
+    }
+    this.#giveUp(entry);
+    this.#listener.evicted({ ...entry, table: tableOf(entry) });
+  }
+
+  /** Takes one away that another gateway may still hold. */
+  #giveUp(entry: Entry): void {
+    this.#tables.delete(entry);
+    this.#options.withdraw?.(announced(entry, this.#nowMs()));
+  }
+
+  /** Ends the restrictions of an address on webhooks, which is restricted itself from now on. It begins anew on each of them. */
+  #mergeWebhooks(owner: string): void {
+    for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
+      this.#giveUp(entry);
+      if (isHeld(entry)) this.#tellEnd(entry, true);
+    }
   }
 
   #waitMs(kind: RestrictedKind, key: string, webhook: string): number {
-    if (this.#held.isEmpty(kind) && this.#adopted.isEmpty(kind)) return 0;
-    const held = this.#held.get(kind, key, webhook) ?? this.#meet(kind, key, webhook);
+    const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook);
+    return kind === 'webhook'
+      ? wait
+      : Math.max(wait, this.#waitIn(this.#tables.named('operator'), kind, key, ''));
+  }
+
+  #waitIn(table: RestrictionTable, kind: RestrictedKind, key: string, webhook: string): number {
+    if (table.isEmpty(kind)) return 0;
+    const held = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook);
     if (held === null) return 0;
     const nowMs = this.#nowMs();
     if (!isOver(held, nowMs)) return held.untilMs - nowMs;
@@ -208,36 +271,44 @@ export class Restrictions {
     return 0;
   }
 
-  /** Turns an adopted restriction into one held here when its client sends a request. */
-  #meet(kind: RestrictedKind, key: string, webhook: string): HeldRestriction | null {
-    if (this.#adopted.isEmpty(kind)) return null;
+  /** Learns the name of a client that is known by digest alone, when it sends a request. */
+  #meet(table: RestrictionTable, kind: RestrictedKind, key: string, webhook: string): Held | null {
+    if (!table.hasUnmet(kind)) return null;
     const digest = digestOfWhom({ kind, key, webhook });
-    const adopted = this.#adopted.get(kind, digest);
-    if (adopted === undefined || isOver(adopted, this.#nowMs())) return null;
+    const entry = table.withDigest(digest);
+    if (entry === undefined || isOver(entry, this.#nowMs())) return null;
     if (this.isExempt(key)) {
-      this.#adopted.spare(digest);
+      this.#tables.spared.meet(digest);
       return null;
     }
-    this.#adopted.delete(kind, digest);
-    const { reason, untilMs, slackMs, lifts } = adopted;
-    const restriction = { kind, key, webhook, reason, untilEpochMs: this.#epochOf(untilMs) };
-    return this.#begin({ restriction, digest, untilMs, slackMs, lifts });
+    const held = { ...entry, key, webhook };
+    table.set(held);
+    this.#listener.restricted(held);
+    return held;
   }
 
   /** Ends what a lift is about, unless it began later. */
   #drop({ digest, count }: Lift): void {
-    const held = this.#held.withDigest(digest);
-    if (held !== undefined && held.lifts < count) {
-      this.#release(held);
-      for (const lifted of this.#whenLifted) lifted(held.restriction);
+    for (const entry of this.#tables.withDigest(digest)) {
+      if (entry.lifts >= count) continue;
+      this.#tables.delete(entry);
+      if (isHeld(entry)) this.#tellEnd(entry, true);
     }
-    const found = this.#adopted.find(digest);
-    if (found !== null && found.adopted.lifts < count) this.#adopted.delete(found.kind, digest);
   }
 
-  #release(held: HeldRestriction): void {
-    this.#held.delete(held);
-    this.#listener.released(held.restriction);
+  #release(entry: Entry): void {
+    this.#tables.delete(entry);
+    if (isHeld(entry)) this.#tellEnd(entry, false);
+  }
+
+  #tellEnd(held: Held, beginsAnew: boolean): void {
+    this.#listener.released(held);
+    if (beginsAnew) for (const lifted of this.#whenLifted) lifted(held);
+  }
+
+  /** The same one with a later end. */
+  #prolonged<T extends Entry>(entry: T, untilMs: number, lifts: number): T {
+    return { ...entry, untilMs, untilEpochMs: entry.untilEpochMs + untilMs - entry.untilMs, lifts };
   }
 
   #epochOf(monotonicMs: number): number {

@@ -1,12 +1,23 @@
 import type { Clock } from '../../core/index.ts';
-import { RESTRICTION_REASONS, type Restricted, type RestrictionReason } from './restriction.ts';
+import { type Held, isHeld } from './entry.ts';
+import {
+  RESTRICTED_KINDS,
+  RESTRICTION_REASONS,
+  type Restricted,
+  type RestrictedKind,
+  type RestrictionReason,
+} from './restriction.ts';
+import { RestrictionTable } from './restriction-table.ts';
+import { MAX_WEBHOOKS } from './restrictions.ts';
 
 export interface ShadowRestrictionsOptions {
   readonly clock: Clock;
   /** Called once for each restriction that would begin. */
   readonly began: (whom: Restricted, forMs: number) => void;
-  /** Most held for each reason. Default 100,000. */
-  readonly maxPerReason?: number;
+  /** Most held of each kind for each reason. Default 100,000. */
+  readonly maxOfKind?: number;
+  /** As for restrictions that hold. */
+  readonly networkOf?: (address: string) => string;
 }
 
 /** One that would be in force. */
@@ -17,48 +28,56 @@ export interface ShadowRestriction {
   readonly untilEpochMs: number;
 }
 
-/** Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. */
+/**
+ * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other gateways. What gives way in a
+ * full table is what would if the rules held.
+ */
 export class ShadowRestrictions {
   readonly #options: ShadowRestrictionsOptions;
-  /** When each would end, on the monotonic clock. */
-  readonly #held = new Map<RestrictionReason, Map<string, number>>(
-    RESTRICTION_REASONS.map(reason => [reason, new Map()]),
-  );
-
+  readonly #tables: ReadonlyMap<RestrictionReason, Readonly<Record<RestrictedKind, RestrictionTable>>>;
   #isEmpty = true;
 
   constructor(options: ShadowRestrictionsOptions) {
     this.#options = options;
+    const newTable = () => new RestrictionTable(options.maxOfKind ?? 100_000);
+    const newTables = () => ({ address: newTable(), principal: newTable(), webhook: newTable() });
+    this.#tables = new Map(RESTRICTION_REASONS.map(reason => [reason, newTables()]));
   }
 
-  /** Asked by every request. */
+  /** On the hot path. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
   /** Does nothing while one is running: as if it held, its end is set once. */
   restrict(whom: Restricted, forMs: number): void {
+    const { kind, key, webhook, reason } = whom;
     const nowMs = this.#options.clock.monotonicMs();
-    const held = this.#of(whom.reason);
-    const key = keyOf(whom.key, whom.webhook);
-    if ((held.get(key) ?? 0) > nowMs) return;
-    const { maxPerReason = 100_000, began } = this.#options;
-    // Those that are over leave at the next sweep: to look for them here would cost a walk through all for each offence.
-    if (held.size >= maxPerReason && !held.has(key)) return;
-    held.set(key, nowMs + forMs);
+    const table = this.#tables.get(reason)?.[kind];
+    if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return;
+    const held = this.#entryOf(whom, nowMs + forMs);
+    const { evictable } = table;
+    // Those that are over leave at the next sweep: looking for them here would cost a walk through all for each offence.
+    if (evictable !== undefined && table.isFull && table.withDigest(held.digest) === undefined)
+      table.delete(evictable);
+    table.set(held);
     this.#isEmpty = false;
-    began(whom, forMs);
+    this.#options.began(whom, forMs);
+    if (kind !== 'webhook' || table.ofOwner(held.owner).length <= MAX_WEBHOOKS) return;
+    this.restrict({ kind: 'address', key, webhook: '', reason }, forMs);
+    for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);
   }
 
   /** The reasons for which a request would be refused. `webhook`: '' if it is to none. */
   reasonsFor(address: string, principal: string | null, webhook: string): RestrictionReason[] {
     const nowMs = this.#options.clock.monotonicMs();
+    const runs = (held: Held | undefined) => held !== undefined && held.untilMs > nowMs;
     return RESTRICTION_REASONS.filter(reason => {
-      const held = this.#of(reason);
-      if (held.size === 0) return false;
-      const isHeld = (key: string) => (held.get(key) ?? 0) > nowMs;
-      if (reason === 'webhook_not_found') return webhook !== '' && isHeld(keyOf(address, webhook));
-      return isHeld(address) || (principal !== null && isHeld(principal));
+      const tables = this.#tables.get(reason);
+      if (tables === undefined) return false;
+      if (runs(tables.address.held('address', address, ''))) return true;
+      if (principal !== null && runs(tables.principal.held('principal', principal, ''))) return true;
+      return webhook !== '' && runs(tables.webhook.held('webhook', address, webhook));
     });
   }
 
@@ -66,56 +85,55 @@ export class ShadowRestrictions {
   list(max: number): ShadowRestriction[] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    const epochMs = clock.epochMs() - nowMs;
     const found: ShadowRestriction[] = [];
-    for (const [reason, held] of this.#held) {
-      for (const [who, untilMs] of held) {
-        if (found.length === max) return found;
-        if (untilMs <= nowMs) continue;
-        found.push({ reason, key: clientOf(who, reason), untilEpochMs: Math.floor(epochMs + untilMs) });
-      }
+    for (const { reason, key, untilMs } of this.#all()) {
+      if (found.length === max) return found;
+      if (untilMs > nowMs)
+        found.push({ reason, key, untilEpochMs: Math.floor(clock.epochMs() - nowMs + untilMs) });
     }
     return found;
   }
 
   /** Forgets those of clients that are never restricted from now on. */
   spare(isOnList: (key: string) => boolean): void {
-    for (const [reason, held] of this.#held) {
-      for (const who of held.keys()) if (isOnList(clientOf(who, reason))) held.delete(who);
-    }
+    for (const held of this.#all())
+      if (isOnList(held.key)) this.#tables.get(held.reason)?.[held.kind].delete(held);
     this.#look();
   }
 
   /** Forgets those of a rule that is no longer in shadow. */
   end(reason: RestrictionReason): void {
-    this.#of(reason).clear();
+    for (const held of this.#all())
+      if (held.reason === reason) this.#tables.get(reason)?.[held.kind].delete(held);
     this.#look();
   }
 
   /** Drops expired ones. Call it every second or so: until then, they take room. */
   sweep(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const held of this.#held.values()) {
-      for (const [key, untilMs] of held) if (untilMs <= nowMs) held.delete(key);
-    }
+    for (const table of this.#each()) for (const entry of table.over(nowMs)) table.delete(entry);
     this.#look();
   }
 
+  #entryOf({ kind, key, webhook, reason }: Restricted, untilMs: number): Held {
+    const network = kind === 'principal' ? '' : (this.#options.networkOf?.(key) ?? '');
+    return {
+      ...{ kind, key, webhook, reason, network, untilMs },
+      // Never told to anyone, so names need no digest.
+      ...{ digest: `${key} ${webhook}`, owner: kind === 'webhook' ? key : '' },
+      ...{ slackMs: 0, lifts: 0, sinceEpochMs: 0, untilEpochMs: 0, place: 0 },
+    };
+  }
+
+  *#each(): Generator<RestrictionTable> {
+    for (const tables of this.#tables.values()) for (const kind of RESTRICTED_KINDS) yield tables[kind];
+  }
+
+  *#all(): Generator<Held> {
+    for (const table of this.#each()) for (const entry of table.all()) if (isHeld(entry)) yield entry;
+  }
+
   #look(): void {
-    this.#isEmpty = [...this.#held.values()].every(held => held.size === 0);
+    this.#isEmpty = [...this.#each()].every(({ size }) => size === 0);
   }
-
-  #of(reason: RestrictionReason): Map<string, number> {
-    return this.#held.get(reason) ?? new Map();
-  }
-}
-
-/** Unambiguous: no address contains a space, and no principal goes with a webhook. */
-function keyOf(key: string, webhook: string): string {
-  return webhook === '' ? key : `${key} ${webhook}`;
-}
-
-/** A webhook follows an address, which contains no space. */
-function clientOf(who: string, reason: RestrictionReason): string {
-  return reason === 'webhook_not_found' ? (who.split(' ', 1)[0] ?? who) : who;
 }

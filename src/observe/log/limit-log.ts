@@ -1,4 +1,4 @@
-import type { LimitListener, RestrictionEvent } from '../../core/index.ts';
+import type { EvictionEvent, LimitListener, RestrictionEvent } from '../../core/index.ts';
 import type { Logger } from './logger.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
 
@@ -24,12 +24,19 @@ export class LimitLog implements Partial<LimitListener> {
     this.#log.info(this.#line(event), 'restriction released');
   }
 
-  noRoom(event: RestrictionEvent): void {
-    this.#log.error(this.#line(event), 'not restricted: the table of restrictions is full');
+  prolonged(event: RestrictionEvent): void {
+    this.#log.warn(this.#line(event), 'restriction prolonged');
   }
 
-  #line({ kind, reason, key, untilEpochMs }: RestrictionEvent): object {
+  evicted(event: EvictionEvent): void {
+    this.#log.error(this.#line(event), 'restriction ended early: its table is full');
+  }
+
+  #line({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object {
+    const line = { type: 'restriction', kind, reason };
+    const until = new Date(untilEpochMs).toISOString();
+    if (key === null) return { ...line, until };
     const who = kind === 'principal' ? { caller: this.#pseudonyms.of(key) } : { client: key };
-    return { type: 'restriction', kind, reason, ...who, until: new Date(untilEpochMs).toISOString() };
+    return { ...line, ...who, until };
   }
 }

@@ -4,6 +4,7 @@ import type {
   Cap,
   DecidedBy,
   DiscoveryEvent,
+  EvictionEvent,
   HandshakeOutcome,
   HeldOutcome,
   Http2Fault,
@@ -162,10 +163,17 @@ export const RESTRICTED_KINDS = every<RestrictionEvent['kind']>({
   webhook: true,
 });
 
+export const RESTRICTION_TABLES = every<EvictionEvent['table']>({
+  operator: true,
+  principal: true,
+  address: true,
+  webhook: true,
+});
+
 /** What each reason restricts. */
 const KINDS_OF: Readonly<Record<RestrictionReason, readonly RestrictionEvent['kind'][]>> = {
   invalid_requests: ['address'],
-  webhook_not_found: ['webhook'],
+  webhook_not_found: ['webhook', 'address'],
   ignored_refusals: ['address', 'principal'],
   operator: ['address', 'principal'],
 };

@@ -1,13 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type {
   DecisionEvent,
+  EvictionEvent,
   HeldOutcome,
   LimitListener,
   RestrictionEvent,
   ShadowEvent,
 } from '../../core/index.ts';
 import type { LabelModel } from './label-model.ts';
-import { HELD_OUTCOMES, RESTRICTED_KINDS, RESTRICTIONS } from './label-values.ts';
+import { HELD_OUTCOMES, RESTRICTED_KINDS, RESTRICTION_TABLES, RESTRICTIONS } from './label-values.ts';
 import { prepareSeries } from './prepare-series.ts';
 import { type Tally, tallyCounter } from './tally.ts';
 
@@ -77,10 +78,10 @@ const RESTRICTED = {
   labelNames: ['kind'],
 } as const;
 
-const NO_ROOM = {
-  name: 'weir_restrictions_without_room_total',
-  help: 'Restrictions not imposed because the table was full. Alert on this.',
-  labelNames: ['kind'],
+const EVICTED = {
+  name: 'weir_restrictions_evicted_total',
+  help: 'Restrictions that ended early because their table (operator, principal, address, webhook) was full. Alert on this.',
+  labelNames: ['table'],
 } as const;
 
 /** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
@@ -96,7 +97,7 @@ export class LimitMetrics implements LimitListener {
   readonly #restrictions: Counter<'kind' | 'reason'>;
   readonly #shadowRestrictions: Counter<'kind' | 'reason'>;
   readonly #restricted: Gauge<'kind'>;
-  readonly #noRoom: Counter<'kind'>;
+  readonly #evicted: Counter<'table'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -109,17 +110,15 @@ export class LimitMetrics implements LimitListener {
     this.#restrictions = new Counter({ ...RESTRICTIONS_STARTED, registers });
     this.#shadowRestrictions = new Counter({ ...SHADOW_RESTRICTIONS, registers });
     this.#restricted = new Gauge({ ...RESTRICTED, registers });
-    this.#noRoom = new Counter({ ...NO_ROOM, registers });
+    this.#evicted = new Counter({ ...EVICTED, registers });
     for (const outcome of HELD_OUTCOMES) this.#held.inc({ outcome }, 0);
     for (const status of INVALID_STATUSES) this.#invalid.of(status);
     for (const labels of RESTRICTIONS) {
       this.#restrictions.inc(labels, 0);
       if (labels.reason !== 'operator') this.#shadowRestrictions.inc(labels, 0);
     }
-    for (const kind of RESTRICTED_KINDS) {
-      this.#restricted.inc({ kind }, 0);
-      this.#noRoom.inc({ kind }, 0);
-    }
+    for (const kind of RESTRICTED_KINDS) this.#restricted.inc({ kind }, 0);
+    for (const table of RESTRICTION_TABLES) this.#evicted.inc({ table }, 0);
   }
 
   /** Follows the configuration: shows the series of its buckets, and drops those of others. */
@@ -204,12 +203,17 @@ export class LimitMetrics implements LimitListener {
     this.#restricted.inc({ kind });
   }
 
+  prolonged(): void {
+    // It is counted already.
+  }
+
   released({ kind }: RestrictionEvent): void {
     this.#restricted.dec({ kind });
   }
 
-  noRoom({ kind }: RestrictionEvent): void {
-    this.#noRoom.inc({ kind });
+  evicted({ kind, key, table }: EvictionEvent): void {
+    this.#evicted.inc({ table });
+    if (key !== null) this.#restricted.dec({ kind });
   }
 }
 

@@ -3,6 +3,7 @@ import type {
   Clock,
   ConnectionListener,
   DiscoveryEvent,
+  EvictionEvent,
   ExchangeListener,
   ExchangeRecord,
   HandshakeOutcome,
@@ -14,7 +15,6 @@ import type {
   NoticeListener,
   ProxyHeaderFault,
   RedeemEvent,
-  RestrictionEvent,
   SignInListener,
   SignOutEvent,
   StoreFailure,
@@ -126,8 +126,8 @@ export class RecentErrors implements Partial<Heard> {
     this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
   }
 
-  noRoom({ reason }: RestrictionEvent): void {
-    this.#note(this.#kinds, 'not restricted for lack of room', reason);
+  evicted({ reason }: EvictionEvent): void {
+    this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
   }
 
   /** @param upstreams those configured: others are forgotten */

@@ -16,7 +16,7 @@ const silent = () => {};
 const silentLimits = {
   ...{ decided: silent, held: silent, shadowRefused: silent },
   ...{ shadowRestricted: silent, invalid: silent },
-  ...{ restricted: silent, released: silent, noRoom: silent },
+  ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },
 };
 const silentStore = {
   decidedBy: silent,

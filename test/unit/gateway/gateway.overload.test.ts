@@ -14,7 +14,7 @@ const listener = {
   ...{ started: silent, switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
   ...{ decided: silent, held: silent, shadowRefused: silent },
   ...{ shadowRestricted: silent, invalid: silent },
-  ...{ restricted: silent, released: silent, noRoom: silent },
+  ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },
   ...{
     decidedBy: silent,
     failed: silent,

@@ -9,7 +9,7 @@ const quiet = () => {};
 const listener = {
   ...{ decided: quiet, held: quiet, shadowRefused: quiet },
   ...{ shadowRestricted: quiet, invalid: quiet },
-  ...{ restricted: quiet, released: quiet, noRoom: quiet },
+  ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet },
 };
 const storeListener = {
   decidedBy: quiet,

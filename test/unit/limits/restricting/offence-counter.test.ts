@@ -11,7 +11,7 @@ import {
 import { FrozenClock } from '../frozen-clock.ts';
 import { limit, limits, newStore } from '../stores.ts';
 
-const quiet = { restricted: () => {}, released: () => {}, noRoom: () => {} };
+const quiet = { restricted: () => {}, prolonged: () => {}, released: () => {}, evicted: () => {} };
 const A = '192.0.2.1';
 const B = '192.0.2.2';
 

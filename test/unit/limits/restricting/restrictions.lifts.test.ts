@@ -27,7 +27,12 @@ class Gateway extends Restrictions {
     const released: Restriction[] = [];
     super({
       clock,
-      listener: { restricted: () => {}, released: each => released.push(each), noRoom: () => {} },
+      listener: {
+        restricted: () => {},
+        released: each => released.push(each),
+        prolonged: () => {},
+        evicted: () => {},
+      },
       announce: restriction => posted.push({ restriction }),
       announceLift: lift => posted.push({ lift }),
     });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   type AnonymousRestriction,
+  type EvictedRestriction,
   type Lift,
   type Restriction,
   type RestrictionListener,
@@ -9,6 +10,8 @@ import {
 } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
+const PLACES = { operator: 3, principal: 3, address: 3, webhook: 3 };
+
 let clock: FrozenClock;
 let heard: string[];
 let restrictions: Restrictions;
@@ -16,7 +19,7 @@ let restrictions: Restrictions;
 beforeEach(() => {
   clock = new FrozenClock();
   heard = [];
-  restrictions = new Restrictions({ clock, listener: new Ears(), maxRestrictions: 3 });
+  restrictions = new Restrictions({ clock, listener: new Ears(), places: PLACES });
 });
 
 class Ears implements RestrictionListener {
@@ -26,8 +29,11 @@ class Ears implements RestrictionListener {
   released(restriction: Restriction): void {
     heard.push(`released ${restriction.kind} ${restriction.key}`);
   }
-  noRoom(restriction: Restriction): void {
-    heard.push(`no room for ${restriction.key}`);
+  prolonged(restriction: Restriction): void {
+    heard.push(`prolonged ${restriction.kind} ${restriction.key} for ${restriction.reason}`);
+  }
+  evicted({ table, key }: EvictedRestriction): void {
+    heard.push(`evicted ${key} from ${table}`);
   }
 }
 
@@ -100,8 +106,9 @@ test('a restriction announces its end by the wall clock', () => {
   const ends: number[] = [];
   const listener = {
     restricted: (r: Restriction) => ends.push(r.untilEpochMs),
+    prolonged: () => {},
     released: () => {},
-    noRoom: () => {},
+    evicted: () => {},
   };
   restrictAddress(new Restrictions({ clock, listener }), '192.0.2.1', 'invalid_requests', 600_000);
   expect(ends).toEqual([1_700_000_600_000]);
@@ -128,6 +135,10 @@ test('a second restriction may make the first longer, never shorter', () => {
   restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 9_000);
   expect(restrictions.addressWaitMs('192.0.2.1')).toBe(9_000);
   expect(restrictions.size).toBe(1);
+  expect(heard).toEqual([
+    'restricted address 192.0.2.1 for invalid_requests',
+    'prolonged address 192.0.2.1 for ignored_refusals',
+  ]);
 });
 
 test('an address on the allow list is never restricted', () => {
@@ -150,10 +161,14 @@ test('an address that is put on the allow list is released', () => {
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(2);
 });
 
-test('without room, no restriction is added, and those in force stay', () => {
-  for (const n of [1, 2, 3, 4]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
-  expect(heard.at(-1)).toBe('no room for 192.0.2.4');
-  expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([1_000, 1_000, 1_000, 0]);
+test('without room, the one nearest its end gives way, and that is reported', () => {
+  for (const [n, forMs] of [2_000, 1_000, 3_000, 1_500].entries())
+    restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', forMs);
+  expect(heard.slice(3)).toEqual([
+    'evicted 192.0.2.1 from address',
+    'restricted address 192.0.2.3 for invalid_requests',
+  ]);
+  expect([0, 1, 2, 3].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([2_000, 0, 3_000, 1_500]);
 });
 
 test('an expired restriction makes room', () => {
@@ -176,13 +191,13 @@ describe('a restriction shared between gateways', () => {
   /** Two gateways, of which the second adopts what the first announces. */
   function pair() {
     const announced: AnonymousRestriction[] = [];
-    const deaf = { restricted: () => {}, released: () => {}, noRoom: () => {} };
+    const deaf = { restricted: () => {}, prolonged: () => {}, released: () => {}, evicted: () => {} };
     const first = new Restrictions({ clock, listener: deaf, announce: each => announced.push(each) });
     const second = new Restrictions({
       clock,
       listener: new Ears(),
       announce: each => heard.push(`announced ${each.kind}`),
-      maxRestrictions: 3,
+      places: PLACES,
     });
     const tell = () => {
       for (const each of announced.splice(0)) second.adopt(each);
@@ -200,6 +215,9 @@ describe('a restriction shared between gateways', () => {
         reason: 'invalid_requests',
         forMs: forTenSeconds,
         lifts: 0,
+        sinceEpochMs: 1_700_000_000_000,
+        network: '',
+        owner: '',
       },
     ]);
   });
@@ -252,15 +270,15 @@ describe('a restriction shared between gateways', () => {
       restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
       restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
       tell();
-      expect(listed(second)).toEqual(['address', 'principal']);
-      const [{ digest } = { digest: '' }] = second.listed.all();
+      expect(listed(second)).toEqual(['principal', 'address']);
+      const [, { digest } = { digest: '' }] = second.listed.all();
       second.neverRestrict(key => key === 'user:a', [{ kind: 'principal', key: 'user:a' }]);
       expect([listed(second), second.size, second.adopted]).toEqual([['address'], 1, 1]);
       second.neverRestrict(key => key === '192.0.2.1', [{ kind: 'address', key: '192.0.2.1' }]);
       expect([listed(second), second.size, second.adopted]).toEqual([['principal'], 1, 1]);
-      expect(second.listed.withDigest(digest)).toBe(null);
+      expect(second.listed.withDigest(digest)).toEqual([]);
       second.neverRestrict(() => false);
-      expect(second.listed.withDigest(digest)).toMatchObject({ kind: 'address' });
+      expect(second.listed.withDigest(digest)).toMatchObject([{ kind: 'address' }]);
     });
 
     test('is told to others all the same: they have lists of their own', () => {
@@ -327,11 +345,11 @@ describe('a restriction shared between gateways', () => {
     expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
   });
 
-  test('is dropped beyond the maximum, and that is reported', () => {
+  test('gives way beyond the maximum, and that is reported', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2, 3, 4]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
-    expect([second.size, heard.length, heard[0]]).toEqual([3, 1, expect.stringMatching(/^no room for /)]);
+    expect([second.size, heard]).toEqual([3, ['evicted null from address']]);
   });
 });
 

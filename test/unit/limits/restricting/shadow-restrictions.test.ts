@@ -12,7 +12,7 @@ let shadow: ShadowRestrictions;
 beforeEach(() => {
   clock = new FrozenClock();
   begun = [];
-  shadow = new ShadowRestrictions({ clock, began: whom => begun.push(whom), maxPerReason: 2 });
+  shadow = new ShadowRestrictions({ clock, began: whom => begun.push(whom), maxOfKind: 2 });
 });
 
 describe('restrictions in shadow', () => {
@@ -28,16 +28,18 @@ describe('restrictions in shadow', () => {
     expect(begun).toHaveLength(2);
   });
 
-  test('are no more than fit, until a sweep drops those that are over', () => {
+  test('are no more than fit: the one nearest its end gives way, as it would if the rule held', () => {
     const of = (key: string) => ({ ...invalid, key });
-    for (const key of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) shadow.restrict(of(key), 1_000);
-    expect(begun.map(({ key }) => key)).toEqual(['192.0.2.1', '192.0.2.2']);
-    clock.advance(1_000);
-    shadow.restrict(of('192.0.2.2'), 1_000);
-    shadow.restrict(of('192.0.2.4'), 1_000);
-    shadow.sweep();
-    shadow.restrict(of('192.0.2.5'), 1_000);
-    expect(begun.map(({ key }) => key).slice(2)).toEqual(['192.0.2.2', '192.0.2.5']);
+    for (const [i, key] of ['192.0.2.1', '192.0.2.2', '192.0.2.3'].entries())
+      shadow.restrict(of(key), 1_000 - 100 * i);
+    expect(shadow.list(9).map(({ key }) => key)).toEqual(['192.0.2.1', '192.0.2.3']);
+  });
+
+  test('of callers take no room from those of addresses', () => {
+    for (const key of ['user:a', 'user:b', 'user:c'])
+      shadow.restrict({ kind: 'principal', key, webhook: '', reason: 'ignored_refusals' }, 1_000);
+    shadow.restrict({ ...invalid, reason: 'ignored_refusals' }, 1_000);
+    expect(shadow.list(9).map(({ key }) => key)).toEqual([A, 'user:b', 'user:c']);
   });
 
   test('are about an address, a principal, or one webhook', () => {
@@ -72,19 +74,19 @@ describe('restrictions in shadow', () => {
 
   test('are bounded, and leave nothing behind', () => {
     for (const key of ['1', '2', '3']) shadow.restrict({ ...invalid, key }, 1_000);
-    expect(begun).toHaveLength(2);
+    expect(shadow.list(9)).toHaveLength(2);
     clock.advance(1_000);
     expect(shadow.isEmpty).toBe(false);
     shadow.sweep();
     expect(shadow.isEmpty).toBe(true);
     shadow.restrict({ ...invalid, key: '3' }, 1_000);
-    expect(begun).toHaveLength(3);
+    expect(begun).toHaveLength(4);
   });
 });
 
 test('a rule that moves out of shadow keeps what it counted, and the next offence restricts', () => {
   const quiet = () => {};
-  const listener = { restricted: quiet, released: quiet, noRoom: quiet };
+  const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet };
   const restrictions = new Restrictions({ clock, listener });
   const offences = new InvalidRequests(restrictions, { clock, shadow });
   const rule = { quota: { units: 2, periodMs: 60_000 }, restrictForMs: 5_000 };

@@ -114,7 +114,10 @@ describe('errors', () => {
     errors.http2Closed('resets');
     errors.proxyHeaderRefused('late');
     errors.budgetSpent();
-    errors.noRoom({ kind: 'address', reason: 'invalid_requests', key: '192.0.2.1', untilEpochMs: NOW });
+    errors.evicted({
+      ...{ kind: 'address', reason: 'invalid_requests', key: '192.0.2.1', untilEpochMs: NOW },
+      table: 'address',
+    });
     expect(errors.list.map(({ kind, cause }) => [kind, cause?.length === 300 ? 'cut' : cause])).toEqual([
       ['cap requests', null],
       ['gateway', 'cut'],
@@ -125,7 +128,7 @@ describe('errors', () => {
       ['HTTP/2: resets', null],
       ['PROXY protocol: late', null],
       ['signatures not checked: too many bad ones from an address', null],
-      ['not restricted for lack of room', 'invalid_requests'],
+      ['restriction ended early for lack of room', 'invalid_requests'],
     ]);
   });
 
