@@ -17,9 +17,13 @@ export function restrictionOf(
   if (blocked?.hasAddress(addressKey)) return ADDRESS_BLOCKED;
   if (caller !== null && blocked?.hasCaller(caller.principal)) return CALLER_BLOCKED;
   const waitMs = restrictions.addressWaitMs(addressKey);
-  if (waitMs > 0) return addressRestricted(waitMs);
-  const callerWaitMs = caller === null ? 0 : restrictions.principalWaitMs(caller.principal);
-  return callerWaitMs > 0 ? callerRestricted(callerWaitMs) : null;
+  if (waitMs > 0)
+    return addressRestricted(waitMs, restrictions.reasonFor({ kind: 'address', key: addressKey }));
+  if (caller === null) return null;
+  const { principal: key } = caller;
+  const callerWaitMs = restrictions.principalWaitMs(key);
+  if (callerWaitMs === 0) return null;
+  return callerRestricted(callerWaitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }
 
 /** What is wrong by now with the token of a caller; null: nothing. */

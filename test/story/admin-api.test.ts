@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { changeConfig } from '../support/edit-config.ts';
-import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
+import {
+  askOnce,
+  askTimes,
+  type LimitedGateway,
+  refusalOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
 import { tempText } from '../support/temp.ts';
 import { connectRaw } from '../support/wire/index.ts';
 
@@ -30,6 +37,7 @@ test('every operation answers as /openapi.json says, which is a valid document',
         id: expect.any(String),
         kind: 'address',
         reason: 'invalid_requests',
+        since: expect.any(String),
         until: expect.any(String),
         address: '127.0.0.1',
         caller: null,
@@ -119,6 +127,39 @@ describe('a restriction', () => {
     expect(line.caller).toBe((added.body as { caller: string }).caller);
     const query = new URLSearchParams({ client: String(who.client), 'claims[sub]': String(who.subject) });
     expect((await front.api.call('GET', `/api/restrictions?${query}`)).body).toMatchObject({ total: 1 });
+  });
+});
+
+describe('a restriction by an operator', () => {
+  const body = { address: '127.0.0.1', for: '20m' };
+
+  test('tells the client nothing but the wait', async () => {
+    const front = await start();
+    await front.api.call('POST', '/api/restrictions', { body });
+    const refused = refusalOf(await askOnce(front, 'GET /a'));
+    expect(refused).toMatchObject({
+      message: 'This client is restricted for a time. Try again after the wait.',
+      global: true,
+      code: 8,
+    });
+    expect(refused['retry_after']).toBeGreaterThan(1_100);
+  });
+
+  test('stands beside an automatic one, the longer wait is told, and both are lifted at once', async () => {
+    const front = await start();
+    await askTimes(front, 3, 'GET /a');
+    const shorter = await front.api.call('POST', '/api/restrictions', { body: { ...body, for: '5m' } });
+    expect(shorter).toMatchObject({ status: 201, body: { reason: 'operator' } });
+    expect(refusalOf(await askOnce(front, 'GET /a'))['message']).toMatch(/too many requests/);
+    expect((await front.api.call('POST', '/api/restrictions', { body })).status).toBe(201);
+    expect(refusalOf(await askOnce(front, 'GET /a'))['message']).toMatch(/^This client/);
+    const listed = await front.api.call('GET', '/api/restrictions?address=127.0.0.1');
+    const { restrictions } = listed.body as { restrictions: { id: string; reason: string }[] };
+    expect(restrictions.map(({ reason }) => reason)).toEqual(['operator', 'invalid_requests']);
+    expect(new Set(restrictions.map(({ id }) => id)).size).toBe(1);
+    await front.api.call('DELETE', `/api/restrictions/${restrictions[0]?.id}`);
+    expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
+    expect(await front.gateway.counted('weir_restricted')).toEqual(new Map());
   });
 });
 

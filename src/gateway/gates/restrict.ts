@@ -12,15 +12,18 @@ export function restrictAddress(exchange: Exchange, state: GatewayState): GateRe
   // The route decides the form of the refusal: an anonymous endpoint has an error object, and its own `cors`.
   findRoute(exchange);
   if (isBlocked) return ADDRESS_BLOCKED;
-  return state.restrictionResponses.forAddress(exchange.addressKey, waitMs, exchange.startedAtMs);
+  const { addressKey: key, startedAtMs } = exchange;
+  const reason = restrictions.reasonFor({ kind: 'address', key });
+  return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
 }
 
 export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {
   if (token === null) return null;
-  const { blocked } = state.limiting;
-  if (blocked?.hasCaller(token.caller.principal)) return CALLER_BLOCKED;
-  const waitMs = state.limiting.restrictions.principalWaitMs(token.caller.principal);
-  return waitMs === 0 ? null : callerRestricted(waitMs);
+  const { blocked, restrictions } = state.limiting;
+  const { principal: key } = token.caller;
+  if (blocked?.hasCaller(key)) return CALLER_BLOCKED;
+  const waitMs = restrictions.principalWaitMs(key);
+  return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }
 
 export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {

@@ -1,4 +1,10 @@
-import { type Fields, GatewayError, type RestrictedBy, RpcCode } from '../../core/index.ts';
+import {
+  type Fields,
+  GatewayError,
+  type RestrictedBy,
+  type RestrictionReason,
+  RpcCode,
+} from '../../core/index.ts';
 
 export interface RateLimitErrorOptions {
   /** ASCII, without characters that JSON would escape. */
@@ -99,9 +105,18 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** For an address that sent too many invalid requests or ignored refusals. */
-export function addressRestricted(retryAfterMs: number): RateLimitError {
-  const message = 'Your address is temporarily restricted: too many requests from it were refused.';
+/** An operator's reasons are not told, and need not be the client's fault. */
+const BY_OPERATOR = 'This client is restricted for a time. Try again after the wait.';
+const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {
+  invalid_requests: 'Your address is temporarily restricted: too many requests from it were refused.',
+  ignored_refusals: 'Your address is temporarily restricted: too many requests from it were refused.',
+  webhook_not_found: 'Your address is temporarily restricted: it called too many webhooks that answered 404.',
+  operator: BY_OPERATOR,
+};
+
+/** For an address that committed too many offences, or that an operator restricted. */
+export function addressRestricted(retryAfterMs: number, reason: RestrictionReason): RateLimitError {
+  const message = ADDRESS_MESSAGES[reason];
   return new RateLimitError({
     ...{ restrictedBy: 'address', code: true, message, retryAfterMs },
     global: true,
@@ -110,9 +125,12 @@ export function addressRestricted(retryAfterMs: number): RateLimitError {
   });
 }
 
-/** For a caller that ignored the wait it was given. */
-export function callerRestricted(retryAfterMs: number): RateLimitError {
-  const message = 'You are temporarily restricted: you kept on sending while you were told to wait.';
+/** For a caller that ignored the wait it was given, or that an operator restricted. */
+export function callerRestricted(retryAfterMs: number, reason: RestrictionReason): RateLimitError {
+  const message =
+    reason === 'operator'
+      ? BY_OPERATOR
+      : 'You are temporarily restricted: you kept on sending while you were told to wait.';
   return new RateLimitError({
     ...{ restrictedBy: 'caller', code: true, message, retryAfterMs },
     global: true,

@@ -24,7 +24,7 @@ describe('the status of a refused gRPC call', () => {
   it.each([
     ['no valid token', unauthenticated(null), 'UNAUTHENTICATED', 16],
     ['a spent limit', globallyRefused(1), 'RESOURCE_EXHAUSTED', 8],
-    ['a restriction', addressRestricted(1), 'RESOURCE_EXHAUSTED', 8],
+    ['a restriction', addressRestricted(1, 'invalid_requests'), 'RESOURCE_EXHAUSTED', 8],
     ['no route', noRoute(), 'UNIMPLEMENTED', 12],
     ['overload', overloaded('requests'), 'UNAVAILABLE', 14],
     ['an upstream that fails', upstreamFailed(null), 'UNAVAILABLE', 14],

@@ -6,6 +6,7 @@ import {
   globallyRefused,
   webhookRestricted,
 } from '../../../../src/gateway/responses/rate-limit-error.ts';
+import { RESTRICTION_REASONS } from '../../../../src/limits/index.ts';
 
 const GLOBAL = ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
 const NO_STORE = ['Cache-Control', 'no-store'];
@@ -26,23 +27,38 @@ test('every refusal can be written as an error object as well', () => {
   const made = [
     bucketRefused(1_000, 'user'),
     globallyRefused(1_000),
-    addressRestricted(1_000),
-    callerRestricted(1_000),
+    addressRestricted(1_000, 'invalid_requests'),
+    callerRestricted(1_000, 'ignored_refusals'),
   ];
   for (const { errorObject, body } of made)
     expect(JSON.parse(errorObject)).toEqual({ ...JSON.parse(body), code: 8, details: [] });
 });
 
+const RESTRICTIONS = [
+  ...RESTRICTION_REASONS.flatMap(reason => [
+    addressRestricted(1_234, reason),
+    callerRestricted(1_234, reason),
+  ]),
+  webhookRestricted(1_234),
+];
+
 describe('restrictions', () => {
   test('of an address go out without Via, others with it', () => {
-    expect(addressRestricted(1_000).via).toBe(false);
-    expect(callerRestricted(1_000).via).toBe(true);
+    expect(addressRestricted(1_000, 'invalid_requests').via).toBe(false);
+    expect(callerRestricted(1_000, 'ignored_refusals').via).toBe(true);
     expect(webhookRestricted(1_000).via).toBe(true);
   });
 
   test('have code 8', () => {
-    for (const made of [addressRestricted, callerRestricted, webhookRestricted])
-      expect(JSON.parse(made(1_000).body).code).toBe(8);
+    for (const error of RESTRICTIONS) expect(JSON.parse(error.body).code).toBe(8);
+  });
+
+  test('by an operator accuse the client of nothing', () => {
+    const message = 'This client is restricted for a time. Try again after the wait.';
+    for (const made of [addressRestricted, callerRestricted]) {
+      const error = made(1_000, 'operator');
+      expect([error.message, JSON.parse(error.body).message]).toEqual([message, message]);
+    }
   });
 
   test('of a webhook are shared and not global', () => {
@@ -52,7 +68,7 @@ describe('restrictions', () => {
   });
 
   test('are marked so that they do not count against their sender', () => {
-    expect(addressRestricted(1).restrictedBy).toBe('address');
+    expect(addressRestricted(1, 'invalid_requests').restrictedBy).toBe('address');
     expect(globallyRefused(1).restrictedBy).toBeNull();
   });
 });
@@ -73,6 +89,5 @@ test.each([
 });
 
 test('every body is ASCII, so that a character is a byte', () => {
-  for (const made of [addressRestricted, callerRestricted, webhookRestricted, globallyRefused])
-    expect(made(1_234).body).toMatch(/^[\x20-\x7e]+$/);
+  for (const { body } of [...RESTRICTIONS, globallyRefused(1_234)]) expect(body).toMatch(/^[\x20-\x7e]+$/);
 });
