@@ -36,6 +36,14 @@ export class IssuerVerifiers implements TokenVerifier {
     return this.refuse(typeof issuer === 'string' ? invalid('issuer') : lacking('iss'));
   }
 
+  remembered(token: string): Caller | null {
+    for (const verifier of this.#verifiers) {
+      const known = verifier.remembered(token);
+      if (known !== null) return known;
+    }
+    return null;
+  }
+
   refuse(refusal: Invalid, caller?: Caller): Invalid {
     const verifier = this.#byIssuer.get(caller?.issuer);
     if (verifier !== undefined) return verifier.refuse(refusal);

@@ -12,6 +12,9 @@ export interface TokenVerifier {
    */
   verify(token: string, address: string): Verdict | Promise<Verdict>;
 
+  /** The caller of a token that was verified before and is still accepted; null: it would have to be verified. */
+  remembered(token: string): Caller | null;
+
   /**
    * Announces a refusal and returns it. Also for those of `readBearer`, which leave nothing to verify.
    *

@@ -86,6 +86,11 @@ export class Verifier implements TokenVerifier {
     return jwt.kind === 'invalid' ? this.refuse(jwt) : this.judge(jwt, tokenHash, address);
   }
 
+  remembered(token: string): Caller | null {
+    const known = this.#callers.get(hashOf(token));
+    return known !== undefined && this.accepts(known) ? known : null;
+  }
+
   /** What it remembers of a token, which is announced; null: nothing, so the token has to be judged. */
   recall(tokenHash: string): Caller | Invalid | null {
     const known = this.#callers.get(tokenHash);

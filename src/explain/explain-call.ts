@@ -1,7 +1,7 @@
 import type { Snapshot } from '../config/index.ts';
 import { GRPC } from '../routing/index.ts';
 import { describeCall, routeRow } from './describe-route.ts';
-import { describeLimits } from './explain-limits.ts';
+import { describeLimits, describeUnserved } from './explain-limits.ts';
 import { describeRestrictions } from './explain-restrictions.ts';
 import type { AskedRequest, Explanation } from './explanation.ts';
 import { rivalsOf } from './rivals.ts';
@@ -14,7 +14,10 @@ export function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot
   const routes = routesOf(snapshot);
   const route = routes.find(({ value }) => value === match?.value);
   if (match === null || match.value.kind !== 'forward' || route === undefined)
-    return { rows: [['refused', 'UNIMPLEMENTED, no route takes it']], taken: false };
+    return {
+      rows: [['refused', 'UNIMPLEMENTED, no route takes it'], ...describeUnserved(snapshot, caller.as)],
+      taken: false,
+    };
   const { value } = match;
   return {
     rows: [

@@ -69,10 +69,17 @@ export function whyBucketRefuses(
   return { rows, why: '400, the value of the main parameter is not UTF-8' };
 }
 
-/** Describes the global limit of an address: the only limit on a request without a route. */
-export function describeAddressLimit({ limits, outline }: Snapshot): Row[] {
+/** Describes what a request draws on that no route serves: the global limit alone. `as`: null for every class. */
+export function describeUnserved({ limits, identity, outline }: Snapshot, as: CallerClass | null): Row[] {
   const context = { model: limits, outline, bucket: null, exempt: false };
-  return describeGlobal('address', context).map(text => ['as an address', text]);
+  const known = callerClassesOf('optional', identity !== null && hasBots(identity));
+  const classes = identity === null ? (['address'] as const) : known;
+  return [
+    ['limits', 'only the global limit: that of the caller if its token is remembered, else of the address'],
+    ...classes
+      .filter(callerClass => as === null || callerClass === as)
+      .flatMap(callerClass => describeClass(callerClass, null, context)),
+  ];
 }
 
 interface Context {

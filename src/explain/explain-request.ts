@@ -2,7 +2,7 @@ import { type RouteModel, refusesSemicolons, type Snapshot } from '../config/ind
 import type { Target } from '../http/index.ts';
 import { isRoutable } from '../routing/index.ts';
 import { describeForwarding, routeRow } from './describe-route.ts';
-import { describeLimits, whyBucketRefuses } from './explain-limits.ts';
+import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import { describeNotice } from './explain-notice.ts';
 import { describeCors, describeRestrictions } from './explain-restrictions.ts';
 import { describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
@@ -17,12 +17,17 @@ export function explainRequest(request: AskedRequest, snapshot: Snapshot): Expla
   const { method, target: sent } = request;
   if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
     return refused('431, the request line alone is longer than "head" of "caps"');
-  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`);
+  if (!isRoutable(method))
+    return refused(
+      `405, the gateway does not serve ${method}`,
+      [],
+      describeUnserved(snapshot, request.caller.as),
+    );
   const target = readTarget(method, sent);
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const { rows, taken } =
     target.path === '*'
-      ? { rows: describeServerWide(snapshot), taken: true }
+      ? { rows: describeServerWide(), taken: true }
       : explainRouted(request, target, snapshot);
   return { rows: [...describeTarget(sent, target), ...rows], taken };
 }
@@ -39,12 +44,13 @@ function explainRouted({ method, caller }: AskedRequest, target: Target, snapsho
       found,
     );
   const rivals = rivalsOf(route, method, target.path, routes);
-  if (match === null || route === undefined) return refused('404, no route matches', [], rivals);
+  if (match === null || route === undefined)
+    return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
   const refusal =
     value.kind === 'forward' ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
-  if (refusal !== null) return refused(refusal, found, rivals);
   const limited = { method, path: target.path, route: value, caller };
+  if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
   const policies = [...describePolicies(value, params, snapshot), ...describeLimits(limited, snapshot)];

@@ -1,7 +1,5 @@
-import type { Snapshot } from '../config/index.ts';
 import { authorityOf, isPlainHost, parseTarget, type Target } from '../http/index.ts';
 import type { Rejection } from '../http1/index.ts';
-import { describeAddressLimit } from './explain-limits.ts';
 import type { Row } from './row.ts';
 
 /** Reads the target as the gateway does, assuming that `Host` agrees with an absolute form. */
@@ -21,10 +19,10 @@ export function describeTarget(sent: string, { path, query }: Target): Row[] {
 }
 
 /** Describes `OPTIONS *`, which is about the gateway rather than a path. */
-export function describeServerWide(snapshot: Snapshot): Row[] {
+export function describeServerWide(): Row[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],
     ['authentication', 'none: open to everyone'],
-    ...describeAddressLimit(snapshot),
+    ['limits', 'none: it draws on nothing'],
   ];
 }

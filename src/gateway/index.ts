@@ -6,7 +6,6 @@ export {
   bodyTooSlow,
   clientTooSlow,
   headTooLarge,
-  notGrpc,
   overloaded,
   RateLimitError,
   type RenderedResponse,

@@ -24,6 +24,7 @@ export class TestDownstream implements Downstream {
   readonly peer: string;
   readonly scheme = 'https';
   readonly redirects = false;
+  readonly onlyCalls = false;
   readonly clientCertificate = null;
   readonly memory = new ConnectionMemory(true);
   readonly bytesReceived = 0;

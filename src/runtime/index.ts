@@ -9,7 +9,7 @@ export {
 } from './generation.ts';
 export { Generations } from './generations.ts';
 export { Identity } from './identity.ts';
-export { type Claim, claimOn, drawsOf, type LimitedRequest } from './limit-claim.ts';
+export { type Claim, claimOn, drawsOf, globalClaim, type LimitedRequest } from './limit-claim.ts';
 export { Limiting } from './limiting.ts';
 export { followLimits, memoryCounters } from './memory-counters.ts';
 export { isInvalid, type LimitedBy, noteRefusal } from './offences.ts';

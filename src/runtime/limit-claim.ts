@@ -42,6 +42,11 @@ export function drawsOf(
   return exempt ? 'none' : 'global';
 }
 
+/** What a request draws on that no route serves. */
+export function globalClaim(limits: LimitsModel, callerClass: CallerClass, caller: string): Claim {
+  return { set: limits.global[callerClass], bucket: null, callerClass, caller, main: '', draws: 'global' };
+}
+
 /** Null if the value of the main parameter is ambiguous. */
 export function claimOn(limits: LimitsModel, request: LimitedRequest): Claim | null {
   const { callerClass, caller, draws } = request;

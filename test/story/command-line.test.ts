@@ -405,6 +405,12 @@ routes: [{ path: /**, upstream: api }]
   });
 });
 
+/** What `weir explain` says of a request that no service answers. */
+const ONLY_GLOBAL = [
+  'limits: only the global limit: that of the caller if its token is remembered, else of the address',
+  'as an address: global limit: 50 in 1s (the default)',
+];
+
 describe('weir explain', () => {
   /** The columns of the response, without the line that repeats the request. */
   async function explain(...words: string[]): Promise<{ code: number; facts: string[] }> {
@@ -482,9 +488,16 @@ describe('weir explain', () => {
   it('says that no route matches, and which do for other methods', async () => {
     expect(await explain('GET', '/v2/things')).toEqual({
       code: 1,
-      facts: ['refused: 404, no route matches', 'also matches: POST /v2/things (line 23): only for POST'],
+      facts: [
+        'refused: 404, no route matches',
+        'also matches: POST /v2/things (line 23): only for POST',
+        ...ONLY_GLOBAL,
+      ],
     });
-    expect(await explain('GET', '/v3')).toEqual({ code: 1, facts: ['refused: 404, no route matches'] });
+    expect(await explain('GET', '/v3')).toEqual({
+      code: 1,
+      facts: ['refused: 404, no route matches', ...ONLY_GLOBAL],
+    });
   });
 
   it('says that a route for everything does not lead under the prefix of the sign-in', async () => {
@@ -494,6 +507,7 @@ describe('weir explain', () => {
       facts: [
         'refused: 404, no route matches',
         'also matches: /v1/** (line 6): only routes that name /v1/anonymous serve paths under it',
+        ...ONLY_GLOBAL,
       ],
     });
   });
@@ -523,7 +537,7 @@ describe('weir explain', () => {
       const { code, facts } = await explain('OPTIONS', target);
       expect(code).toBe(0);
       expect(facts).toContain('served by: the gateway itself: 204 with the supported methods');
-      expect(facts.at(-1)).toMatch(/^as an address: global limit: /);
+      expect(facts.at(-1)).toBe('limits: none: it draws on nothing');
       expect((await explain('GET', '*')).code).toBe(1);
     },
   );
@@ -531,7 +545,7 @@ describe('weir explain', () => {
   it('says that the gateway never serves TRACE', async () => {
     expect(await explain('TRACE', '/v1')).toEqual({
       code: 1,
-      facts: ['refused: 405, the gateway does not serve TRACE'],
+      facts: ['refused: 405, the gateway does not serve TRACE', ...ONLY_GLOBAL],
     });
   });
 
@@ -594,7 +608,8 @@ describe('weir explain, of callers', () => {
     expect(facts.join()).toMatch(/bucket: interactions .*by the line "GRPC service.v1.Interactions\/\*"/);
     expect(facts).toContain("deadline: the call's own grpc-timeout; past it DEADLINE_EXCEEDED");
     const other = await explain('GRPC', '/service.v1.interactions/Create');
-    expect(other).toEqual({ code: 1, facts: ['refused: UNIMPLEMENTED, no route takes it'] });
+    expect(other.facts.slice(0, 2)).toEqual(['refused: UNIMPLEMENTED, no route takes it', ONLY_GLOBAL[0]]);
+    expect(other.code).toBe(1);
     expect((await explain('GRPC', 'x.Y')).code).toBe(1);
   });
 

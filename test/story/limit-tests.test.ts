@@ -64,6 +64,15 @@ describe('weir test', () => {
     expect(await weir('test', 'config/limits.test.yaml')).toEqual({ code: 0, out: '7 passed\n', err: '' });
   });
 
+  it('draws on the global limit for what no service answers', async () => {
+    const ended = await testBehind(
+      '',
+      '{ by: { user: [acme, alice] }, send: GET /nowhere, repeat: 50, expect: { outcome: refused, status: 404 } }',
+      '{ by: { user: [acme, alice] }, send: GET /nowhere, expect: { outcome: global, status: 429 } }',
+    );
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+  });
+
   it('decides in virtual time, with the slack of the gateway', async () => {
     const ended = await test(
       `{ ${ALICE}, repeat: 2, expect: { outcome: admitted, bucket: files, limit: 2, remaining: 0, reset_after: 5s } }`,

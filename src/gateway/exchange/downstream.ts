@@ -33,6 +33,8 @@ export interface Downstream {
   readonly peer: string;
   /** Its listener serves no request, but sends clients on to https. */
   readonly redirects: boolean;
+  /** Its listener serves calls of gRPC alone. */
+  readonly onlyCalls: boolean;
   /** The client's verified certificate, as the value of `Client-Cert` (RFC 9440); null if absent. */
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;

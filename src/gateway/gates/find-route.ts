@@ -25,6 +25,7 @@ export function findRoute(exchange: Exchange): GateResult {
     asked === null
       ? snapshot.routes.find(dialect.routedMethod(downstream), target.path)
       : routeOfPreflight(snapshot, target.path, asked);
+  if (match === null && asked !== null) exchange.destination = { ...NOWHERE, isPreflight: true };
   if (match !== null)
     exchange.destination = destinationOf(exchange, target, match, asked === null ? null : cors);
   if (target.semicolon && refusesSemicolons(match === null ? null : match.value))

@@ -1,4 +1,5 @@
 import { addressCapacity, capacity, pressure, requirePermit, upstreamCapacity } from './capacity.ts';
+import { drawingUnserved } from './draw-unserved.ts';
 import { findRoute } from './find-route.ts';
 import type { Gate } from './gate.ts';
 import { authorise, identify } from './identify.ts';
@@ -6,6 +7,8 @@ import { introspect } from './introspect.ts';
 import { limit } from './limit.ts';
 import { readHead } from './read-head.ts';
 import { readOptions } from './read-options.ts';
+import { refuseExpectation } from './refuse-expectation.ts';
+import { refuseForeign } from './refuse-foreign.ts';
 import { refuseMethod } from './refuse-method.ts';
 import { restrictAddress, restrictCaller, restrictWebhook } from './restrict.ts';
 import { startDeadline } from './start-deadline.ts';
@@ -26,14 +29,16 @@ export const GATES: readonly Gate[] = [
   addressCapacity,
   // Refuses a restricted address before its request costs anything.
   restrictAddress,
-  // After `restrictAddress`: a restricted address learns of its restriction, whatever it sends.
-  refuseMethod,
+  // After `restrictAddress`: a restricted address learns of its restriction, whatever it sends. Refusals from here on draw on a limit.
+  drawingUnserved(refuseForeign),
+  drawingUnserved(refuseExpectation),
+  drawingUnserved(refuseMethod),
   // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.
   readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
-  findRoute,
+  drawingUnserved(findRoute),
   // Like the route, it decides which of the upstream's pools the request draws on.
-  judgeUpgrade,
+  drawingUnserved(judgeUpgrade),
   // Refuses calls to a deleted webhook before they reach the service again.
   restrictWebhook,
   // From here on the exchange may have to wait: for keys, for a store, for its upstream.

@@ -11,31 +11,51 @@ type Submitted = Omit<ValidToken, 'caller' | 'token'>;
  * they have drawn on their address's limits.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
-  const { authorization } = exchange.head;
-  if (exchange.destination.authentication === 'none' || authorization === null) return null;
-  const { identity } = exchange.generation;
-  const model = exchange.snapshot.identity;
-  // Without a provider no token is valid, and `authorise` refuses requests that need one.
-  if (identity === null || model === null) return null;
-  const { verifier } = identity;
-  const { schemes } = model;
-  const known = exchange.downstream.memory.token;
-  if (known !== null && known.authorization === authorization) {
-    if (known.verifier === verifier && known.schemes === schemes && verifier.accepts(known.caller)) {
-      exchange.token = known;
-      return null;
-    }
+  // It is only sent elsewhere: nothing is verified for that.
+  if (exchange.destination.kind === 'redirect') {
+    recallToken(exchange);
+    return null;
   }
-  const token = readBearer(authorization, schemes);
+  if (exchange.destination.authentication === 'none') return null;
+  const submitted = submittedIn(exchange);
+  if (submitted === null || recallLast(exchange, submitted)) return null;
+  const { verifier } = submitted;
+  const token = readBearer(submitted.authorization, submitted.schemes);
   if (typeof token !== 'string') {
     exchange.refusedToken = verifier.refuse(token);
     return null;
   }
-  const submitted = { authorization, verifier, schemes };
   const verdict = verifier.verify(token, exchange.addressKey);
   if (verdict instanceof Promise)
     return verdict.then(awaited => conclude(exchange, submitted, token, awaited));
   return conclude(exchange, submitted, token, verdict);
+}
+
+/** Turns the token into a caller if it is remembered, and verifies nothing. For requests that no service gets. */
+export function recallToken(exchange: Exchange): void {
+  const submitted = submittedIn(exchange);
+  if (submitted === null || recallLast(exchange, submitted)) return;
+  const token = readBearer(submitted.authorization, submitted.schemes);
+  const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
+  if (typeof token === 'string' && caller !== null) exchange.token = { ...submitted, caller, token };
+}
+
+/** Null: no token came, or without a provider none is valid: then `authorise` refuses requests that need one. */
+function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null {
+  const { authorization } = head;
+  const { identity } = generation;
+  if (authorization === null || identity === null || snapshot.identity === null) return null;
+  return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };
+}
+
+/** Whether it is the token that came last on this connection, which is then taken. */
+function recallLast(exchange: Exchange, { authorization, verifier, schemes }: Submitted): boolean {
+  const known = exchange.downstream.memory.token;
+  if (known === null || known.authorization !== authorization) return false;
+  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
+    return false;
+  exchange.token = known;
+  return true;
 }
 
 function conclude(

@@ -21,7 +21,17 @@ import type { GateResult } from './gate.ts';
 /** Draws on all limits of the request, or refuses and draws on none. Only checks them if the upstream has no room for it. */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const claim = claimOf(exchange);
-  if (claim === null) return badRequest('the path holds bytes that are not UTF-8');
+  return claim === null
+    ? badRequest('the path holds bytes that are not UTF-8')
+    : drawOn(exchange, claim, state);
+}
+
+/** Draws on these limits, or refuses and draws on none. */
+export function drawOn(
+  exchange: Exchange,
+  claim: Claim,
+  state: GatewayState,
+): GateResult | Promise<GateResult> {
   const { patienceMs } = exchange.snapshot.limits;
   if (patienceMs !== null && exchange.noRoom === null)
     return decidePatiently(exchange, claim, state, patienceMs, decision =>

@@ -1,6 +1,6 @@
 import { isPlainHost } from '../../http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
-import { badRequest, expectationNotMet, headTooLarge } from '../responses/index.ts';
+import { badRequest, headTooLarge } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Rejects a head that is too large, not for this gateway, or open to more than one reading. */
@@ -8,7 +8,6 @@ export function readHead(exchange: Exchange): GateResult {
   const { fields, framing, memory } = exchange.downstream;
   if (fields.length > exchange.snapshot.caps.fields * 2) return headTooLarge();
   if (typeof framing.bodyLength === 'object') return badRequest(framing.bodyLength.rejected);
-  if (framing.expectation === 'unknown') return expectationNotMet();
   if (memory.arrival === exchange.arrival) return null;
   const result = judgeFields(exchange);
   if (result === null) memory.arrival = exchange.arrival;

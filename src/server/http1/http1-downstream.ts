@@ -54,6 +54,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   readonly scheme: 'http' | 'https';
   readonly peer: string;
   readonly redirects: boolean;
+  readonly onlyCalls = false;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   /** Null without a body, or if its end is ambiguous. */

@@ -15,7 +15,7 @@ import {
   Roster,
   StallTimer,
 } from '../../core/index.ts';
-import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge, notGrpc } from '../../gateway/index.ts';
+import { badRequest, bodyTooLarge, ConnectionMemory, headTooLarge } from '../../gateway/index.ts';
 import type { Client, ClientConnection } from '../client-connection.ts';
 import type { ListenerState } from '../listener-state.ts';
 import { FloodWatch } from './flood-watch.ts';
@@ -51,7 +51,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   readonly client: Client;
   readonly memory: ConnectionMemory;
   readonly #state: ListenerState;
-  readonly #serves: ListenerModel['serves'];
+  readonly serves: ListenerModel['serves'];
   readonly #session: ServerHttp2Session;
   readonly #heads = new HeadReader();
   readonly #streams = new Roster<OpenStream>();
@@ -65,7 +65,7 @@ export class Http2Connection implements ClientConnection, SessionSide {
   /** @param socket whatever was read of it belongs back on it (`unshift`) */
   constructor(socket: Socket, client: Client, state: ListenerState, serves: ListenerModel['serves']) {
     this.socket = socket;
-    this.#serves = serves;
+    this.serves = serves;
     this.client = client;
     this.memory = new ConnectionMemory(client.mayForward);
     this.#state = state;
@@ -156,8 +156,6 @@ export class Http2Connection implements ClientConnection, SessionSide {
     stream.on('drain', () => exchange.drained());
     stream.on('close', () => this.#onStreamClosed(open));
     if (head.fault !== null) gateway.clientFault(exchange, errorOf(head.fault));
-    else if (this.#serves === 'grpc' && exchange.protocol !== 'grpc')
-      gateway.clientFault(exchange, notGrpc());
     else gateway.run(exchange);
     // A repeated head would not be recognized: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;

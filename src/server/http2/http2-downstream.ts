@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
+import type { ListenerModel } from '../../config/index.ts';
 import {
   type BodySource,
   type FieldNames,
@@ -30,6 +31,8 @@ const TRAILERS_MAY_FOLLOW: ServerStreamResponseOptions = { waitForTrailers: true
 export interface SessionSide {
   readonly client: Client;
   readonly memory: ConnectionMemory;
+  /** What its listener serves. */
+  readonly serves: ListenerModel['serves'];
   /** Value of `Date`, now. */
   readonly date: string;
   /** The body of this request outgrew its terms. */
@@ -48,6 +51,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
   readonly scheme: 'http' | 'https';
   readonly peer: string;
   readonly redirects: boolean;
+  readonly onlyCalls: boolean;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
   readonly stream: ServerHttp2Stream;
@@ -76,6 +80,7 @@ export class Http2Downstream implements Downstream, StreamBodyOwner {
     this.scheme = connection.client.scheme;
     this.peer = connection.client.peer;
     this.redirects = connection.client.redirects;
+    this.onlyCalls = connection.serves === 'grpc';
     this.clientCertificate = connection.client.certificate;
     this.memory = connection.memory;
     this.stream = stream;

@@ -110,8 +110,11 @@ function membersOf(line: string): (LineMembers & RareMembers & { readonly time?:
 
 /** Makes a request of the members of a line. `rare`: those of them that few lines have; null: this one has none. */
 export function requestOf(members: LineMembers, rare: RareMembers | null, writtenAtMs: number): LogLine {
-  const { decision } = members;
-  if (decision !== undefined) return built(members, isOutcome(decision) ? decision : null, rare, writtenAtMs);
+  const { decision, draws } = members;
+  // Of a path that no route takes, the line tells nothing, and it leads to no bucket.
+  const isUnserved = members.path === undefined && (draws === 'global' || draws === 'none');
+  const known = isUnserved ? { ...members, path: '' } : members;
+  if (decision !== undefined) return built(known, isOutcome(decision) ? decision : null, rare, writtenAtMs);
   const outcome = rare === null ? null : outcomeBefore(rare);
   if (rare === null || outcome === null) return undecided(members);
   // Of a path that no route takes, the line tells nothing.

@@ -83,6 +83,7 @@ function request(responses: number[]): Downstream {
       scheme: 'http',
       clientCertificate: null,
       redirects: false,
+      onlyCalls: false,
       peer: '192.0.2.1',
       framing: { bodyLength: 0, expectation: 'none', persistent: true, upgrade: 'none', hopFields: [] },
     },

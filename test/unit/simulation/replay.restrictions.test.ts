@@ -61,7 +61,7 @@ test('what a restriction refuses does not count, nor what limits refuse for othe
   expect(after(await replay(INVALID, ...five, logLine(5_001)))).toBe(4);
   const shared = `${INVALID}buckets: { all: { main: c, resource: 1/1m } }\nroutes: { "/v1/channels/{c}/**": all }\n`;
   expect(after(await replay(shared, ...five))).toBe(0);
-  const own = `${INVALID}buckets: { all: { user: 1/1m } }\nroutes: { "/**": all }\n`;
+  const own = `${INVALID}buckets: { all: { user: 1/1m, scope: user } }\nroutes: { "/**": all }\n`;
   expect(after(await replay(own, ...[0, 1, 2, 3, 4, 5].map(ms => logLine(ms))))).toBe(2);
 });
 

@@ -267,3 +267,11 @@ test.each([
   expect(ended.code).toBe(code);
   expect(ended.text).toContain(message);
 });
+
+test('requests that no route takes draw on the global limit, though the log tells no path of them', async () => {
+  const unserved = { path: undefined, draws: 'global', bucket: null, status: 404, upstreamMs: null };
+  const report = await replay([[0, 1, 2].map(ms => line(ms, unserved)).join('') + line(3)], {
+    limits: 'global: { user: 2/1m }\n',
+  });
+  expect(report).toMatchObject({ requests: 4, refused: { after: 2 }, log: { broken: 0 } });
+});

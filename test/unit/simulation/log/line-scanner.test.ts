@@ -33,6 +33,12 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { decision: null, status: 403, offence: { atMs: decided.decidedAtMs, after: 7 } },
     { decision: null, status: 429, restriction: restrictedBy('address', decided.decidedAtMs), path: null },
     { decision: null, status: 429, restriction: restrictedBy('blocked_caller', decided.decidedAtMs) },
+    {
+      decision: { ...decided, draws: 'global', bucket: null, main: '' },
+      path: null,
+      route: null,
+      status: 404,
+    },
     { clientAddress: '2001:db8::7', durationMs: 0.5, bytesSent: 12_345_678_901 },
   ];
   return changes.map(change => exchangeRecord({ path: '/v1/x', decision: decided, ...change }));
@@ -65,7 +71,7 @@ test('lines of a gateway are read from their bytes, as JSON.parse reads them', (
   const lines = gatewayLines();
   const twice = [...lines, ...lines];
   expect(scan(scanner, twice)).toEqual(twice.map(readLogLine));
-  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(27);
+  expect(lines.map(readLogLine).filter(line => typeof line === 'object')).toHaveLength(29);
   expect(lines.map(readLogLine)).not.toContain('broken');
 });
 

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { callOnce, grpcClient, postRaw, startGrpcServer } from '../support/grpc.ts';
+import {
+  askOnce,
+  askTimes,
+  GLOBAL_FIELDS,
+  rateFieldsOf,
+  startLimited,
+  statusesOf,
+} from '../support/limits.ts';
+import { head } from '../support/requests.ts';
+import { tempText } from '../support/temp.ts';
+
+// Answers that the gateway makes without a service draw on the global limit: docs/contract.md, 4.1.
+
+const limits = { global: { user: '4/1h', address: '3/1h' } };
+const WEB_SOCKET = [
+  ...['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+];
+
+describe('what no service answers draws on the global limit of its address', () => {
+  test.each<[string, number, string, readonly string[]]>([
+    ['a path without a route', 404, 'GET /v1/anonymous/nothing', []],
+    ['a method that the gateway does not serve', 405, 'TRACE /open/a', []],
+    ['a method that no route serves', 404, 'PURGE /v1/anonymous/nothing', []],
+    ['a WebSocket on a route without them', 501, 'GET /open/a', WEB_SOCKET],
+    ['an expectation that is not met', 417, 'GET /open/a', ['Expect: wonders']],
+  ])('%s: %i, and 429 beyond the limit', async (_, status, target, lines) => {
+    const front = await startLimited(limits);
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const response = await askOnce(front, target, ...lines);
+      statuses.push(response.status);
+      if (response.status === 429) expect(rateFieldsOf(response)).toEqual(GLOBAL_FIELDS);
+      else expect(rateFieldsOf(response)).toEqual([]);
+    }
+    expect(statuses).toEqual([status, status, status, 429]);
+    // The limit is the one that its other requests draw on.
+    expect((await askOnce(front, 'GET /open/a')).status).toBe(429);
+  });
+
+  test('a preflight of a path without a route, which is never invalid', async () => {
+    const front = await startLimited(
+      { ...limits, invalid_requests: { limit: '2/1h' } },
+      {
+        config: { cors: { origins: 'any' } },
+      },
+    );
+    const preflight = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT'];
+    const statuses: number[] = [];
+    for (let i = 0; i < 7; i++)
+      statuses.push((await askOnce(front, 'OPTIONS /v1/anonymous/nothing', ...preflight)).status);
+    // None of them counts as invalid.
+    expect(statuses).toEqual([404, 404, 404, 429, 429, 429, 429]);
+  });
+
+  test('but not of what is no request, nor of OPTIONS about the gateway itself', async () => {
+    const front = await startLimited(limits);
+    for (let i = 0; i < 5; i++) {
+      expect((await askOnce(front, 'GET /open/../a')).status).toBe(400);
+      expect((await askOnce(front, 'OPTIONS *')).status).toBe(204);
+    }
+    expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
+  });
+});
+
+describe('with a token', () => {
+  test('that is remembered, it draws on the global limit of its caller', async () => {
+    const front = await startLimited(limits);
+    const bearer = front.issuer.bearer();
+    expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
+    expect(statusesOf(await askTimes(front, 4, 'GET /v1/anonymous/nothing', bearer))).toEqual([
+      404, 404, 404, 429,
+    ]);
+    expect((await askOnce(front, 'GET /things', bearer)).status).toBe(429);
+    // The address has all of its own.
+    expect(statusesOf(await askTimes(front, 4, 'GET /v1/anonymous/nothing'))).toEqual([404, 404, 404, 429]);
+  });
+
+  test('that is not, it draws on that of its address, and nothing is verified', async () => {
+    const front = await startLimited(limits);
+    const bearer = front.issuer.bearer();
+    expect(statusesOf(await askTimes(front, 4, 'GET /v1/anonymous/nothing', bearer))).toEqual([
+      404, 404, 404, 429,
+    ]);
+    const checked = await front.gateway.counted('weir_signature_checks_total');
+    expect([...checked.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
+    expect((await askOnce(front, 'GET /things', bearer)).status).toBe(200);
+  });
+});
+
+test('a request that reached the limits is not drawn twice', async () => {
+  const front = await startLimited(limits);
+  const client = await front.gateway.connect();
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const body = head('POST /v1/anonymous/auth', 'Content-Type: text/plain', 'Content-Length: 0');
+    statuses.push((await client.ask(body, { to: 'POST' })).status);
+  }
+  expect(statuses).toEqual([415, 415, 415, 429]);
+});
+
+test('what is no call on a listener of gRPC is 415, then 429', async () => {
+  const gateway = await startGateway({
+    upstreamPort: 1,
+    config: {
+      listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      limits: await tempText('limits.yaml', 'global: { address: 2/1h }\n'),
+    },
+  });
+  const port = gateway.app.addresses.grpc?.port ?? 0;
+  const statuses: unknown[] = [];
+  for (let i = 0; i < 3; i++)
+    statuses.push((await postRaw(port, { 'content-type': 'application/json' }))[':status']);
+  expect(statuses).toEqual([415, 415, 429]);
+});
+
+test('a gRPC call without a route is UNIMPLEMENTED, then RESOURCE_EXHAUSTED', async () => {
+  const port = await startGrpcServer({});
+  const gateway = await startGateway({
+    upstreamPort: port,
+    config: {
+      listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
+      upstreams: { talk: { url: `http://127.0.0.1:${port}`, protocol: 'grpc' } },
+      routes: [{ grpc: 'test.v1.Echo/Talk', upstream: 'talk', authentication: 'none' }],
+      limits: await tempText('limits.yaml', 'global: { address: 2/1h }\n'),
+    },
+  });
+  const client = grpcClient(gateway.port);
+  const codes: number[] = [];
+  for (let i = 0; i < 3; i++) codes.push((await callOnce(client, '/test.v1.Other/Talk')).status.code);
+  expect(codes).toEqual([12, 12, 8]);
+});
