@@ -1,5 +1,5 @@
 import type { Reload } from '../config/index.ts';
-import type { UnlistedProxy } from '../core/index.ts';
+import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
 import type { DecisionCounts, LogLosses, RecentError } from '../observe/index.ts';
 
 /** Moments are milliseconds since the epoch. docs/operations.md describes the JSON form, whose names stay. */
@@ -167,7 +167,7 @@ export type ShadowRestrictionStatus = CallerName & Pick<RestrictionStatus, 'reas
 
 /** The status for programs: moments become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {
-  return `${JSON.stringify(withDates(status), null, 2)}\n`;
+  return `${escapeUnseen(JSON.stringify(withDates(status), null, 2))}\n`;
 }
 
 function withDates(value: unknown): unknown {

@@ -2,7 +2,7 @@
 export interface CommandOutput {
   /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Writes text to standard output as it is, without adding a line feed. */
+  /** Writes text to standard output, without adding a line feed. */
   out(text: string): void;
   /** Writes text to standard error. */
   err(text: string): void;

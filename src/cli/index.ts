@@ -1,5 +1,5 @@
 import { didYouMean } from '../config/index.ts';
-import { readVersion } from '../core/index.ts';
+import { escapeUnseen, readVersion } from '../core/index.ts';
 import { type CommandOutput, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { ExitCode } from './exit-code.ts';
@@ -17,7 +17,12 @@ Run "weir COMMAND --help" for one command, "weir --version" for the version.
 `;
 
 /** Runs `weir` with its command-line arguments. Resolves to the exit code. */
-export async function runCommandLine(args: readonly string[], terminal: CommandOutput): Promise<number> {
+export function runCommandLine(args: readonly string[], { env, out, err }: CommandOutput): Promise<number> {
+  // Names from files, paths and claims end up in what is printed: nobody can have a terminal obey them.
+  return run(args, { env, out: text => out(escapeUnseen(text)), err: text => err(escapeUnseen(text)) });
+}
+
+async function run(args: readonly string[], terminal: CommandOutput): Promise<number> {
   const [word, ...rest] = args;
   if (word === '--help' || word === '-h') {
     terminal.out(HELP);

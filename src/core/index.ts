@@ -88,4 +88,5 @@ export { RpcCode, rpcCodeName } from './rpc-code.ts';
 export { StallTimer } from './stall-timer.ts';
 export { atTurnEnd, type TurnTask } from './turn-end.ts';
 export { TwoGenerations } from './two-generations.ts';
+export { escapeUnseen } from './unseen.ts';
 export { readVersion } from './version.ts';

@@ -750,6 +750,33 @@ describe('weir schema', () => {
 });
 
 describe('what weir prints', () => {
+  const odd = 'a\u001b[2J\u007f\u009b31m\u202eb';
+
+  it.each([
+    ['check', `${odd}.yaml`],
+    ['diff', `${odd}.yaml`, `${odd}.yaml`],
+    ['explain', 'GET', `/${odd}`],
+    ['explain', 'GET', '/', '--config', `${odd}.yaml`],
+    ['simulate', `${odd}.log`],
+    ['suggest', `${odd}.log`],
+    ['test', `${odd}.yaml`],
+    ['who', odd],
+    ['serve', `${odd}.yaml`],
+    [odd],
+    ['check', `--${odd}`],
+  ])('holds nothing that a terminal obeys: weir %s', async (...words) => {
+    const { out, err } = await weir(words);
+    expect(out + err).toMatch(/^[^\0-\x09\x0b-\x1f\x7f-\x9f\u202e]+$/);
+  });
+
+  it('names what a file holds by escapes', async () => {
+    const file = await configOf(
+      `upstreams: { "a\\e[2J\\x9b\\u202e": { url: "http://a" } }\nroutes: []\nlisten: { http: '127.0.0.1:0' }\n`,
+    );
+    const { out, err } = await weir(['check', file]);
+    expect(out + err).toContain('a\\u001b[2J\\u009b\\u202e');
+  });
+
   const shell = (script: string) =>
     new Promise<Ended>(done => {
       const child = execFile('bash', ['-c', script, process.execPath, 'src/main.ts'], (_, out, err) =>

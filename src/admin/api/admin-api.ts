@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdminApiListener, GatewayError } from '../../core/index.ts';
+import { type AdminApiListener, escapeUnseen, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../access/index.ts';
 import { notFound, wrongMethod } from './api-errors.ts';
@@ -116,7 +116,7 @@ function resourcesOf(sources: ApiSources): readonly Resource[] {
 }
 
 function sendReply(response: ServerResponse, { status, body }: Reply): void {
-  const text = status === 204 ? '' : `${JSON.stringify(body, null, 2)}\n`;
+  const text = status === 204 ? '' : `${escapeUnseen(JSON.stringify(body, null, 2))}\n`;
   response.writeHead(status, {
     ...PRIVATE,
     ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),

@@ -1,20 +1,17 @@
 import { systemClock } from '../../core/index.ts';
 import type { ReadCounts } from '../../simulation/index.ts';
-import type { CommandOutput } from '../command.ts';
 
 const EVERY_MS = 200;
 
 /** Shows on a terminal how far a replay has come. Writes nothing where standard error is no terminal. */
 export class Progress {
   readonly #bytes: number;
-  readonly #terminal: CommandOutput;
   readonly #startedAtMs = systemClock.monotonicMs();
   #shownAtMs = 0;
   #isShown = false;
 
-  constructor(bytes: number, terminal: CommandOutput) {
+  constructor(bytes: number) {
     this.#bytes = bytes;
-    this.#terminal = terminal;
   }
 
   show({ bytes, lines }: ReadCounts): void {
@@ -26,12 +23,12 @@ export class Progress {
     const share = this.#bytes === 0 ? 1 : Math.min(1, bytes / this.#bytes);
     const leftS = share === 0 ? 0 : Math.ceil((passedS * (1 - share)) / share);
     const rate = Math.round(lines / passedS).toLocaleString('en');
-    this.#terminal.err(
+    process.stderr.write(
       `\r\x1b[K${Math.round(share * 100)} %, ${lines.toLocaleString('en')} lines, ${rate} a second, ${leftS} s left`,
     );
   }
 
   clear(): void {
-    if (this.#isShown) this.#terminal.err('\r\x1b[K');
+    if (this.#isShown) process.stderr.write('\r\x1b[K');
   }
 }

@@ -29,7 +29,7 @@ Exit code: 0 done, 1 the logs cannot be replayed, 64 wrong command line, 78 the 
     const shown = loaded.ok ? [] : loaded.diagnostics;
     for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
     if (!loaded.ok) return ExitCode.configuration;
-    const progress = new Progress(await sizeOf(logs), terminal);
+    const progress = new Progress(await sizeOf(logs));
     try {
       const onProgress = progress.show.bind(progress);
       const replayed = await replayLogs({ limits: loaded.limits, logs, store, onProgress });

@@ -40,7 +40,7 @@ Exit code: 0 done, 1 the logs cannot be read, 64 wrong command line, 78 the limi
     const shown = loaded.ok ? [] : loaded.diagnostics;
     for (const diagnostic of shown) terminal.err(`${formatDiagnostic(diagnostic)}\n`);
     if (!loaded.ok) return ExitCode.configuration;
-    const progress = new Progress(await sizeOf(logs), terminal);
+    const progress = new Progress(await sizeOf(logs));
     try {
       const onProgress = progress.show.bind(progress);
       const measured = await measureLogs({ limits: loaded.limits, logs, store, onProgress });

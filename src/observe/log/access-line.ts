@@ -1,6 +1,7 @@
 import {
   type Clock,
   type ExchangeRecord,
+  escapeUnseen,
   Memo,
   type RestrictionRecord,
   randomKey,
@@ -63,7 +64,7 @@ export class AccessLine {
   /** The line, with its line feed. */
   of(record: ExchangeRecord): string {
     let line = this.#begin('access', record);
-    if (record.shadowRefusals.length > 0) line += `,"shadow":${JSON.stringify(record.shadowRefusals)}`;
+    if (record.shadowRefusals.length > 0) line += `,"shadow":${asJson(record.shadowRefusals)}`;
     if (record.lasted) line += ',"lasted":true';
     line += `,"status":${record.status},"outcome":"${record.outcome}"`;
     if (record.grpcStatus !== null) line += `,"grpcStatus":${record.grpcStatus}`;
@@ -119,7 +120,7 @@ export class AccessLine {
 
   #rewrite(path: string, isCall: boolean): string {
     const written = this.#paths.rewrite(path, isCall, value => this.#pseudonyms.ofPart(value));
-    return `,"path":${JSON.stringify(written)}`;
+    return `,"path":${asJson(written)}`;
   }
 
   /** Callers and main values as pseudonyms; buckets and decisions as they are. */
@@ -135,7 +136,7 @@ export class AccessLine {
 /** Renders one member, and remembers how. */
 function member(name: string): (value: string | null) => string {
   const absent = `,"${name}":null`;
-  const memo = new Memo(value => `,"${name}":${JSON.stringify(value)}`, MAX_REMEMBERED);
+  const memo = new Memo(value => `,"${name}":${asJson(value)}`, MAX_REMEMBERED);
   return value => (value === null ? absent : memo.of(value));
 }
 
@@ -161,7 +162,11 @@ function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord[
 }
 
 function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+  return PLAIN.test(text) ? `"${text}"` : asJson(text);
+}
+
+function asJson(value: unknown): string {
+  return escapeUnseen(JSON.stringify(value));
 }
 
 /** Milliseconds to the microsecond, as JSON. Finding the shortest decimal of the float would take three times as long. */

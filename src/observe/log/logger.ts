@@ -1,4 +1,5 @@
 import { type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { escapeUnseen } from '../../core/index.ts';
 import type { LogDestination } from './log-destination.ts';
 
 /** Writes log lines. Code that renders its own lines writes them to `destination`, in order with the others. */
@@ -12,5 +13,6 @@ export function makeLogger(level: Level | 'silent', destination: LogDestination)
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return Object.assign(pino(options, destination), { destination });
+  const lines = { write: (line: string) => destination.write(escapeUnseen(line)) };
+  return Object.assign(pino(options, lines), { destination });
 }

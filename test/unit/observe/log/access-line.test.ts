@@ -279,3 +279,15 @@ test('a reload renames paths that were written before', () => {
   lines.use({ rewrite: (_, __, name) => `/things/{${name('42')}}` });
   expect(pathOf()).toBe(`/things/{${pseudonyms.ofPart('42')}}`);
 });
+
+test('no text of a client, a claim or a file brings characters into a line that are not seen', () => {
+  const odd = 'a\u0000\u001b[2J\u007f\u009b31m\u061c\u200e\u202e\u2066b';
+  const error = { message: odd, side: 'client', cap: null, cause: odd } as const;
+  const record = exchangeRecord({ userAgent: odd, method: odd, route: odd, path: odd, upstream: odd, error });
+  const line = new AccessLine(new FrozenClock(), pseudonyms, { rewrite: path => path }).of(record);
+  let logged = '';
+  makeLogger('info', { write: text => (logged += text) }).info({ [odd]: odd }, odd);
+  for (const text of [line, logged]) expect(text).toMatch(/^[ -~]*\n$/);
+  expect(JSON.parse(line)).toMatchObject({ userAgent: odd, route: odd, path: odd, error: odd, cause: odd });
+  expect(JSON.parse(logged)).toMatchObject({ [odd]: odd, msg: odd });
+});
