@@ -32,6 +32,8 @@ const OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const CUSTOM_RESOURCES = [
   [GATEWAY_API, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
   [GATEWAY_API, 'config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml'],
+  [GATEWAY_API, 'config/crd/standard/gateway.networking.k8s.io_tlsroutes.yaml'],
+  [GATEWAY_API, 'config/crd/standard/gateway.networking.k8s.io_backendtlspolicies.yaml'],
   [OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml'],
   [OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml'],
   [OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'],

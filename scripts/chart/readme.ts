@@ -27,7 +27,8 @@ config:
 \`\`\`
 
 The files in [ci](ci) are further examples: [Redis](ci/redis-values.yaml), [gRPC](ci/grpc-values.yaml),
-[TLS](ci/tls-values.yaml), [as closed as possible](ci/restricted-values.yaml), [every value](ci/full-values.yaml).
+[TLS](ci/tls-values.yaml), [TLS behind a Gateway](ci/tls-routes-values.yaml), [files and scaling of others](ci/existing-values.yaml),
+[as closed as possible](ci/restricted-values.yaml), [every value](ci/full-values.yaml).
 
 A value that is not listed here is refused, and so is a mistake in \`config\` or \`limits\`. This file is made from the definition
 of the values: \`npm run chart\`.

@@ -25,6 +25,12 @@ const service = z
     appProtocol: words('').describe(
       'What the http port speaks, such as kubernetes.io/h2c with "h2c: true". Empty: http, or https with TLS.',
     ),
+    nodePort: port()
+      .optional()
+      .describe('Fixed port of the nodes for port, with the type NodePort or LoadBalancer.'),
+    redirectNodePort: port().optional().describe('The same for redirectPort.'),
+    grpcNodePort: port().optional().describe('The same for grpcPort.'),
+    labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
     spec: kubernetesMap('core.v1.ServiceSpec').describe(
       'Further fields of its spec, such as externalTrafficPolicy or loadBalancerClass.',
@@ -35,6 +41,7 @@ const service = z
 const adminService = z
   .strictObject({
     port: port().default(9090).describe('Its port.'),
+    labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
   })
   .describe('The Service for the platform: metrics, health and status. Only inside the cluster.');
@@ -71,6 +78,7 @@ const httpRoute = z
       .describe(
         'Timeouts of its rule. Many Gateways cut requests off after a default; { request: 0s } turns that off for streams.',
       ),
+    labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
   })
   .describe('An HTTPRoute of the Gateway API to the http port.');
@@ -81,18 +89,60 @@ const grpcRoute = z
     parentRefs: parentRefs(),
     hostnames: hostnames(),
     filters: anyMaps().describe('Filters of its rule.'),
+    labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
   })
   .describe('A GRPCRoute of the Gateway API to the grpc port.');
+
+const tlsRoute = z
+  .strictObject({
+    enabled: flag(false).describe('Whether to create one.'),
+    parentRefs: parentRefs(),
+    hostnames: list(hostname()).describe('The host names to serve, by the SNI of the handshake. Required.'),
+    labels: labels().describe('Its labels.'),
+    annotations: texts().describe('Its annotations.'),
+  })
+  .describe(
+    'A TLSRoute of the Gateway API to the http port: the Gateway relays TLS, which config.listen.http ends.',
+  );
+
+const backendTLSPolicy = z
+  .strictObject({
+    enabled: flag(false).describe('Whether to create one.'),
+    hostname: words('').describe('The name that the certificates of the gateway are for. Required.'),
+    caCertificateRefs: list(
+      z.strictObject({
+        name: z.string().min(1),
+        kind: z.string().default('ConfigMap'),
+        group: z.string().default(''),
+      }),
+    ).describe('The authorities: [{ name: internal-ca }] is a ConfigMap with the key ca.crt.'),
+    wellKnownCACertificates: z
+      .enum(['', 'System'])
+      .default('')
+      .describe('System: the authorities that the Gateway knows, instead of caCertificateRefs.'),
+    subjectAltNames: anyMaps().describe('Names that the certificates must have instead of hostname.'),
+    labels: labels().describe('Its labels.'),
+    annotations: texts().describe('Its annotations.'),
+  })
+  .describe(
+    'A BackendTLSPolicy of the Gateway API: it makes the Gateway speak TLS to the ports of the Service that have it.',
+  );
 
 const ingress = z
   .strictObject({
     enabled: flag(false).describe('Whether to create one.'),
     className: objectName().describe('The class of the controller.'),
     hosts: list(hostname()).describe('The host names to serve. Empty: every host.'),
+    path: words('/').describe('The path to serve, and everything below.'),
+    pathType: z
+      .enum(['Prefix', 'ImplementationSpecific', 'Exact'])
+      .default('Prefix')
+      .describe('How the controller reads it. Some need ImplementationSpecific.'),
     tls: list(z.strictObject({ secretName: z.string().min(1), hosts: list(hostname()) })).describe(
       'Certificates: [{ secretName: api-tls, hosts: [api.example.com] }].',
     ),
+    labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations, such as the timeouts of the controller.'),
   })
   .describe('An Ingress to the http port.');
@@ -118,7 +168,35 @@ const networkPolicy = z
   })
   .describe('Who may connect to the pods.');
 
-export const accessValues = { service, adminService, httpRoute, grpcRoute, ingress, networkPolicy };
+export const accessValues = {
+  service,
+  adminService,
+  httpRoute,
+  grpcRoute,
+  tlsRoute,
+  backendTLSPolicy,
+  ingress,
+  networkPolicy,
+};
+
+const share = (byDefault: number) => z.number().gt(0).lt(1).default(byDefault);
+const more = (byDefault: number) => z.number().gt(0).default(byDefault);
+
+const thresholds = z
+  .strictObject({
+    failedRequests: share(0.001).describe('The share of requests that may fail in a month.'),
+    slowResponses: share(0.01).describe('The share of responses that may take over a second to begin.'),
+    upstreamFailures: share(0.05).describe('The share of the requests to an upstream that may fail.'),
+    providerFailures: share(0.2).describe(
+      'The share of sign-ins, refreshes, introspections and notices that may fail.',
+    ),
+    restrictions: more(20).describe('How many restrictions may begin within ten minutes.'),
+    nearLimit: share(0.5).describe('The share of requests that may come close to a limit.'),
+    eventLoopDelaySeconds: more(0.1).describe('How long work may wait in the event loop, on average.'),
+    certificateDays: more(14).describe('When an expiring certificate is a warning.'),
+    certificateDaysSoon: more(3).describe('When it is critical.'),
+  })
+  .describe('The numbers in the alerts.');
 
 export const observationValues = {
   metrics: z
@@ -144,6 +222,11 @@ export const observationValues = {
         'Whether to create a PrometheusRule with the alerts of files/alerts.yaml.',
       ),
       labels: labels().describe('Its labels, by which Prometheus selects it.'),
+      thresholds,
+      disabled: list(z.string()).describe('The names of alerts to leave out, such as [WeirNearLimits].'),
+      groups: anyMaps().describe(
+        'Further groups of rules of your own, as Prometheus reads them. An alert with other words or another expression goes here, and its name into disabled.',
+      ),
     })
     .describe('The alerts.'),
   dashboard: z

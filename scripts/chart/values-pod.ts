@@ -22,9 +22,8 @@ function probe(periodSeconds: number, timeoutSeconds: number, failureThreshold: 
 }
 
 /** A number of pods, or a share of them. */
-const share = (byDefault: number) => {
-  return z.union([z.int().min(0).max(MOST), z.string().regex(/^(100|[0-9]{1,2})%$/)]).default(byDefault);
-};
+const amount = () => z.union([z.int().min(0).max(MOST), z.string().regex(/^(100|[0-9]{1,2})%$/)]);
+const share = (byDefault: number) => amount().default(byDefault);
 
 const spread = z.enum(['ScheduleAnyway', 'DoNotSchedule', 'none']).default('ScheduleAnyway');
 
@@ -48,6 +47,17 @@ export const podValues = {
   ),
   volumes: kubernetesList('core.v1.Volume').describe('Additional volumes.'),
   volumeMounts: kubernetesList('core.v1.VolumeMount').describe('Where they are mounted.'),
+  initContainers: kubernetesList('core.v1.Container').describe(
+    'Additional init containers. They run before the one that checks the configuration.',
+  ),
+  sidecars: kubernetesList('core.v1.Container').describe('Additional containers beside the gateway.'),
+  hostAliases: kubernetesList('core.v1.HostAlias').describe('Additional names in /etc/hosts.'),
+  dnsPolicy: z
+    .enum(['', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'])
+    .default('')
+    .describe('How names are resolved. Empty: ClusterFirst.'),
+  dnsConfig: kubernetesMap('core.v1.PodDNSConfig').describe('Name servers, search domains and options.'),
+  runtimeClassName: objectName().describe('The runtime class of the pods.'),
   probes: z
     .strictObject({
       startup: probe(1, 2, 60).describe('Until the process responds.'),
@@ -77,10 +87,18 @@ export const podValues = {
         .describe('With RollingUpdate.'),
     })
     .describe('How the Deployment replaces pods.'),
+  minReadySeconds: wholeNumber(0, 0).describe('How long a new pod must be ready before it counts.'),
+  revisionHistoryLimit: wholeNumber(0, 10).describe('How many old ReplicaSets are kept.'),
+  deploymentAnnotations: texts().describe('Annotations of the Deployment.'),
   podDisruptionBudget: z
     .strictObject({
       enabled: flag(true).describe('Whether to create one.'),
       maxUnavailable: share(1).describe('How many pods may be evicted at a time.'),
+      minAvailable: amount()
+        .optional()
+        .describe(
+          'How many pods must stay, instead of maxUnavailable. As many as replicas says keep every node from being drained.',
+        ),
     })
     .describe('Protects from evicting too many pods at once.'),
   topologySpread: z

@@ -7,6 +7,7 @@ import {
   kubernetesMap,
   list,
   MOST,
+  objectName,
   wholeNumber,
   words,
 } from './values-parts.ts';
@@ -17,6 +18,11 @@ import { podValues } from './values-pod.ts';
 
 const image = z
   .strictObject({
+    registry: z
+      .string()
+      .regex(/^([A-Za-z0-9.-]+(:[0-9]+)?(\/[a-z0-9._-]+)*)?$/)
+      .default('')
+      .describe('Put before repository, such as a mirror: registry.example.com.'),
     repository: words('').describe(
       'Where the image is, such as registry.example.com/weir. Required: none is published.',
     ),
@@ -56,6 +62,15 @@ const secret = z.strictObject({
   ),
 });
 
+const existingConfigMaps = z
+  .strictObject({
+    gateway: objectName().describe(
+      'Has the key gateway.yaml, with "limits: limits.yaml" and "listen.admin: 0.0.0.0:9090". config then only says what the chart has to know of it: listen, shutdown and store.',
+    ),
+    limits: objectName().describe('Has the key limits.yaml, in place of the value limits.'),
+  })
+  .describe('Existing ConfigMaps in place of those that the chart makes of config and limits.');
+
 const autoscaling = z
   .strictObject({
     enabled: flag(false).describe('Whether a HorizontalPodAutoscaler sets the number of pods.'),
@@ -94,12 +109,19 @@ export const valuesSchema = z.strictObject({
   fullnameOverride: partOfNames().describe(
     "The objects' name. Empty: the name of the release, with the chart's.",
   ),
+  namespaceOverride: z
+    .string()
+    .max(63)
+    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/)
+    .default('')
+    .describe("The objects' namespace. Empty: that of the release."),
   config: anyMap().describe(
     'gateway.yaml as a map, with the keys of config/gateway.yaml. Checked by its JSON Schema.',
   ),
   limits: anyMap().describe(
     'limits.yaml as a map, with the keys of config/limits.yaml. Checked by its JSON Schema. Changes take effect without a restart.',
   ),
+  existingConfigMaps,
   limitsPerReplica: flag(false).describe(
     'Accept that each pod counts limits alone, so that N pods allow up to N times each limit. Only for more than one pod without Redis.',
   ),
@@ -122,5 +144,8 @@ export const valuesSchema = z.strictObject({
   ...podValues,
   ...accessValues,
   ...observationValues,
+  extraObjects: list(z.union([z.record(z.string(), z.unknown()), z.string()])).describe(
+    'Further objects to install: a map as it is, a text as a template of Helm.',
+  ),
   global: anyMap().describe('Values of a parent chart. Unused.'),
 });

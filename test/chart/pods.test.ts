@@ -11,7 +11,7 @@ const POD = 'spec.template.spec';
 describe('the pods', () => {
   it('check the configuration before they serve it', async () => {
     const deployment = (await Rendered.of({}, { file: 'full-values.yaml' })).one('Deployment');
-    const [check] = deployment.parts(`${POD}.initContainers`);
+    const check = deployment.parts(`${POD}.initContainers`).at(-1);
     const [weir] = deployment.parts(`${POD}.containers`);
     expect(check?.at('args')).toEqual(['check', '/etc/weir/gateway.yaml']);
     expect(weir?.at('args')).toEqual(['serve', '/etc/weir/gateway.yaml']);

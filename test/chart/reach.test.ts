@@ -159,7 +159,9 @@ describe('what watches the gateway', () => {
   const fileOf = (name: string) => readFileSync(join(CHART, 'files', name), 'utf8');
 
   it('has the alerts of files/alerts.yaml, with their templates', async () => {
-    const rule = (await Rendered.of({}, { file: 'full-values.yaml' })).one('PrometheusRule');
+    const rule = (await Rendered.of({ alerts: { enabled: true, labels: { release: 'prometheus' } } })).one(
+      'PrometheusRule',
+    );
     expect(rule.at('spec')).toEqual(parse(fileOf('alerts.yaml')));
     expect(rule.at('metadata.labels')).toMatchObject({ release: 'prometheus' });
   });

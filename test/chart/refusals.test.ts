@@ -191,6 +191,43 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     { strategy: { rollingUpdate: { maxSurge: '0%' } } },
     'strategy.rollingUpdate has 0 as maxSurge and as maxUnavailable',
   ],
+  [{ service: { nodePort: 30080 } }, 'service.nodePort needs service.type: NodePort or LoadBalancer'],
+  [
+    {
+      service: { type: 'NodePort', nodePort: 30080, grpcNodePort: 30080 },
+      ...listen({ grpc: '0.0.0.0:8081' }),
+    },
+    'service.nodePort and service.grpcNodePort are both 30080: give each a port of its own',
+  ],
+  [
+    { tlsRoute: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['a.example.com'] } },
+    'tlsRoute.enabled is true, but the gateway speaks no TLS: add tls to config.listen.http, or use httpRoute',
+  ],
+  [
+    { backendTLSPolicy: { enabled: true, hostname: 'a.example.com', wellKnownCACertificates: 'System' } },
+    'backendTLSPolicy.enabled is true, but the gateway speaks no TLS: add tls to config.listen.http or config.listen.grpc',
+  ],
+  [
+    { alerts: { disabled: ['WeirNearLimit'] } },
+    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/operations.md',
+  ],
+  [
+    { alerts: { thresholds: { certificateDays: 3 } } },
+    'alerts.thresholds.certificateDaysSoon has to be less than certificateDays',
+  ],
+  [
+    { existingConfigMaps: { gateway: 'files' } },
+    'config.routes has no effect, since gateway.yaml comes from the ConfigMap files: write it there. Only listen, shutdown and store say here what the chart has to know',
+  ],
+  [
+    { existingConfigMaps: { limits: 'files' }, limits: { global: { user: '1/1s' } } },
+    'limits has no effect, since limits.yaml comes from the ConfigMap files: write it there',
+  ],
+  [{ sidecars: [{ name: 'weir', image: 'tool' }] }, "sidecars has a second weir: the other is the chart's"],
+  [
+    { initContainers: [{ name: 'a', image: 'tool', volumeMounts: [{ name: 'b', mountPath: '/b' }] }] },
+    'initContainers: a mounts b, which is not in volumes',
+  ],
   [{ volumes: [{ name: 'config', emptyDir: {} }] }, "volumes has a second config: the other is the chart's"],
   [
     {
@@ -297,6 +334,12 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     [{ httpRoute: { timeouts: { request: '60' } } }, 'request'],
     [{ metrics: { interval: '30' } }, 'interval'],
     [{ serviceAccount: { name: 'Weir' } }, 'name'],
+    [{ sidecars: [{ image: 'tool' }] }, 'name'],
+    [{ hostAliases: [{ hostnames: ['a'] }] }, 'ip'],
+    [{ dnsConfig: { nameserver: [] } }, 'nameserver'],
+    [{ alerts: { thresholds: { failedRequests: '1%' } } }, 'failedRequests'],
+    [{ ingress: { pathType: 'prefix' } }, 'pathType'],
+    [{ extraObjects: [1] }, 'extraObjects'],
     [{ service: null }, 'service'],
     [{ probes: null }, 'probes'],
   ])('refuses %j by the schema, which names %s', async (values, key) => {

@@ -33,6 +33,7 @@ describe('every kind of object that the chart can make', () => {
     const rendered = await Promise.all(VALUES_FILES.map(file => Rendered.of({}, { file })));
     const kinds = new Set(rendered.flatMap(({ manifests }) => manifests.map(({ kind }) => kind)));
     expect(Array.from(kinds).toSorted()).toEqual([
+      'BackendTLSPolicy',
       'ConfigMap',
       'Deployment',
       'GRPCRoute',
@@ -47,6 +48,7 @@ describe('every kind of object that the chart can make', () => {
       'Service',
       'ServiceAccount',
       'ServiceMonitor',
+      'TLSRoute',
     ]);
   });
 });

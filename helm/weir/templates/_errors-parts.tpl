@@ -30,6 +30,67 @@
 {{- end -}}
 {{- $_ := set $servicePorts $port $name -}}
 {{- end -}}
+{{- $nodePorts := dict -}}
+{{- range $name := list "nodePort" "redirectNodePort" "grpcNodePort" -}}
+{{- with get $.Values.service $name -}}
+{{- if eq $.Values.service.type "ClusterIP" -}}
+{{- $errors = append $errors (printf "service.%s needs service.type: NodePort or LoadBalancer" $name) -}}
+{{- end -}}
+{{- $port := int . | toString -}}
+{{- with get $nodePorts $port -}}
+{{- $errors = append $errors (printf "service.%s and service.%s are both %s: give each a port of its own" . $name $port) -}}
+{{- end -}}
+{{- $_ := set $nodePorts $port $name -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
+{{/* Errors of what needs TLS in the gateway. */}}
+{{- define "weir.tlsErrors" -}}
+{{- $errors := list -}}
+{{- $listeners := fromYaml (include "weir.listeners" .) -}}
+{{- if .Values.tlsRoute.enabled -}}
+{{- if empty (dig "http" "tls" dict $listeners) -}}
+{{- $errors = append $errors "tlsRoute.enabled is true, but the gateway speaks no TLS: add tls to config.listen.http, or use httpRoute" -}}
+{{- end -}}
+{{- if empty .Values.tlsRoute.hostnames -}}
+{{- $errors = append $errors "tlsRoute.hostnames is missing: a TLSRoute knows its requests by these names only" -}}
+{{- end -}}
+{{- end -}}
+{{- $policy := .Values.backendTLSPolicy -}}
+{{- if $policy.enabled -}}
+{{- if and (empty (dig "http" "tls" dict $listeners)) (empty (dig "grpc" "tls" dict $listeners)) -}}
+{{- $errors = append $errors "backendTLSPolicy.enabled is true, but the gateway speaks no TLS: add tls to config.listen.http or config.listen.grpc" -}}
+{{- end -}}
+{{- if empty $policy.hostname -}}
+{{- $errors = append $errors "backendTLSPolicy.hostname is missing: write the name that the certificates in config.listen are for" -}}
+{{- end -}}
+{{- if eq (empty $policy.caCertificateRefs) (empty $policy.wellKnownCACertificates) -}}
+{{- $errors = append $errors "backendTLSPolicy needs one of caCertificateRefs, such as [{ name: internal-ca }], and wellKnownCACertificates: System" -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
+{{/* Errors of the values of alerts. */}}
+{{- define "weir.alertErrors" -}}
+{{- $errors := list -}}
+{{- $alerts := .Values.alerts -}}
+{{- $names := list -}}
+{{- range (.Files.Get "files/alerts.yaml" | fromYaml).groups -}}
+{{- range .rules -}}
+{{- $names = append $names .alert -}}
+{{- end -}}
+{{- end -}}
+{{- range $alerts.disabled -}}
+{{- if not (has . $names) -}}
+{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/operations.md" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if ge (float64 ($alerts.thresholds.certificateDaysSoon | default 3)) (float64 ($alerts.thresholds.certificateDays | default 14)) -}}
+{{- $errors = append $errors "alerts.thresholds.certificateDaysSoon has to be less than certificateDays" -}}
+{{- end -}}
 {{- toJson $errors -}}
 {{- end -}}
 
@@ -95,7 +156,7 @@
 {{- toJson $errors -}}
 {{- end -}}
 
-{{/* Names and places of volumes that would be there twice, or nowhere. */}}
+{{/* Names of containers, and names and places of volumes, that would be there twice, or nowhere. */}}
 {{- define "weir.volumeErrors" -}}
 {{- $errors := list -}}
 {{- $names := dict "config" "the chart's" -}}
@@ -119,6 +180,20 @@
 {{- $errors = append $errors (printf "volumeMounts names %s, which is not in volumes" .name) -}}
 {{- end -}}
 {{- end -}}
+{{- $containers := dict "check" "the chart's" "weir" "the chart's" -}}
+{{- range $value := list "initContainers" "sidecars" -}}
+{{- range $container := get $.Values $value -}}
+{{- with get $containers $container.name -}}
+{{- $errors = append $errors (printf "%s has a second %s: the other is %s" $value $container.name .) -}}
+{{- end -}}
+{{- $_ := set $containers $container.name (printf "in %s" $value) -}}
+{{- range $container.volumeMounts -}}
+{{- if not (hasKey $names .name) -}}
+{{- $errors = append $errors (printf "%s: %s mounts %s, which is not in volumes" $value $container.name .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- toJson $errors -}}
 {{- end -}}
 
@@ -130,6 +205,13 @@
 {{- $reserved := dict
   "podLabels" (list .Values.podLabels $pods)
   "commonLabels" (list .Values.commonLabels (concat $objects $pods | uniq))
+  "service.labels" (list .Values.service.labels $objects)
+  "adminService.labels" (list .Values.adminService.labels (append $objects "app.kubernetes.io/component"))
+  "httpRoute.labels" (list .Values.httpRoute.labels $objects)
+  "grpcRoute.labels" (list .Values.grpcRoute.labels $objects)
+  "tlsRoute.labels" (list .Values.tlsRoute.labels $objects)
+  "backendTLSPolicy.labels" (list .Values.backendTLSPolicy.labels $objects)
+  "ingress.labels" (list .Values.ingress.labels $objects)
   "metrics.labels" (list .Values.metrics.labels $objects)
   "alerts.labels" (list .Values.alerts.labels $objects)
   "dashboard.labels" (list .Values.dashboard.labels $objects)

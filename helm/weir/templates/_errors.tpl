@@ -19,6 +19,12 @@
 {{- $errors = append $errors (printf "image.repository is %q: write host/path in lower case, without https://, such as registry.example.com/weir" .Values.image.repository) -}}
 {{- end -}}
 {{- end -}}
+{{- $existing := .Values.existingConfigMaps -}}
+{{- if $existing.gateway -}}
+{{- range $key := without (keys (.Values.config | default dict) | sortAlpha) "listen" "shutdown" "store" -}}
+{{- $errors = append $errors (printf "config.%s has no effect, since gateway.yaml comes from the ConfigMap %s: write it there. Only listen, shutdown and store say here what the chart has to know" $key $existing.gateway) -}}
+{{- end -}}
+{{- else -}}
 {{- if empty $config.upstreams -}}
 {{- $errors = append $errors "config.upstreams is missing: name what to forward to, such as { api: { url: http://api.default.svc:3000 } }" -}}
 {{- end -}}
@@ -27,6 +33,10 @@
 {{- end -}}
 {{- if empty $config.trusted_proxies -}}
 {{- $errors = append $errors "config.trusted_proxies is missing: list the networks of the proxies in front of the pods, such as those of the ingress controller, or write none if clients connect directly; otherwise all clients of a proxy count as one address" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $existing.limits .Values.limits -}}
+{{- $errors = append $errors (printf "limits has no effect, since limits.yaml comes from the ConfigMap %s: write it there" $existing.limits) -}}
 {{- end -}}
 {{- $autoscaling := .Values.autoscaling -}}
 {{- $replicas := include "weir.replicas" . -}}
@@ -75,7 +85,7 @@
 {{- if and .Values.grpcRoute.enabled (not $listeners.grpc) -}}
 {{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as 0.0.0.0:8081" -}}
 {{- end -}}
-{{- range $name, $route := dict "httpRoute" .Values.httpRoute "grpcRoute" .Values.grpcRoute -}}
+{{- range $name, $route := dict "httpRoute" .Values.httpRoute "grpcRoute" .Values.grpcRoute "tlsRoute" .Values.tlsRoute -}}
 {{- if and $route.enabled (empty $route.parentRefs) -}}
 {{- $errors = append $errors (printf "%s.parentRefs is missing: name the Gateway, such as [{ name: public, namespace: gateways }]" $name) -}}
 {{- end -}}
@@ -83,7 +93,7 @@
 {{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
 {{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
 {{- end -}}
-{{- range $more := list "weir.portErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.reservedErrors" -}}
+{{- range $more := list "weir.portErrors" "weir.tlsErrors" "weir.alertErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.reservedErrors" -}}
 {{- $errors = concat $errors (include $more $ | fromJsonArray) -}}
 {{- end -}}
 {{- with $errors -}}

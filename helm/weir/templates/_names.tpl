@@ -5,6 +5,10 @@
 {{- default $byDefault .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
+{{- define "weir.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{/* Metadata of an object: root context, suffix of the name, and { labels, annotations } of its own. Every template begins with
 it, so it ends the rendering where the values have errors. */}}
 {{- define "weir.metadata" -}}
@@ -13,7 +17,7 @@ it, so it ends the rendering where the values have errors. */}}
 {{- $suffix := index . 1 -}}
 {{- $own := index . 2 -}}
 name: {{ include "weir.fullname" $root }}{{ $suffix }}
-namespace: {{ $root.Release.Namespace }}
+namespace: {{ include "weir.namespace" $root }}
 labels:
   {{- include "weir.releaseLabels" $root | nindent 2 }}
   app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
@@ -41,7 +45,7 @@ app.kubernetes.io/component: gateway
 
 {{- define "weir.image" -}}
 {{- with .Values.image -}}
-{{ .repository }}{{ empty .digest | ternary (printf ":%s" (default $.Chart.AppVersion .tag)) (printf "@%s" .digest) }}
+{{ with .registry }}{{ . }}/{{ end }}{{ .repository }}{{ empty .digest | ternary (printf ":%s" (default $.Chart.AppVersion .tag)) (printf "@%s" .digest) }}
 {{- end -}}
 {{- end -}}
 
@@ -61,7 +65,7 @@ app.kubernetes.io/component: test
 {{- .Values.service.port | default (empty $listeners.http.tls | ternary 80 443) -}}
 {{- end -}}
 
-{{/* What HTTPRoute and GRPCRoute share. */}}
+{{/* What HTTPRoute, GRPCRoute and TLSRoute share. */}}
 {{- define "weir.routeSpec" -}}
 parentRefs:
   {{- toYaml .parentRefs | nindent 2 }}

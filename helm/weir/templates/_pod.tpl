@@ -41,8 +41,13 @@ volumeMounts:
 - name: config
   projected:
     sources:
-      - configMap: { name: {{ include "weir.fullname" . }}-gateway }
-      - configMap: { name: {{ include "weir.fullname" . }}-limits }
+      {{- range $file := list "gateway" "limits" }}
+      {{- with get $.Values.existingConfigMaps $file }}
+      - configMap: { name: {{ . }}, items: [{ key: {{ $file }}.yaml, path: {{ $file }}.yaml }] }
+      {{- else }}
+      - configMap: { name: {{ include "weir.fullname" $ }}-{{ $file }} }
+      {{- end }}
+      {{- end }}
 {{- range $name, $secret := .Values.secrets }}
 - name: secret-{{ $name }}
   secret:

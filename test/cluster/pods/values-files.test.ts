@@ -22,6 +22,7 @@ const SECRETS: Readonly<Record<string, () => FilesManifest[]>> = {
     certificateFor('api-example-com', 'api.example.com'),
     certificateFor('weir-admin', 'admin'),
   ],
+  'tls-routes-values.yaml': () => [certificateFor('api-example-com', 'api.example.com')],
   'redis-values.yaml': () => [
     secret('redis-for-weir', { password: REDIS_PASSWORD, 'ca.crt': authority.certificate }),
   ],
