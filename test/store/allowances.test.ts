@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AllowanceReading, AllowanceStore, Limit, LimitStore } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/redis/connection/redis-connection.ts';
 import { DROP, READ_ALLOWANCES } from '../../src/redis/store/allowance-scripts.ts';
-import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';
@@ -19,7 +19,7 @@ interface Room {
 
 let server: RedisServer;
 let prefixes = 0;
-const KEYS_PER_CALLER = 3;
+const KEYS_PER_CALLER = 4;
 
 beforeAll(async () => {
   server = await startRedis();
@@ -34,7 +34,7 @@ function memoryRoom(): Room {
 
 async function redisRoom(isCluster: boolean): Promise<Room> {
   const runner = new TimedRunner(server.client, `a${prefixes++}:`, isCluster);
-  await Promise.all([DECIDE, REFUND, READ_ALLOWANCES, DROP].map(script => runner.load(script)));
+  await Promise.all([DECIDE, NOTE_OPENED, REFUND, READ_ALLOWANCES, DROP].map(script => runner.load(script)));
   runner.nowMs = 1_000_000_000;
   const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
   const store = storeOn(runner, { keysPerCaller: KEYS_PER_CALLER }, clock);
@@ -136,14 +136,14 @@ describe.each(KINDS)('what a caller has left %s', (_kind, newRoom) => {
   });
 
   test('of values beyond those that a caller may hold is shown and reset together', async () => {
-    for (const main of ['1', '2', '3', '4', '5']) await draw({ caller: ofEach }, 'user:a', main);
+    for (const main of ['1', '2', '3', '4', '5', '6']) await draw({ caller: ofEach }, 'user:a', main);
     const left = async (main: string) => (await readOf(room, [ofEach], 'user:a', main))[0]?.[0];
-    expect([await left('3'), await left('4'), await left('9')]).toEqual([1, 0, 0]);
+    expect([await left('4'), await left('5'), await left('9')]).toEqual([1, 0, 0]);
     await room.store.allowances.reset([ofEach], 'user:a', null);
-    expect([await left('3'), await left('4'), await left('9')]).toEqual([2, 2, 2]);
+    expect([await left('4'), await left('5'), await left('9')]).toEqual([2, 2, 2]);
     // It holds none of them any more, so that each is counted by itself again.
-    for (const main of ['4', '5']) await draw({ caller: ofEach }, 'user:a', main);
-    expect([await left('4'), await left('5'), await left('9')]).toEqual([1, 1, 2]);
+    for (const main of ['5', '6']) await draw({ caller: ofEach }, 'user:a', main);
+    expect([await left('5'), await left('6'), await left('9')]).toEqual([1, 1, 2]);
   });
 });
 

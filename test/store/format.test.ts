@@ -4,7 +4,7 @@ import { RedisConnection } from '../../src/redis/connection/index.ts';
 import { FORMAT, formatPrefix } from '../../src/redis/format.ts';
 import { Board } from '../../src/redis/sharing/board.ts';
 import { POST, READ } from '../../src/redis/sharing/board-scripts.ts';
-import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { limit, limits } from '../unit/limits/stores.ts';
 import { storeOn } from './parts.ts';
@@ -23,6 +23,9 @@ const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}caller:window:5000:WP9L5sWeauL:0PYxyh3bqNs7z8ueBXzcmN': '1000005000 1',
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}global:window:1000:tvyqWwryAoi': '1000001000 1',
   'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}parts': [
+    // A gateway that lists no resources counts those that are listed as it counts the others.
+    'weir:1:{resource:smooth:10000:4X2OYeFkLiQ:0PYxyh3bqNs7z8ueBXzcmN}',
+    '1000002500',
     'weir:1:{dnMhs2c_WQ_MS1tEGvuq3n}caller:window:5000:WP9L5sWeauL:0PYxyh3bqNs7z8ueBXzcmN',
     '1000005000',
   ],
@@ -46,7 +49,7 @@ afterAll(() => server.close());
 beforeEach(async () => {
   await server.client.flushall();
   runner = new TimedRunner(server.client, formatPrefix('weir:'), false);
-  for (const script of [DECIDE, REFUND, POST, READ]) await runner.load(script);
+  for (const script of [DECIDE, NOTE_OPENED, REFUND, POST, READ]) await runner.load(script);
   runner.nowMs = 1_000_000_000;
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../src/limits/index.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
-import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
@@ -94,7 +94,7 @@ function check(what: string, runs: number, run: (calls: Call[]) => Promise<void>
 
 async function newRunner(isCluster: boolean): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `h${prefixes++}:`, isCluster);
-  await Promise.all([runner.load(DECIDE), runner.load(REFUND)]);
+  await Promise.all([DECIDE, NOTE_OPENED, REFUND].map(script => runner.load(script)));
   return runner;
 }
 

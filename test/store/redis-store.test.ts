@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DecidedBy } from '../../src/core/index.ts';
 import { RedisError, type Reply } from '../../src/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/redis/index.ts';
-import { DECIDE, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(async () => {
   runner = new TimedRunner(server.client, `s${prefixes++}:`, false);
-  await Promise.all([runner.load(DECIDE), runner.load(REFUND)]);
+  await Promise.all([DECIDE, NOTE_OPENED, REFUND].map(script => runner.load(script)));
   runner.nowMs = 1_000_000_000;
   decidedBy = [];
   const listener = { ...deafListener, decidedBy: (who: DecidedBy) => void decidedBy.push(who) };
@@ -99,6 +99,99 @@ describe('a caller with too many main values', () => {
     expect(await store.decide(set, 'user:a', 'c7')).toMatchObject({ remaining: 2 });
     expect(store.callerOverflows).toBe(2);
   });
+});
+
+describe.each([
+  ['in one Redis', false],
+  ['in a cluster', true],
+])('a caller that opens too many resources %s', (_where, isCluster) => {
+  const resource = limit('2/60s', { role: 'resource', main: 'm' });
+  const plenty = limit('9/60s', { main: 'm' });
+  const set = limits({ resource });
+  let held: RedisStore;
+
+  beforeEach(async () => {
+    runner = new TimedRunner(server.client, `r${prefixes++}:`, isCluster);
+    for (const script of [DECIDE, NOTE_OPENED, REFUND]) await runner.load(script);
+    runner.nowMs = 1_000_000_000;
+    held = storeOn(runner, { keysPerCaller: 3 }, clock);
+    for (const main of ['c1', 'c2', 'c3']) await held.decide(set, 'user:a', main);
+  });
+
+  test('has one further counter of its own, whose refusals it shares with nobody', async () => {
+    expect(await held.decide(set, 'user:a', 'c4')).toMatchObject({
+      admitted: true,
+      remaining: 1,
+      resourceWindow: 0,
+    });
+    expect(await held.peek(set, 'user:a', 'c5')).toMatchObject({ admitted: true, remaining: 1 });
+    expect(await held.decide(set, 'user:a', 'c5')).toMatchObject({ admitted: true, remaining: 0 });
+    const refused = { admitted: false, role: 'resource', sharedKey: false, otherParts: true };
+    expect(await held.decide(set, 'user:a', 'c6')).toMatchObject(refused);
+    expect(await held.decide(set, 'user:b', 'c6')).toMatchObject({ admitted: true, remaining: 1 });
+    expect(held.callerOverflows).toBe(4);
+  });
+
+  test('keeps those that it holds, and still draws on what others have opened', async () => {
+    await held.decide(set, 'user:b', 'c4');
+    expect(await held.decide(set, 'user:a', 'c1')).toMatchObject({ admitted: true, remaining: 0 });
+    expect(await held.decide(set, 'user:a', 'c4')).toMatchObject({ admitted: true, remaining: 0 });
+    expect(await held.decide(set, 'user:a', 'c4')).toMatchObject({ admitted: false, sharedKey: true });
+  });
+
+  test('may open more when the windows are over', async () => {
+    runner.nowMs += 60_000;
+    for (const main of ['c4', 'c5', 'c6'])
+      expect(await held.decide(set, 'user:a', main)).toMatchObject({ admitted: true, remaining: 1 });
+    expect(held.callerOverflows).toBe(0);
+  });
+
+  test('makes no more keys in Redis than it may, with one for further values', async () => {
+    for (let i = 0; i < 20; i++) await held.decide(limits({ resource, caller: plenty }), 'user:a', `x${i}`);
+    const counters = (await server.client.keys(`${runner.prefix}*`)).filter(key => !key.endsWith('parts'));
+    expect(counters).toHaveLength(5);
+  });
+
+  test('gets back what it drew on its own limit when the counter for further values refuses', async () => {
+    for (let i = 0; i < 2; i++) await held.decide(set, 'user:a', 'c4');
+    const both = limits({ resource, caller: limit('3/60s', { bucket: 'other' }) });
+    for (let i = 0; i < 5; i++)
+      expect(await held.decide(both, 'user:a', 'c5')).toMatchObject({ admitted: false, role: 'resource' });
+    const own = limits({ caller: both.caller });
+    expect(await held.peek(own, 'user:a', '')).toMatchObject({ remaining: 3 });
+  });
+});
+
+test('callers with more main values than they may hold are decided about as in memory', async () => {
+  const frozen = new FrozenClock();
+  const memory = newStore(frozen, { keysPerCaller: 4 });
+  runner.nowMs = Math.floor(frozen.monotonicMs());
+  const redis = storeOn(runner, { keysPerCaller: 4 }, clock);
+  const roles = { main: 'm', bucket: 'b' } as const;
+  const resource = limit('3/7s', { ...roles, role: 'resource' });
+  const smoothResource = limit('3/9s', { ...roles, role: 'resource', algorithm: 'smooth' });
+  const caller = limit('2/5s', roles);
+  const sets = [
+    limits({ resource }),
+    limits({ caller, resource }),
+    limits({ caller, resource: smoothResource }),
+    limits({ caller, shadow: limits({ resource }) }),
+  ];
+  let shared = 0;
+  for (let i = 0; i < 1_500; i++) {
+    const [set = sets[0], who, main] = [
+      sets[(i * 7) % 4],
+      `user:${(i * 13) % 3}`,
+      `m${(i * 31 + (i >> 3)) % 11}`,
+    ];
+    memory.sweep();
+    const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(set ?? limits({}), who, main);
+    expect(await redis.decide(set ?? limits({}), who, main), `call ${i}`).toMatchObject(expected);
+    if (expected.otherParts) shared++;
+    if (i % 5 === 0) frozen.advance((i * 17) % 1_900);
+    runner.nowMs = Math.floor(frozen.monotonicMs());
+  }
+  expect(shared).toBeGreaterThan(50);
 });
 
 describe('a clock of Redis that steps back an hour', () => {

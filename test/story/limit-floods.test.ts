@@ -94,6 +94,20 @@ describe('a flood', () => {
     expect(rateOf(bob).remaining).toBe(4);
   });
 
+  test('of main values past those that an address may hold gets 429s of scope shared, which count against nobody', async () => {
+    const front = await startLimited({
+      global: 'off',
+      keys_per_caller: 2,
+      buckets: { things: { main: 'id', address: '1/60s', scope: 'user' } },
+      routes: { '/open/{id}': 'things' },
+      invalid_requests: { limit: '3/60s' },
+    });
+    const responses = [];
+    for (let id = 0; id < 12; id++) responses.push(await askOnce(front, `GET /open/${id}`));
+    expect(statusesOf(responses)).toEqual([...Array(3).fill(200), ...Array(9).fill(429)]);
+    expect(new Set(responses.slice(3).map(response => rateOf(response).scope))).toEqual(new Set(['shared']));
+  });
+
   test('of addresses fills no more than the keys there are, and leaves an exhausted one exhausted', async () => {
     const few = { ...config, caps: { limit_keys: 100 } };
     const front = await startLimited({ global: { address: '2/60s' } }, { config: few });

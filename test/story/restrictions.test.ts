@@ -333,26 +333,29 @@ describe('a caller who ignores refusals', () => {
     expect((await askOnce(front, 'GET /open/other')).status).toBe(200);
   });
 
-  test('is restricted for the flood of main values past those that it may hold', async () => {
-    const front = await startFrozen({
-      global: 'off',
-      keys_per_caller: 2,
-      buckets: { things: { main: 'id', user: '1/60s' } },
-      routes: { 'GET /things/{id}': 'things' },
-      ignored_refusals: { limit: '3/60s' },
-      invalid_requests: 'off',
-    });
-    const bearer = front.issuer.bearer();
-    const asked: Response[] = [];
-    for (let id = 0; id < 9; id++) {
-      asked.push(await askOnce(front, `GET /things/${id}`, bearer));
-      if (id === 3) front.clock.advance(1_001);
-    }
-    expect(statusesOf(asked)).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429]);
-    expect(asked.slice(3).map(response => refusalOf(response)['code'])).toEqual([
-      ...[undefined, undefined, undefined, undefined, undefined, 8],
-    ]);
-  });
+  test.each(['user', 'resource'])(
+    'is restricted for the flood of main values past those that it may hold: %s',
+    async role => {
+      const front = await startFrozen({
+        global: 'off',
+        keys_per_caller: 2,
+        buckets: { things: { main: 'id', [role]: '1/60s' } },
+        routes: { 'GET /things/{id}': 'things' },
+        ignored_refusals: { limit: '3/60s' },
+        invalid_requests: 'off',
+      });
+      const bearer = front.issuer.bearer();
+      const asked: Response[] = [];
+      for (let id = 0; id < 9; id++) {
+        asked.push(await askOnce(front, `GET /things/${id}`, bearer));
+        if (id === 3) front.clock.advance(1_001);
+      }
+      expect(statusesOf(asked)).toEqual([200, 200, 200, 429, 429, 429, 429, 429, 429]);
+      expect(asked.slice(3).map(response => refusalOf(response)['code'])).toEqual([
+        ...[undefined, undefined, undefined, undefined, undefined, 8],
+      ]);
+    },
+  );
 
   test.each([
     [false, undefined],

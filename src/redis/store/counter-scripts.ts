@@ -100,46 +100,74 @@ end
 `;
 
 /**
- * Once a caller holds as many main values as it may, further ones share one counter. A sorted set, ordered by Reset, lists the
- * values held. KEYS: [n] that set, [n + 1] the shared counter.
+ * Once a caller holds as many main values as it may, further ones share one counter for each limit. A sorted set, ordered by Reset,
+ * lists the counters held: the caller's own, and those of resources that it opened. KEYS: [n] that set, [n + 1] the shared counter.
  */
 export const PARTS = `
+local function held(index)
+  return redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf')
+end
+
 local function readPart(l, key, index, others, most)
   read(l, key)
-  if l.known or redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf') < most then return end
+  if l.known then return end
+  if held(index) < most then
+    l.opens = true
+    return
+  end
   read(l, others)
   l.others = true
 end
 
+local function noteHeld(index, reset, key)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%.0f', now))
+  redis.call('ZADD', index, string.format('%.0f', reset), key)
+  local ttl = math.max(redis.call('PTTL', index), reset - now + 1000)
+  redis.call('PEXPIRE', index, string.format('%.0f', ttl))
+end
+
 local function notePart(l, index)
   if not l.moved then return end
-  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%.0f', now))
-  redis.call('ZADD', index, string.format('%.0f', l.reset), l.key)
-  local ttl = math.max(redis.call('PTTL', index), l.reset - now + 1000)
-  redis.call('PEXPIRE', index, string.format('%.0f', ttl))
+  -- A resource that was there already belongs to whoever opened it.
+  if l.role == 'resource' and not l.opens and not l.others then
+    redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key)
+  else noteHeld(index, l.reset, l.key) end
 end
 `;
 
 /**
- * KEYS: one for each limit, in the order global, caller, resource, then those in shadow in the same order; then, if the caller's
- * limits have main values, the set of those held and, for each of these limits, the counter that further ones share.
- * ARGV: the limits, each with its role; how many keys a caller may hold (0: no main values); and the mode: "0" to look, "1" to
- * draw and return the resources' windows, "2" to draw and return all windows.
+ * KEYS: one for each limit, in the order global, caller, resource, then those in shadow in the same order; then, if requests have a
+ * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
+ * share.
+ * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
+ * draw and return the resources' windows, "2" to draw and return all windows; and the trip: "0" where this is the whole question.
+ *
+ * In a cluster the set and the counter of a resource may be on different nodes. Trip "1" asks about the caller's limits, and tells
+ * whether the caller holds all that it may. Trip "2" asks about the resource, whose KEYS are counters alone. There, and without a main
+ * value, the number is 0; it is -1 if the caller may open no counter, and -2 if KEYS are those that further values share.
  *
  * Each limit in shadow decides by itself once the others have admitted the request, and draws if it admits. It is never described.
  *
- * Returns { 1 if admitted, else 0, plus 2 if the shared counter of main values had a part in it, plus 4, 8, 16 if the first,
- * second, third limit in shadow would have refused; now; place of the limit described, or 0; remaining; announced reset; wait;
- * windows drawn on, 0 for none ... }.
+ * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows drawn on, 0 for none ... }.
+ * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16 if the first,
+ * second, third limit in shadow would have refused; plus 32 if there is no counter and none may be opened, so that nothing was
+ * decided; plus 64 if the caller holds all that it may; plus 128 if the counter of the resource was opened; plus 256 if the limit that
+ * refused did so by a shared counter of main values.
  */
 export const DECIDE = defineScript(`${COUNTERS}${PARTS}
-local limits, most, mode = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local index, others = KEYS[#limits + 1], #limits + 1
+local limits, most, mode, trip = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local index, others, opening = KEYS[#limits + 1], #limits + 1, 0
 local described, refusing, longest, partial = 0, 0, 0, 0
 local function look(l, i)
-  l.part = l.role == 'caller' and most > 0
-  if l.part then others = others + 1 end
-  if l.part then readPart(l, KEYS[i], index, KEYS[others], most) else read(l, KEYS[i]) end
+  l.part = most > 0 and l.role ~= 'global'
+  if l.part then
+    others = others + 1
+    readPart(l, KEYS[i], index, KEYS[others], most - opening)
+    if l.opens then opening = opening + 1 end
+  else
+    read(l, KEYS[i])
+    l.others = most == -2
+  end
   l.wait = wait(l)
 end
 for i, l in ipairs(limits) do
@@ -151,11 +179,20 @@ for i, l in ipairs(limits) do
   end
   if l.role ~= 'global' and described == 0 then described = i end
 end
+local isNew = false
+if trip == '2' then
+  if limits[1].shadow then read(limits[1], KEYS[1]) end
+  isNew = not limits[1].known
+end
+if isNew and most == -1 then return { 32, now, 0, 0, 0, 0 } end
 if refusing > 0 then
   local l = limits[refusing]
+  if l.others then partial = partial + 256 end
   return { partial, now, refusing, remaining(l), announced(l), l.wait }
 end
 local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
+if isNew and mode ~= '0' then reply[1] = reply[1] + 128 end
+opening = 0
 for i, l in ipairs(limits) do
   if mode == '0' then break end
   if l.shadow then look(l, i) end
@@ -164,13 +201,26 @@ for i, l in ipairs(limits) do
     if l.part then notePart(l, index) end
   else reply[1] = reply[1] + bit end
   if l.shadow then bit = bit * 2 end
-  if mode == '2' or l.role == 'resource' then reply[#reply + 1] = l.wait == 0 and windowOf(l) or 0 end
+  if mode == '2' or l.role == 'resource' then
+    local isOfOneValue = l.role ~= 'resource' or not l.others
+    reply[#reply + 1] = l.wait == 0 and isOfOneValue and windowOf(l) or 0
+  end
 end
+if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 64 end
 if described > 0 then
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
 end
 return reply
+`);
+
+/** Notes that a caller has opened the counter of a resource. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
+export const NOTE_OPENED = defineScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+${PARTS}
+noteHeld(KEYS[1], tonumber(ARGV[2]), ARGV[1])
+return 0
 `);
 
 /**

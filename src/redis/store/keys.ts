@@ -36,12 +36,12 @@ export class Keys {
       : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
   }
 
-  /** The counter shared by main values beyond those that a caller may hold. */
+  /** The counter that main values beyond those that a caller may hold share; of a resource limit, too, it is the caller's own. */
   others(caller: string, limit: Limit): string {
     return `${caller + this.#nameOf(limit)}:*`;
   }
 
-  /** The set of main values that a caller holds. */
+  /** The set of the counters for main values that a caller holds: its own, and those of resources that it opened. */
   parts(caller: string): string {
     return `${caller}parts`;
   }

@@ -1,7 +1,7 @@
 import type { Clock, DecidedBy } from '../../core/index.ts';
 import { type Decision, type Limit, type LimitSet, type LimitStore, UNLIMITED } from '../../limits/index.ts';
 import { RedisError } from '../connection/index.ts';
-import { DECIDE, REFUND } from './counter-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
@@ -23,10 +23,30 @@ const LOOK = '0';
 const DRAW = '1';
 const DRAW_AND_RETURN_ALL = '2';
 
+/** Whether a question is asked as a whole, or in a cluster of the caller's limits first and then of the resource. */
+type Trip = '0' | '1' | '2';
+
+/** In place of how many counters for main values a caller may hold. */
+const NO_VALUES = '0';
+const NO_FURTHER_VALUE = '-1';
+const SHARED_BY_VALUES = '-2';
+
+/** One call to the script. */
+interface Call {
+  readonly plan: Plan;
+  readonly keys: readonly string[];
+  readonly most: string;
+  readonly mode: string;
+  readonly trip: Trip;
+}
+
+type Told = (response: Response | null, error: RedisError) => void;
+
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
  * draws on all or none. In a cluster, a resource's counter may be on another node than its caller's, so a request with both takes
- * two round trips, and if the second refuses, what the first drew is returned.
+ * two round trips, and if the second refuses, what the first drew is returned. It takes a third where the caller holds all main
+ * values that it may and nobody has opened this one.
  *
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
@@ -103,11 +123,12 @@ export class RedisStore implements LimitStore {
   #ask(question: Question, callerKeys: string): Promise<Decision> {
     const plans = this.#plans.of(question.limits);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    const { ofCaller, ofResource } = plans;
-    if (this.#dependencies.connection.isCluster && ofCaller.limits.length > 0 && ofResource.limits.length > 0)
+    const { ofCaller, ofResource, whole } = plans;
+    const isOfCaller = ofCaller.limits.length > 0 || question.main !== '';
+    if (this.#dependencies.connection.isCluster && isOfCaller && ofResource.limits.length > 0)
       this.#askTwice(question, callerKeys, resolve);
     else
-      this.#askPlan(question, plans.whole, callerKeys, question.drawing ? DRAW : LOOK, (response, error) => {
+      this.#call(this.#callOf(question, whole, callerKeys, '0'), (response, error) => {
         resolve(response === null ? this.#failed(error, question) : this.#by('redis', response.decision));
       });
     return promise;
@@ -115,13 +136,12 @@ export class RedisStore implements LimitStore {
 
   /** Asks about the caller's limits first: a flood from one caller must not draw on what others share. */
   #askTwice(question: Question, callerKeys: string, resolve: (decision: Decision) => void): void {
-    const { ofCaller, ofResource } = this.#plans.of(question.limits);
-    const [first, second] = question.drawing ? [DRAW_AND_RETURN_ALL, DRAW] : [LOOK, LOOK];
-    this.#askPlan(question, ofCaller, callerKeys, first, (own, error) => {
+    const { ofCaller } = this.#plans.of(question.limits);
+    this.#call(this.#callOf(question, ofCaller, callerKeys, '1'), (own, error) => {
       if (own === null) resolve(this.#failed(error, question));
       else if (!own.decision.admitted) resolve(this.#by('redis', own.decision));
       else
-        this.#askPlan(question, ofResource, callerKeys, second, (shared, error) => {
+        this.#askOfResource(question, callerKeys, own.isFull, (shared, error) => {
           if (shared === null) {
             resolve(this.#failed(error, question));
             return;
@@ -132,38 +152,59 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  #askPlan(
-    question: Question,
-    plan: Plan,
-    callerKeys: string,
-    mode: string,
-    reply: (response: Response | null, error: RedisError) => void,
-  ): void {
-    const { connection, clock } = this.#dependencies;
-    const keys = this.#keysOf(question, plan, callerKeys);
-    const isSplit = keys.length > plan.limits.length;
-    const args = [plan.text, isSplit ? String(this.#keysPerCaller) : '0', mode];
-    const askedAtMs = clock.monotonicMs();
-    const { generation } = this.#refusals;
-    connection.run(DECIDE, keys, args, (error, value) => {
-      const response = error === null ? readResponse(value, plan) : null;
-      if (response !== null) this.#note(response, plan, keys, askedAtMs, generation);
-      reply(response, error ?? UNEXPECTED);
+  #askOfResource(question: Question, callerKeys: string, isFull: boolean, told: Told): void {
+    const { main, drawing } = question;
+    const plan = this.#plans.of(question.limits).ofResource;
+    const keys = plan.limits.map(limit => this.#keys.resource(limit, main));
+    const call = { plan, keys, mode: drawing ? DRAW : LOOK } as const;
+    this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
+      if (response?.isUndecided === true) {
+        const others = plan.limits.map(limit => this.#keys.others(callerKeys, limit));
+        this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, told);
+        return;
+      }
+      if (response?.hasOpened === true && main !== '') this.#noteOpened(callerKeys, keys, response);
+      told(response, error);
     });
   }
 
-  #keysOf({ main }: Question, { limits }: Plan, callerKeys: string): string[] {
+  /** The caller holds what it has opened, until its Reset. Nothing waits for this. */
+  #noteOpened(callerKeys: string, [key = '']: readonly string[], { windows: [window = 0] }: Response): void {
+    const index = this.#keys.parts(callerKeys);
+    this.#dependencies.connection.run(NOTE_OPENED, [index], [key, String(window)], error => {
+      if (error !== null) this.#dependencies.health.failed(error);
+    });
+  }
+
+  #call({ plan, keys, most, mode, trip }: Call, told: Told): void {
+    const { connection, clock } = this.#dependencies;
+    const askedAtMs = clock.monotonicMs();
+    const { generation } = this.#refusals;
+    connection.run(DECIDE, keys, [plan.text, most, mode, trip], (error, value) => {
+      const response = error === null ? readResponse(value, plan) : null;
+      if (response !== null) this.#note(response, plan, keys, askedAtMs, generation);
+      told(response, error ?? UNEXPECTED);
+    });
+  }
+
+  #callOf({ main, drawing }: Question, plan: Plan, callerKeys: string, trip: Trip): Call {
+    const draw = trip === '1' ? DRAW_AND_RETURN_ALL : DRAW;
+    const keys = this.#keysOf(main, plan, callerKeys, trip);
+    const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
+    return { plan, keys, most, mode: drawing ? draw : LOOK, trip };
+  }
+
+  #keysOf(main: string, { limits }: Plan, callerKeys: string, trip: Trip): string[] {
     const keys: string[] = [];
     const others: string[] = [];
     for (const limit of limits) {
       if (limit.role === 'global') keys.push(this.#keys.global(callerKeys, limit));
       else if (limit.role === 'resource') keys.push(this.#keys.resource(limit, main));
-      else {
-        keys.push(this.#keys.own(callerKeys, limit, main));
-        if (main !== '') others.push(this.#keys.others(callerKeys, limit));
-      }
+      else keys.push(this.#keys.own(callerKeys, limit, main));
+      if (limit.role !== 'global' && main !== '') others.push(this.#keys.others(callerKeys, limit));
     }
-    if (others.length > 0) keys.push(this.#keys.parts(callerKeys), ...others);
+    if (others.length > 0 || (trip === '1' && main !== ''))
+      keys.push(this.#keys.parts(callerKeys), ...others);
     return keys;
   }
 
@@ -179,12 +220,12 @@ export class RedisStore implements LimitStore {
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || limit.role === 'resource') return;
     // The refusing key is shared with other main values, so it may change at any time.
-    if (response.byOtherParts && limit.role === 'caller') return;
+    if (response.refusedByOtherParts) return;
     this.#refusals.note(key, limit, response.decision, askedAtMs, generation);
   }
 
   #undo(question: Question, plan: Plan, callerKeys: string, { windows, byOtherParts }: Response): void {
-    const keys = this.#keysOf(question, plan, callerKeys);
+    const keys = this.#keysOf(question.main, plan, callerKeys, '1');
     const drawn = plan.limits.map((limit, at) =>
       byOtherParts && limit.role === 'caller' ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
     );
