@@ -163,7 +163,7 @@ describe('extra objects', () => {
     });
     const extraObjects = [
       map('as-it-is', '{{ $labels.job }}'),
-      JSON.stringify(map('{{ include "weir.fullname" . }}-more', '{{ .Release.Namespace }}')),
+      JSON.stringify(map('{{ include `weir.fullname` . }}-more', '{{ .Release.Namespace }}')),
     ];
     const { out } = await template({ extraObjects }, { helm });
     const rendered = new Rendered(out);
